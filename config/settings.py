@@ -1,0 +1,216 @@
+"""Every option as a typed value: the one place where names, units and defaults are defined.
+
+`config/default.yaml` says the same with a why for each and is tested to be equal. Durations are seconds, sizes bytes;
+YAML also takes "10 min", "24 h", "10 MiB" (config/load.py). `None` means no limit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+Seconds = Annotated[float, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Count = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Port = Annotated[int, Meta(ge=1, le=65535)]
+FilterMode = Literal["off", "observe", "enforce"]
+
+
+class Identity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    agent: str = "thresher"  # product token: sent in User-Agent, matched in robots.txt
+    contact: str = ""  # URL or e-mail address of who runs this crawl; required
+    from_header: str = ""  # e-mail address for the From header, "" for none
+
+    def user_agent(self, version: str) -> str:
+        """Return the User-Agent header: `agent/version (+contact)`."""
+        return f"{self.agent}/{version} (+{self.contact})"
+
+
+class Scope(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    type: Literal["page", "prefix", "host", "domain", "any"] = "host"
+    include: list[str] = field(default_factory=list)  # RE2, searched in the URL; adds to the scope
+    exclude: list[str] = field(default_factory=list)  # RE2; wins over everything
+    schemes: list[Literal["http", "https"]] = field(default_factory=lambda: ["http", "https"])
+
+
+class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    max_pages: Positive | None = None
+    max_bytes: Positive | None = None  # wire bytes received
+    max_time: Seconds | None = None
+    max_depth: Count | None = None  # clicks from a seed
+    max_wait: Seconds = 600.0  # the crawl ends when nothing is due within this time
+    max_pages_per_host: Positive | None = 10_000
+    max_pages_per_site: Positive | None = None
+    max_bytes_per_host: Positive | None = None
+    max_hosts_per_site: Positive = 1_000
+    max_links_per_page: Positive = 10_000
+    max_url_length: Positive = 2_048
+    max_redirects: Count = 5
+    max_error_rate: Share = 0.5  # exit 4 above this share of failed fetches
+    min_free_disk: Count = 1 << 30  # bytes; admission pauses below
+
+
+class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Settings for one domain (with its subdomains) or URL prefix; None leaves the general value."""
+
+    match: str  # "example.org" or "https://example.org/docs/"
+    min_delay: Seconds | None = None
+    delay_factor: Seconds | None = None
+    max_delay: Seconds | None = None
+    max_pages: Positive | None = None  # per host
+    max_depth: Count | None = None
+    obey_robots: bool | None = None
+    skip: bool = False  # never fetch what matches
+
+
+class Politeness(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    min_delay: Seconds = 1.0  # from the end of a response to the next request at the host
+    delay_factor: Seconds = 10.0  # times the time the last response took
+    max_delay: Seconds = 60.0  # bounds min_delay and delay_factor, not Crawl-delay
+    respect_crawl_delay: bool = True
+    max_crawl_delay: Seconds = 300.0  # a host that asks for more is not crawled
+    jitter: Share = 0.1  # each gap is stretched by up to this share, never shortened
+    address_connections: Positive = 4
+    address_delay: Seconds = 0.2
+    site_connections: Positive = 10
+    retry_after_max: Seconds = 86_400.0
+    backoff_initial: Seconds = 60.0  # after 429 or 503 without Retry-After; doubles
+    backoff_max: Seconds = 86_400.0
+    backoff_forgive: Seconds = 1_800.0  # a host quiet that long starts anew
+    dead_after: Positive = 10  # failures in a row that park a host
+    dead_wait: Seconds = 3_600.0
+
+
+class Robots(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    obey: bool = True
+    cache_ttl: Seconds = 86_400.0
+    error_ttl: Seconds = 300.0  # first recheck of an unreachable robots.txt; doubles to cache_ttl
+    timeout: Seconds = 20.0
+    max_bytes: Positive = 512_000
+    on_403: Literal["allow", "disallow"] = "allow"
+    meta: bool = True  # obey <meta name=robots> nofollow
+    x_robots_tag: bool = True
+    nofollow_links: bool = False  # follow links marked rel=nofollow
+
+
+class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    concurrency: Positive = 256
+    connect_timeout: Seconds = 10.0
+    first_byte_timeout: Seconds = 20.0
+    read_timeout: Seconds = 15.0
+    total_timeout: Seconds = 60.0
+    min_rate: Count = 1024  # bytes per second, averaged after 10 s
+    max_body: Positive = 10 << 20  # decoded and wire
+    accept_types: list[str] = field(default_factory=lambda: ["text/html", "application/xhtml+xml", "text/plain"])
+    allow_addresses: list[str] = field(default_factory=list)  # CIDRs exempt from the address guard
+    allow_ports: list[Port] | Literal["any"] = field(default_factory=lambda: [80, 443])
+    headers: dict[str, str] = field(default_factory=dict)
+    ca_file: str = ""  # PEM file of further certificate authorities
+
+
+class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    servers: list[str] = field(default_factory=list)  # "address" or "address:port"; empty: the system's
+    static: dict[str, str] = field(default_factory=dict)  # name or ".suffix" → address; "#" after a suffix's address spreads by hash
+    timeout: Seconds = 5.0
+    max_in_flight: Positive = 64
+    min_ttl: Seconds = 60.0
+    max_ttl: Seconds = 3_600.0
+    negative_ttl: Seconds = 600.0
+    max_addresses: Positive = 4
+
+
+class Retry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    scale: Annotated[float, Meta(gt=0)] = 1.0  # multiplies every wait of the retry table
+    max_tries: Positive = 4  # bounds every entry of the table
+
+
+class Url(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    max_path_segments: Positive = 64
+    strip_params: list[str] = field(default_factory=list)  # query parameters dropped from every URL; "utm_*" is a prefix
+
+
+class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    isolate_above: Positive = 512 << 10  # bytes; larger pages go to the parser process
+    timeout: Seconds = 2.0
+    memory: Positive = 768 << 20  # bytes of address space of the parser process
+    recycle_after: Positive = 5_000
+    processes: Positive = 1
+
+
+class Frontier(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    workbench: Count = 0  # hosts held in memory; 0: 11 × fetch.concurrency
+    heads: Positive = 32  # URLs of a host held in memory
+
+
+class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    max_segment_repeats: Positive = 3
+    max_segments: Positive = 20
+    max_params: Positive = 20
+    max_per_prefix: Positive = 5_000  # URLs admitted under one directory of a host
+    max_calendar: Positive = 200  # date-shaped URLs of one shape admitted per host
+
+
+class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    max_declared_size: Positive = 64 << 20
+    skip_extensions: list[str] = field(
+        default_factory=lambda: (
+            "7z apk avi avif bin bmp bz2 cab css deb dmg doc docx eot epub exe flac flv gif gz ico img iso jar jpeg jpg js json m4a m4v mkv mov "
+            "mp3 mp4 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx psd rar rpm rss svg swf tar tgz tif tiff ttf wav webm webp wma wmv "
+            "woff woff2 xls xlsx xz zip zst"
+        ).split()
+    )
+
+
+class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    min_tokens: Count = 20  # shorter texts are never called copies
+    store_copies: bool = False  # keep the body of a copy too
+
+
+class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
+    site_bytes: Positive = 4 << 20  # memory of one filter for one site
+    path_trap: PathTrap = field(default_factory=PathTrap)
+    media: Media = field(default_factory=Media)
+    exact_duplicate: ExactDuplicate = field(default_factory=ExactDuplicate)
+
+
+class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    bodies: bool = True
+    compression_level: Annotated[int, Meta(ge=-7, le=19)] = 1  # zstd
+    map_size: Positive = 1 << 36  # address space to start with; grows by itself
+    commit_interval: Seconds = 0.25
+    commit_visits: Positive = 256
+    commit_bytes: Positive = 8 << 20
+    skip_sample: Count = 100  # skips written per host and reason before sampling sets in
+
+
+class Log(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    requests: str = ""  # file: one line per request; "" for none
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The whole configuration of a crawl."""
+
+    agents: Positive | Literal["auto"] = 1
+    seeds: list[str] = field(default_factory=list)
+    identity: Identity = field(default_factory=Identity)
+    scope: Scope = field(default_factory=Scope)
+    limits: Limits = field(default_factory=Limits)
+    frontier: Frontier = field(default_factory=Frontier)
+    politeness: Politeness = field(default_factory=Politeness)
+    robots: Robots = field(default_factory=Robots)
+    fetch: Fetch = field(default_factory=Fetch)
+    dns: Dns = field(default_factory=Dns)
+    retry: Retry = field(default_factory=Retry)
+    url: Url = field(default_factory=Url)
+    parse: Parse = field(default_factory=Parse)
+    filters: Filters = field(default_factory=Filters)
+    store: Store = field(default_factory=Store)
+    log: Log = field(default_factory=Log)
+    overrides: list[Override] = field(default_factory=list)

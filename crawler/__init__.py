@@ -1,0 +1,1 @@
+"""Thresher: a polite breadth-first web crawler with inline quality filters."""

@@ -1,0 +1,37 @@
+"""Errors that an operator can act on. What the web does wrong is a value (`Failed`), never an exception."""
+
+from __future__ import annotations
+
+
+class ThresherError(Exception):
+    """Base of all errors with an exit code. The message says where, what was found, what was expected, what to do."""
+
+    exit_code = 1
+
+
+class UsageError(ThresherError):
+    """The command line or an input file cannot be used."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A configuration value cannot be used: `file:line:column: key: expected …, got …`."""
+
+
+class StoreLockedError(ThresherError):
+    """Another process crawls into this store."""
+
+    exit_code = 5
+
+
+class StoreError(ThresherError):
+    """The store is damaged, of another version, or not a store."""
+
+    exit_code = 6
+
+
+class DiskError(ThresherError):
+    """The disk is full, read-only or failing; what was committed before is safe."""
+
+    exit_code = 74

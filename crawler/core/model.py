@@ -1,0 +1,358 @@
+"""The nouns of a crawl: frozen values that every other module speaks in.
+
+A URL's journey makes them in this order: `CrawlURL` → `Head` → `Fetched | Redirect | Failed` → `Page` → `Verdict`s and
+`Effect`s → `Visit`, the unit of commit (crawler/visit.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum, StrEnum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+U64 = npt.NDArray[np.uint64]
+NO_KEY = b""
+
+
+class Purpose(IntEnum):
+    """Why a request is made. Only `PAGE` and `AUDIT` count as pages of the crawl."""
+
+    PAGE = 0
+    ROBOTS = 1
+    PROBE = 2
+    AUDIT = 3
+    VALIDATION = 4
+    SITEMAP = 5
+
+
+class State(IntEnum):
+    """Every known URL is in exactly one of these."""
+
+    QUEUED = 1
+    DONE = 2
+    HELD = 3
+    ALIAS = 4
+    REFUSED = 5
+    OUTBOX = 6
+
+
+class Reason(StrEnum):
+    """Why a URL was skipped, refused or held. The value is what users see, filter and script on."""
+
+    BAD_URL = "bad_url"
+    BAD_SCHEME = "bad_scheme"
+    BAD_PORT = "bad_port"
+    TOO_LONG = "too_long"
+    TOO_MANY_SEGMENTS = "too_many_segments"
+    OUT_OF_SCOPE = "out_of_scope"
+    EXCLUDED = "excluded"
+    DEPTH_LIMIT = "depth_limit"
+    NOFOLLOW = "nofollow"
+    LINK_LIMIT = "link_limit"
+    PATH_TRAP = "path_trap"
+    PREFIX_BUDGET = "prefix_budget"
+    BAD_TYPE = "bad_type"
+    TOO_LARGE = "too_large"
+    ROBOTS_DENIED = "robots_denied"
+    ROBOTS_UNREACHABLE = "robots_unreachable"
+    CRAWL_DELAY_TOO_LONG = "crawl_delay_too_long"
+    DUPLICATE_CONTENT = "duplicate_content"
+    REWRITTEN = "rewritten"
+    HELD_BY_FILTER = "held_by_filter"
+    REFUSED_BY_FILTER = "refused_by_filter"
+    HOST_BUDGET = "host_budget"
+    SITE_BUDGET = "site_budget"
+    SITE_HOST_LIMIT = "site_host_limit"
+    HOST_DEAD = "host_dead"
+    REDIRECT_LIMIT = "redirect_limit"
+    REDIRECT_INVALID = "redirect_invalid"
+    QUARANTINED = "quarantined"
+    UNSAFE = "unsafe"
+
+
+class Cause(StrEnum):
+    """Why a request failed. `crawler/core/politeness.py` maps each to (wait, tries, counts against the host?)."""
+
+    DNS_NXDOMAIN = "dns_nxdomain"
+    DNS_NODATA = "dns_nodata"
+    DNS_FAIL = "dns_fail"
+    DNS_TIMEOUT = "dns_timeout"
+    BLOCKED_ADDRESS = "blocked_address"
+    CONN_REFUSED = "conn_refused"
+    CONN_TIMEOUT = "conn_timeout"
+    CONN_RESET = "conn_reset"
+    UNREACHABLE = "unreachable"
+    TLS_CERT = "tls_cert"
+    TLS_PROTO = "tls_proto"
+    TIMEOUT_FIRST_BYTE = "timeout_first_byte"
+    TIMEOUT_HEADERS = "timeout_headers"
+    TIMEOUT_TOTAL = "timeout_total"
+    TOO_SLOW = "too_slow"
+    DISCONNECTED = "disconnected"
+    INCOMPLETE = "incomplete"
+    PROTOCOL = "protocol"
+    PROTOCOL_STATUS = "protocol_status"
+    PROTOCOL_HEADERS = "protocol_headers"
+    PROTOCOL_WIRE_BUDGET = "protocol_wire_budget"
+    BOMB = "bomb"
+    BAD_ENCODING = "bad_encoding"
+    UNSUPPORTED_ENCODING = "unsupported_encoding"
+    TRUNCATED_ENCODING = "truncated_encoding"
+    HTTP_5XX = "http_5xx"
+    HTTP_429 = "http_429"
+    HTTP_RETRY = "http_retry"
+    NO_DESCRIPTORS = "no_descriptors"
+    INTERNAL_ERROR = "internal_error"
+
+
+class Flag(StrEnum):
+    """What was odd about a body that was kept all the same."""
+
+    TRUNCATED_SIZE = "truncated_size"
+    TRUNCATED_ENCODING = "truncated_encoding"
+    TRAILING_GARBAGE = "trailing_garbage"
+    INCOMPLETE = "incomplete"
+    NOT_ENCODED = "not_encoded"
+    UNSUPPORTED_ENCODING = "unsupported_encoding"
+    BAD_TRANSFER_ENCODING = "bad_transfer_encoding"
+    NOT_HTML = "not_html"
+    PARSE_TIMEOUT = "parse_timeout"
+    PARSE_CRASH = "parse_crash"
+    PARSE_SKIPPED = "parse_skipped"
+    LINKS_TRUNCATED = "links_truncated"
+    INTERNAL_ERROR = "internal_error"
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlURL:
+    """A URL in canonical form with its place in the crawl. Built only by `crawler.core.url.URLSpace`."""
+
+    text: str
+    site: str  # registrable domain; a bare address is its own site
+    host: str  # scheme and authority, "https://a.example:8443"
+    key: bytes  # 16: 8 of the site's keyed hash, 8 of the URL's
+    seed_distance: int = 0  # clicks from a seed
+    site_depth: int = 0  # clicks from the site's entry
+    hops: int = 0  # redirect hops since the last link
+    purpose: Purpose = Purpose.PAGE
+    via: bytes = NO_KEY  # key of the page or redirect that named it
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Status line and headers of a response, before its body is read."""
+
+    url: CrawlURL
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...]  # as received: order, case, bytes
+    address: str  # peer's address, "" if unknown
+    elapsed_s: float  # request sent to end of headers
+
+    def get(self, name: bytes) -> str:
+        """Return the first value of header `name` (lower case) as Latin-1 text, or ""."""
+        for key, value in self.headers:
+            if key.lower() == name:
+                return value.decode("latin-1").strip()
+        return ""
+
+    def all(self, name: bytes) -> list[str]:
+        """Return every value of header `name` (lower case) as Latin-1 text."""
+        return [value.decode("latin-1").strip() for key, value in self.headers if key.lower() == name]
+
+    @property
+    def mime_type(self) -> str:
+        """The declared media type in lower case without parameters, or ""."""
+        return self.get(b"content-type").partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A response that is not a redirect, with its decoded body."""
+
+    url: CrawlURL
+    head: Head
+    body: bytes  # decoded content, at most fetch.max_body
+    wire_bytes: int  # bytes received for it, headers included
+    elapsed_s: float  # request sent to end of body
+    flags: frozenset[Flag] = frozenset()
+    refused: Reason | None = None  # a head gate refused the body: `body` is empty
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """A 3xx with a Location. `target` is the raw value as text; it is judged as a link is."""
+
+    url: CrawlURL
+    head: Head
+    target: str
+    wire_bytes: int
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No usable response. A remote fault is a value, never an exception."""
+
+    url: CrawlURL
+    cause: Cause
+    detail: str
+    elapsed_s: float = 0.0
+    wire_bytes: int = 0
+    retry_after_s: float | None = None
+    head: Head | None = None
+    body: bytes = b""  # a partial or error body worth keeping when tries run out
+
+
+Outcome = Fetched | Redirect | Failed
+
+
+class Link(NamedTuple):
+    """One link as the page writes it."""
+
+    href: str
+    rel: str  # lower case, "" if none
+    tag: str  # a area frame iframe link refresh
+
+
+@dataclass(frozen=True, slots=True)
+class Directives:
+    """What the page or its headers ask of robots."""
+
+    noindex: bool = False
+    nofollow: bool = False
+    signals: tuple[str, ...] = ()  # AI preference signals, recorded as found
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What one parse of an HTML body yields; crosses the process border of the isolated parser."""
+
+    title: str
+    base: str  # value of the first <base href>, "" if none
+    canonical: str  # raw value of rel=canonical, "" if none
+    links: tuple[Link, ...]
+    directives: Directives
+    text: str  # visible text, blocks separated by a space
+    charset: str
+    flags: frozenset[Flag] = frozenset()
+    n_links: int = 0  # before the cap
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A response as the page gate sees it. Parsed once."""
+
+    url: CrawlURL
+    status: int
+    mime_type: str
+    title: str
+    text: str
+    tokens: U64  # hashes of the visible text's words, in order
+    fingerprint: bytes  # 16: hash of the token sequence, b"" if there is no text
+    links: tuple[str, ...]  # canonical, distinct, in page order: those the static gate let through
+    canonical: str  # canonical form of rel=canonical, "" if none
+    directives: Directives
+    n_bytes: int
+    flags: frozenset[Flag] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkBatch:
+    """The new URLs of one page as columns: subject of the learned gate. All columns have the same length n."""
+
+    source: CrawlURL
+    texts: tuple[str, ...]
+    hosts: tuple[str, ...]
+    sites: tuple[str, ...]
+    keys: tuple[bytes, ...]
+    site_depths: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectPair:
+    """A redirect followed to its end: original URL, final target, how the target settled."""
+
+    original: CrawlURL
+    target: CrawlURL
+    hops: int
+    status: int  # of the target's response; 0 if it has none
+    fingerprint: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One filter's judgement. Storing and following are separate decisions."""
+
+    filter: str
+    keep: bool = True
+    follow: bool = True
+    score: float = 0.0
+    reason: Reason | None = None
+    evidence: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Treat `url` as an alias of `to`."""
+
+    url: str
+    to: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Set `url` back until every holder has released it."""
+
+    url: str
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Release every URL that `holder` holds."""
+
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Fetch `url` for the filter's own purpose, under all of politeness. The answer reaches `Filter.answered`."""
+
+    url: str
+    purpose: Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class Revise:
+    """Replace the filter's verdict on a page stored earlier."""
+
+    page: bytes  # key
+    verdict: Verdict
+
+
+Effect = Rewrite | Hold | Release | Request | Revise
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The whole panel's word on one subject: `keep` and `follow` of the enforcing filters, every verdict."""
+
+    keep: bool
+    follow: bool
+    verdicts: tuple[Verdict, ...]
+
+
+class Mode(Enum):
+    """How far a filter may go."""
+
+    OFF = "off"
+    OBSERVE = "observe"
+    ENFORCE = "enforce"
