@@ -1,0 +1,110 @@
+"""What the pure core asks of the store and the resolver, as Protocols: the real ones live in storage/ and crawler/.
+
+Time is one scale everywhere: `now` is seconds since the Unix epoch, read once from the wall clock when the agent starts and
+advanced by the monotonic clock from there; it never runs backwards, neither within a life nor from one life to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from crawler.core.model import CrawlURL
+
+
+class Lane(IntEnum):
+    """Which part of a host's queue a row stands in; lanes are served in this order."""
+
+    AHEAD = 0  # probes, validations and audits: rank 0
+    RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
+    FRESH = 2  # rank = site_depth: breadth-first
+
+
+class Entry(NamedTuple):
+    """One waiting URL. (queue, lane, rank, seq) names its row."""
+
+    lane: Lane
+    rank: int
+    seq: int  # order of discovery over the whole crawl
+    attempt: int  # requests made for it so far
+    url: CrawlURL
+
+
+class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
+    """All that a crawl remembers of one host queue (http, https, www and bare of a name share it). Times as `now`."""
+
+    name: str  # "a.example", "a.example:8080"
+    site: str
+    due: float = 0.0  # place of the host's row in `due`; 0: it has none, since nothing is queued
+    next_at: float = 0.0  # no request before
+    n_queued: int = 0
+    n_requests: int = 0
+    n_pages: int = 0
+    n_bytes: int = 0
+    n_failed: int = 0
+    failures: int = 0  # in a row
+    backoff_s: float = 0.0  # current step of the back-off
+    backoff_until: float = 0.0
+    incident_at: float = 0.0  # last 429, 503 or counted failure
+    crawl_delay: float = -1.0  # of robots.txt; -1: none
+    parked: str = ""  # why nothing of it is fetched: a Reason, "" if it is served
+    parked_until: float = 0.0  # 0 with `parked`: until the configuration changes
+
+
+class QueueStore(Protocol):
+    """The host queues on disk. Reads see every write made before, committed or not; writes join the open group."""
+
+    def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
+        """Return the first `limit` rows of a lane in order."""
+        ...
+
+    def put(self, queue: bytes, entry: Entry) -> None: ...
+
+    def delete(self, queue: bytes, entry: Entry) -> None: ...
+
+    def host(self, queue: bytes) -> HostRecord | None: ...
+
+    def save_host(self, queue: bytes, record: HostRecord) -> None:
+        """Write the record; the store keeps its own copy."""
+        ...
+
+    def file(self, queue: bytes, old_due: float, new_due: float) -> None:
+        """Move the host's row in `due` from `old_due` (0: none) to `new_due` (0: remove)."""
+        ...
+
+    def due(self, after: tuple[float, bytes], until: float, limit: int) -> list[tuple[float, bytes]]:
+        """Return up to `limit` rows (due, queue) with `after` < row and due ≤ `until`, in order."""
+        ...
+
+    def next_due(self, after: tuple[float, bytes]) -> float | None:
+        """Return the time of the first row past `after`, or None."""
+        ...
+
+
+class AddressBook(Protocol):
+    """Addresses known right now."""
+
+    def address(self, hostname: str, now: float) -> str | None:
+        """Return the address to connect to first, or None when the name must be looked up (again)."""
+        ...
+
+
+class Memory(Protocol):
+    """A filter's memory: small records by key. The first 8 bytes of a key are the site's, so that a site's records lie together and are capped.
+
+    Reads see every write made before; writes are committed with the visit that made them. When a site's records outgrow
+    `filters.site_bytes`, those of least weight go first, among equals the longest untouched.
+    """
+
+    def get(self, key: bytes, /) -> bytes | None: ...
+
+    def put(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
+
+    def delete(self, key: bytes, /) -> None: ...
+
+    def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]: ...
+
+    def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]: ...
