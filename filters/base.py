@@ -1,0 +1,143 @@
+"""The contract of a filter, the same at every gate.
+
+`measure` is pure and may be slow; its result is written to the journal. `decide` reads the filter's memory and changes nothing.
+`observe` is the only mutation: it sees the whole panel's judgement, so that a page which any filter dropped teaches no "kept" memory.
+
+Gates, in the order of a URL's journey:
+
+| gate     | subject        | ruling         | asked                                                          |
+|----------|----------------|----------------|----------------------------------------------------------------|
+| static   | `Candidate`    | `Reason` or no | per link, before the seen test; no memory, pure, counted only  |
+| learned  | `LinkBatch`    | `LinkRuling`   | once per new URL, a page's links at a time                     |
+| head     | `Head`         | `Reason` or no | when the headers are in; no memory                             |
+| redirect | `RedirectPair` | `Verdict`      | when a redirect's end has settled                              |
+| page     | `Page`         | `Verdict`      | once per response, after the parse                             |
+
+Laws (tests/filters/test_filter_laws.py holds every registered filter to them): deciding twice gives the same ruling; replaying the
+journal into empty memories gives equal memories; a page that any filter dropped teaches no "kept" memory; `observe` mode changes
+nothing but recorded verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crawler.core.model import Effect, Head, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
+from crawler.core.ports import Memory
+
+Effects = tuple[Effect, ...]
+NO_EFFECTS: Effects = ()
+
+
+class Gate(IntEnum):
+    """Where a filter is asked. The number stands in the journal."""
+
+    STATIC = 0
+    LEARNED = 1
+    HEAD = 2
+    REDIRECT = 3
+    PAGE = 4
+
+
+class Candidate(NamedTuple):
+    """A link in canonical form before the seen test: subject of the static gate."""
+
+    text: str
+    origin: str
+    site: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRuling:
+    """What a learned filter refuses of a batch: position → verdict. Everything else passes."""
+
+    refused: Mapping[int, Verdict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkJudgement:
+    """The whole panel's word on a batch: which links are admitted, and the verdict that refused each of the others."""
+
+    admitted: npt.NDArray[np.bool_]
+    refused: Mapping[int, Verdict]
+
+
+NOTHING_REFUSED = LinkRuling()
+
+S = TypeVar("S", contravariant=True)
+M = TypeVar("M")
+R = TypeVar("R", covariant=True)
+J = TypeVar("J", contravariant=True)
+
+
+class Filter(Protocol[S, M, R, J]):
+    """A judgement with a memory, at one gate."""
+
+    name: str
+    measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
+
+    def measure(self, subject: S, /) -> M:
+        """Reduce the subject to what deciding and learning need. Pure."""
+        ...
+
+    def decide(self, measure: M, memory: Memory, /) -> tuple[R, Effects]:
+        """Rule on a subject from today's memory; change nothing."""
+        ...
+
+    def observe(self, measure: M, judgement: J, memory: Memory, /) -> Effects:
+        """Learn from the panel's judgement: the only place that writes the memory."""
+        ...
+
+
+LinkFilter = Filter[LinkBatch, Any, LinkRuling, LinkJudgement]
+RedirectFilter = Filter[RedirectPair, Any, Verdict, Judgement]
+PageFilter = Filter[Page, Any, Verdict, Judgement]
+
+
+class StaticFilter(Protocol):
+    """A rule on the URL alone."""
+
+    name: str
+
+    def refuses(self, candidate: Candidate, /) -> Reason | None: ...
+
+
+class HeadFilter(Protocol):
+    """A rule on status line and headers."""
+
+    name: str
+
+    def refuses(self, head: Head, /) -> Reason | None: ...
+
+
+class Asker(Protocol):
+    """A filter that makes requests of its own is told the answer; `page` is None when the request failed."""
+
+    name: str
+
+    def answered(self, url: str, page: Page | None, memory: Memory, /) -> Effects: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plug:
+    """One configured filter: its mode and its parts by gate."""
+
+    name: str
+    mode: Mode
+    static: StaticFilter | None = None
+    learned: LinkFilter | None = None
+    head: HeadFilter | None = None
+    redirect: RedirectFilter | None = None
+    page: PageFilter | None = None
+    asker: Asker | None = None
+
+    def parts(self) -> Sequence[tuple[Gate, Any]]:
+        """Return the parts that learn, with their gates."""
+        parts = ((Gate.LEARNED, self.learned), (Gate.REDIRECT, self.redirect), (Gate.PAGE, self.page))
+        return [(gate, part) for gate, part in parts if part is not None]

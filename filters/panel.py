@@ -1,0 +1,184 @@
+"""The panel: asks every filter at a gate, in the registry's order, and makes one judgement of their answers.
+
+No filter is skipped because an earlier one has spoken: scores are complete. Nothing here awaits, so that between a judgement and what
+is learned from it no other page can slip in. A filter in `observe` has its verdicts recorded and its effects dropped; it changes no
+judgement. An audited share of what enforcing filters refuse at the learned gate passes all the same, chosen by the URL's key, so that a
+replay chooses the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import numpy as np
+
+from crawler.core.model import Effect, Head, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Rewrite, Verdict
+from crawler.core.ports import Memory
+from filters.base import Candidate, Gate, LinkJudgement, LinkRuling, Plug
+
+J = TypeVar("J")
+Asked = tuple[str, Effect]  # who asks, for what
+
+_AUDIT_SCALE = 1 << 32
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Record(msgspec.Struct, array_like=True, frozen=True):
+    """What the journal keeps of one sitting: enough to replay what was learned from it."""
+
+    gate: int
+    judgement: bytes
+    measures: list[tuple[str, bytes]]  # filter, msgpack of its measure
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting(Generic[J]):
+    """One round of the panel: the judgement, what the filters ask for beside it, and what they will learn from."""
+
+    gate: Gate
+    judgement: J
+    effects: tuple[Asked, ...]
+    measures: tuple[Any, ...]  # in the order of the gate's filters
+    audited: frozenset[int] = frozenset()  # learned gate: positions that pass in spite of a refusal
+    said: Mapping[int, Verdict] | None = None  # learned gate: what filters in `observe` would have refused
+
+
+class Panel:
+    """The configured filters with their memories."""
+
+    def __init__(self, plugs: Sequence[Plug], memory_of: Callable[[str], Memory], *, audit_share: float) -> None:
+        self.plugs = tuple(plugs)
+        self._audit_below = int(audit_share * _AUDIT_SCALE)
+        self._memories = {plug.name: memory_of(plug.name) for plug in plugs}
+        self._static = [(plug, plug.static) for plug in plugs if plug.static]
+        self._head = [(plug, plug.head) for plug in plugs if plug.head]
+        self._learning: dict[Gate, list[tuple[Plug, Any]]] = {Gate.LEARNED: [], Gate.REDIRECT: [], Gate.PAGE: []}
+        for plug in plugs:
+            for gate, part in plug.parts():
+                self._learning[gate].append((plug, part))
+
+    def static(self, candidate: Candidate) -> tuple[Reason, str] | None:
+        """Return why a link is refused and by which filter, or None. Pure: a caller may remember the answer for the URL."""
+        for plug, part in self._static:
+            if plug.mode is Mode.ENFORCE and (reason := part.refuses(candidate)):
+                return reason, plug.name
+        return None
+
+    def head(self, head: Head) -> tuple[Reason, str] | None:
+        """Return why the body is not wanted and by which filter, or None."""
+        for plug, part in self._head:
+            if plug.mode is Mode.ENFORCE and (reason := part.refuses(head)):
+                return reason, plug.name
+        return None
+
+    def page(self, page: Page) -> Sitting[Judgement]:
+        """Judge a page; nothing is learned yet."""
+        return self._judge(Gate.PAGE, page)
+
+    def redirect(self, pair: RedirectPair) -> Sitting[Judgement]:
+        """Judge a redirect whose end has settled; nothing is learned yet."""
+        return self._judge(Gate.REDIRECT, pair)
+
+    def links(self, batch: LinkBatch) -> Sitting[LinkJudgement]:
+        """Judge the new links of a page; nothing is learned yet."""
+        admitted = np.ones(len(batch), dtype=np.bool_)
+        refused: dict[int, Verdict] = {}
+        said: dict[int, Verdict] = {}
+        effects: list[Asked] = []
+        measures = []
+        for plug, part in self._learning[Gate.LEARNED]:
+            measure = part.measure(batch)
+            ruling, asked = part.decide(measure, self._memories[plug.name])
+            measures.append(measure)
+            _merge(ruling, into=refused if plug.mode is Mode.ENFORCE else said)
+            if plug.mode is Mode.ENFORCE:
+                effects += [(plug.name, effect) for effect in asked]
+        audited, kept_effects = self._audit(batch, refused, effects)
+        admitted[[i for i in refused if i not in audited]] = False
+        _set_aside(batch, kept_effects, admitted)
+        judgement = LinkJudgement(admitted, refused)
+        return Sitting(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said)
+
+    def learn(self, sitting: Sitting[Any]) -> tuple[tuple[Asked, ...], Record | None]:
+        """Let every filter at the gate observe the judgement; return what they ask for and what the journal keeps."""
+        effects: list[Asked] = []
+        measures: list[tuple[str, bytes]] = []
+        for (plug, part), measure in zip(self._learning[sitting.gate], sitting.measures, strict=True):
+            asked = part.observe(measure, sitting.judgement, self._memories[plug.name])
+            measures.append((plug.name, _encode(measure)))
+            if plug.mode is Mode.ENFORCE:
+                effects += [(plug.name, effect) for effect in asked]
+        record = Record(sitting.gate, encode_judgement(sitting.judgement), measures) if measures else None
+        return tuple(effects), record
+
+    def answered(self, asker: str, url: str, page: Page | None) -> tuple[Asked, ...]:
+        """Tell a filter what became of a request it made; return what it asks for next."""
+        for plug in self.plugs:
+            if plug.name == asker and plug.asker and plug.mode is Mode.ENFORCE:
+                return tuple((asker, effect) for effect in plug.asker.answered(url, page, self._memories[asker]))
+        return ()
+
+    def replay(self, records: Iterable[Record]) -> None:
+        """Teach the filters from the journal what they learned when it was written."""
+        for record in records:
+            judgement = decode_judgement(Gate(record.gate), record.judgement)
+            parts = {plug.name: part for plug, part in self._learning[Gate(record.gate)]}
+            for name, measure in record.measures:
+                if name in parts:
+                    decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
+                    parts[name].observe(decoded, judgement, self._memories[name])
+
+    def _judge(self, gate: Gate, subject: Page | RedirectPair) -> Sitting[Judgement]:
+        verdicts, measures = [], []
+        effects: list[Asked] = []
+        keep = follow = True
+        for plug, part in self._learning[gate]:
+            measure = part.measure(subject)
+            verdict, asked = part.decide(measure, self._memories[plug.name])
+            measures.append(measure)
+            verdicts.append(verdict)
+            if plug.mode is Mode.ENFORCE:
+                keep, follow = keep and verdict.keep, follow and verdict.follow
+                effects += [(plug.name, effect) for effect in asked]
+        return Sitting(gate, Judgement(keep, follow, tuple(verdicts)), tuple(effects), tuple(measures))
+
+    def _audit(self, batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked]) -> tuple[frozenset[int], list[Asked]]:
+        """Choose the refused or set-aside links that are fetched all the same; drop the effects on them."""
+        if not refused and not effects:
+            return frozenset(), effects
+        position = {text: i for i, text in enumerate(batch.texts)}
+        touched = set(refused) | {position[e.url] for _, e in effects if isinstance(e, Rewrite | Hold) and e.url in position}
+        audited = frozenset(i for i in touched if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below)
+        spared = {batch.texts[i] for i in audited}
+        return audited, [(who, e) for who, e in effects if not (isinstance(e, Rewrite | Hold) and e.url in spared)]
+
+
+def encode_judgement(judgement: Judgement | LinkJudgement) -> bytes:
+    """Write a judgement for the journal."""
+    if isinstance(judgement, LinkJudgement):
+        return _encode((judgement.admitted.tobytes(), dict(judgement.refused)))
+    return _encode(judgement)
+
+
+def decode_judgement(gate: Gate, data: bytes) -> Judgement | LinkJudgement:
+    """Read what `encode_judgement` wrote."""
+    if gate is Gate.LEARNED:
+        mask, refused = msgspec.msgpack.decode(data, type=tuple[bytes, dict[int, Verdict]])
+        return LinkJudgement(np.frombuffer(mask, dtype=np.bool_), refused)
+    return msgspec.msgpack.decode(data, type=Judgement)
+
+
+def _merge(ruling: LinkRuling, *, into: dict[int, Verdict]) -> None:
+    """Add a filter's refusals; the first filter to refuse a link names the reason."""
+    for i, verdict in ruling.refused.items():
+        into.setdefault(i, verdict)
+
+
+def _set_aside(batch: LinkBatch, effects: Iterable[Asked], admitted: Any) -> None:
+    """Take the links that an effect rewrites or holds out of the admitted ones."""
+    aside = {effect.url for _, effect in effects if isinstance(effect, Rewrite | Hold)}
+    if aside:
+        admitted[[i for i, text in enumerate(batch.texts) if text in aside]] = False

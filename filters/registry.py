@@ -1,0 +1,27 @@
+"""Every filter of a crawl, one line each. The order is the order of effect: the first to refuse a link names the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from config.settings import Settings
+from crawler.core.model import Mode
+from filters import exact_duplicate, media, path_trap, scope
+from filters.base import Plug
+
+
+def plugs(settings: Settings, seeds: Sequence[str]) -> tuple[Plug, ...]:
+    """Build the configured filters; those that are `off` are left out."""
+    of = settings.filters
+    every = (
+        Plug("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
+        Plug(
+            media.NAME,
+            Mode(of.media.mode),
+            static=media.ExtensionFilter(of.media),
+            head=media.TypeFilter(of.media, settings.fetch.accept_types),
+        ),
+        Plug(path_trap.NAME, Mode(of.path_trap.mode), static=path_trap.ShapeTrap(of.path_trap), learned=path_trap.YieldTrap(of.path_trap)),
+        Plug(exact_duplicate.NAME, Mode(of.exact_duplicate.mode), page=exact_duplicate.ExactDuplicateFilter(of.exact_duplicate)),
+    )
+    return tuple(plug for plug in every if plug.mode is not Mode.OFF)

@@ -1,0 +1,87 @@
+"""Scope: which URLs belong to this crawl, from the seeds and the operator's patterns.
+
+`page` the seeds alone · `prefix` what lies below a seed's directory · `host` the seeds' hosts (http, https, www and bare count as one)
+· `domain` their registrable domains with all hosts · `any` the whole web. `include` patterns add to it, `exclude` patterns and `skip`
+overrides win over everything. Patterns are RE2 (linear time), searched in the canonical URL. Links that change something at the server
+when they are followed (log out, `?action=delete`, add to cart) are never in scope. Scope has no mode: it is always enforced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import re2
+
+from config.settings import Override, Scope
+from crawler.core.model import Reason
+from crawler.core.url import hostname_of, origin_of, queue_name, site_of
+from filters.base import Candidate
+
+_UNSAFE = re.compile(
+    r"/(?:log-?_?out|sign-?_?out|add-to-cart)(?:[/?.]|$)|[?&;](?:[^=&;]*=)?(?:log-?_?out|sign-?_?out|delete|remove|add[-_]to[-_]cart)(?:[=&;]|$)",
+    re.IGNORECASE,
+)
+
+
+class ScopeFilter:
+    """Decide membership; O(1) for hosts and domains, O(seeds of the host) for prefixes."""
+
+    name = "scope"
+
+    def __init__(self, settings: Scope, overrides: Sequence[Override], seeds: Iterable[str]) -> None:
+        self._type = settings.type
+        self._schemes = frozenset(settings.schemes)
+        self._include = [re2.compile(pattern) for pattern in settings.include]
+        self._exclude = [re2.compile(pattern) for pattern in settings.exclude]
+        self._skipped = [override.match for override in overrides if override.skip]
+        self._pages: set[str] = set()
+        self._hosts: set[str] = set()
+        self._sites: set[str] = set()
+        self._prefixes: dict[str, set[str]] = {}
+        for seed in seeds:
+            self._add_seed(seed)
+
+    def refuses(self, candidate: Candidate, /) -> Reason | None:
+        """Return why the link is outside, or None."""
+        text = candidate.text
+        if text.partition(":")[0] not in self._schemes:
+            return Reason.BAD_SCHEME
+        if any(matches(rule, candidate) for rule in self._skipped) or any(pattern.search(text) for pattern in self._exclude):
+            return Reason.EXCLUDED
+        if _UNSAFE.search(text, len(candidate.origin)):
+            return Reason.UNSAFE
+        if self._belongs(candidate) or any(pattern.search(text) for pattern in self._include):
+            return None
+        return Reason.OUT_OF_SCOPE
+
+    def _belongs(self, candidate: Candidate) -> bool:
+        match self._type:
+            case "any":
+                return True
+            case "host":
+                return queue_name(candidate.origin) in self._hosts
+            case "domain":
+                return candidate.site in self._sites
+            case "prefix":
+                path = candidate.text[len(candidate.origin) :]
+                return any(path.startswith(prefix) for prefix in self._prefixes.get(queue_name(candidate.origin), ()))
+            case "page":
+                return candidate.text in self._pages
+
+    def _add_seed(self, seed: str) -> None:
+        origin = origin_of(seed)
+        name = queue_name(origin)
+        path = seed[len(origin) :].partition("?")[0]
+        self._pages.add(seed)
+        self._hosts.add(name)
+        self._sites.add(site_of(hostname_of(origin)))
+        self._prefixes.setdefault(name, set()).add(path[: path.rindex("/") + 1])
+
+
+def matches(rule: str, candidate: Candidate) -> bool:
+    """Return whether an override's `match` (a domain with its subdomains, or a URL prefix) covers the URL."""
+    if "://" in rule:
+        return candidate.text.startswith(rule)
+    host = hostname_of(candidate.origin)
+    return host == rule or host.endswith("." + rule)
