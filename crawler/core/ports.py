@@ -54,8 +54,19 @@ class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
     parked_until: float = 0.0  # 0 with `parked`: until the configuration changes
 
 
+class SiteRecord(msgspec.Struct, array_like=True, kw_only=True):
+    """What the hosts of one site share: how many there are and what they have used of the site's budget."""
+
+    name: str
+    n_hosts: int = 0
+    n_pages: int = 0
+
+
 class QueueStore(Protocol):
-    """The host queues on disk. Reads see every write made before, committed or not; writes join the open group."""
+    """The host queues on disk. Reads see every write made before, committed or not; writes join the open group.
+
+    Times in rows and in `due` have a resolution of a microsecond.
+    """
 
     def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
         """Return the first `limit` rows of a lane in order."""
@@ -68,6 +79,18 @@ class QueueStore(Protocol):
     def host(self, queue: bytes) -> HostRecord | None: ...
 
     def save_host(self, queue: bytes, record: HostRecord) -> None:
+        """Write the record; the store keeps its own copy."""
+        ...
+
+    def n_hosts(self) -> int:
+        """Return the number of host records."""
+        ...
+
+    def site(self, site: bytes) -> SiteRecord | None:
+        """Return the record of a site by the first 8 bytes of its queues' keys."""
+        ...
+
+    def save_site(self, site: bytes, record: SiteRecord) -> None:
         """Write the record; the store keeps its own copy."""
         ...
 
