@@ -1,0 +1,381 @@
+"""The one canonical form of a URL, and the keys derived from it.
+
+WHATWG parsing by ada decides what a link means, as browsers do; on top of it stand the rules that the URL standard leaves
+out because they are a crawler's: no fragment, no user name or password, no dot at the end of the host, escapes in one
+spelling (RFC 3986 6.2.2: upper case, unreserved characters unescaped), http and https only, bounded length, path depth and
+ports, host names that DNS can hold. Where a stray "%" stands, escapes are only put in upper case: undoing "%%34%31" would
+make a new escape. Queries keep their order, index files and session ids stay: whether those matter is a judgement (filters).
+
+A canonical URL is ASCII, a fixed point (`canonical(canonical(x)) == canonical(x)`), and the very text that scope, robots,
+the seen test and the request line use. Differs from ada in that labels beginning with "xn--" must be valid Punycode
+(ada lets "xn--pokxncvks" pass) and that a host consists of letters, digits, "-", "_" and ".".
+
+Time: 2.3 µs per distinct href, 1.7 of them ada's. Memory: caches of at most 65,536 hosts each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from hashlib import blake2b
+from typing import Generic, TypeVar
+
+import ada_url
+from publicsuffixlist import PublicSuffixList
+
+from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
+
+CACHE_HOSTS = 65_536
+SHOWN = 200  # characters of a refused href that are kept
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_LEEWAY = 16  # a link may be this many times longer than the URL it may become: "../", blanks, escapes
+
+# What makes an escape not canonical: not two upper-case digits, or an unreserved character's code.
+_NOT_CANONICAL = re.compile(r"%(?:(?![0-9A-F]{2})|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_HOST = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
+
+T = TypeVar("T")
+
+
+class BadURL(ValueError):  # noqa: N818 - the noun of the interface; it is a value's property more than an accident
+    """The text is no URL that this crawl may request."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class URLRules:
+    """What a crawl accepts as a URL."""
+
+    max_length: int = 2048
+    max_path_segments: int = 64
+    ports: frozenset[int] | None = frozenset({80, 443})  # None: any
+    schemes: frozenset[str] = frozenset({"http", "https"})
+    strip_params: tuple[str, ...] = ()  # names of query parameters to drop; "utm_*" is a prefix
+
+
+class _Cache(dict[str, T], Generic[T]):
+    """A function's values by argument, emptied when `CACHE_HOSTS` are held."""
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: str) -> T:
+        value = self._make(key)
+        if len(self) >= CACHE_HOSTS:
+            self.clear()
+        self[key] = value
+        return value
+
+
+def latin1_href(value: bytes) -> str:
+    """Return a header's raw bytes as an href: bytes beyond ASCII percent-encoded, so that what is requested is what was sent."""
+    if value.isascii():
+        return value.decode("ascii")
+    return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in value)
+
+
+def origin_of(url: str) -> str:
+    """Return scheme and authority of a canonical URL: "https://a.example:8443"."""
+    return url[: url.index("/", 8)]
+
+
+def _authority(origin: str) -> tuple[str, str]:
+    """Return host (IPv6 in brackets) and port ("" if none) of a canonical origin."""
+    authority = origin.partition("://")[2]
+    if authority.startswith("["):
+        host, _, port = authority.partition("]")
+        return host + "]", port[1:]
+    host, _, port = authority.partition(":")
+    return host, port
+
+
+def hostname_of(origin: str) -> str:
+    """Return the host name of a canonical origin, without port; an IPv6 address without brackets."""
+    return _authority(origin)[0].strip("[]")
+
+
+def port_of(origin: str) -> int:
+    """Return the port of a canonical origin, the scheme's default if it names none."""
+    port = _authority(origin)[1]
+    return int(port) if port else _DEFAULT_PORTS[origin.partition(":")[0]]
+
+
+def queue_name(origin: str) -> str:
+    """Return the name of the host queue: scheme, ports 80 and 443 and a leading "www." dropped.
+
+    "www." stays where it is part of the registrable domain (www.github.io, www.com).
+    """
+    host, port = _authority(origin)
+    if host.startswith("www.") and site_of(host) != host:
+        host = host[4:]
+    return host if port in ("", "80", "443") else f"{host}:{port}"
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+@lru_cache(maxsize=CACHE_HOSTS)
+def site_of(hostname: str) -> str:
+    """Return the registrable domain by the public suffix list, private section included.
+
+    An address, a public suffix and a name without a dot are sites of their own.
+    """
+    if ":" in hostname or hostname.rpartition(".")[2].isdigit():
+        return hostname
+    return _suffixes().privatesuffix(hostname) or hostname
+
+
+def path_of(url: str) -> str:
+    """Return the path of a canonical URL, without query."""
+    return url[url.index("/", 8) :].partition("?")[0]
+
+
+def directory_depth(url: str) -> int:
+    """Return the number of directories in the path: "/" and "/a" 0, "/a/" and "/a/b.html" 1."""
+    return path_of(url).count("/") - 1
+
+
+def is_home(url: str) -> bool:
+    """Tell whether the URL is a host's home page: path "/" and no query."""
+    return url.endswith("/") and url.count("/") == 3
+
+
+def _check_host(host: str) -> None:
+    """Refuse what DNS cannot hold and Punycode that means nothing; raises BadURL."""
+    if len(host) > 253:
+        raise BadURL(Reason.BAD_URL, f"host of {len(host)} characters, at most 253")
+    if not _HOST.fullmatch(host):
+        raise BadURL(Reason.BAD_URL, "host has an empty label, one over 63 characters, or a character that no host name has")
+    if "xn--" not in host:
+        return
+    if ada_url.idna_to_ascii(ada_url.idna_to_unicode(host)) != host.encode():
+        raise BadURL(Reason.BAD_URL, "host is not its own IDNA form")
+    if any(label.startswith("xn--") and ada_url.idna_to_unicode(label) == label for label in host.split(".")):
+        raise BadURL(Reason.BAD_URL, "host has a label of invalid Punycode")
+
+
+def _undo_escape(match: re.Match[str]) -> str:
+    escape = match[0].upper()
+    character = chr(int(escape[1:], 16))
+    return character if character in _UNRESERVED else escape
+
+
+def _respell_escapes(url: str) -> str:
+    """Return `url` with its escapes in the one spelling of RFC 3986 6.2.2."""
+    respelt, n_escapes = _ESCAPE.subn(_undo_escape, url)
+    if n_escapes == url.count("%"):
+        return respelt
+    return _ESCAPE.sub(lambda match: match[0].upper(), url)
+
+
+class URLSpace:
+    """Canonical form and keys under one crawl's rules and secret."""
+
+    def __init__(self, secret: bytes, rules: URLRules) -> None:
+        """secret: 16 to 64 bytes; whoever does not know it cannot aim for colliding keys."""
+        if not 16 <= len(secret) <= 64:
+            raise ValueError(f"a secret of 16 to 64 bytes is needed, got {len(secret)}")
+        self._rules = rules
+        self._max_input = rules.max_length * _LEEWAY
+        self._unmeasured = min(rules.max_length, rules.max_path_segments)  # so short a URL is neither too long nor too deep
+        self._strips = bool(rules.strip_params)
+        self._strip_names = frozenset(name for name in rules.strip_params if not name.endswith("*"))
+        self._strip_prefixes = tuple(name[:-1] for name in rules.strip_params if name.endswith("*"))
+        self._site_hash = blake2b(digest_size=8, key=secret, person=b"site")
+        self._url_hash = blake2b(digest_size=8, key=secret, person=b"url")
+        self._queue_hash = blake2b(digest_size=8, key=secret, person=b"queue")
+        self._origin_hash = blake2b(digest_size=8, key=secret, person=b"origin")
+        self._origins = _Cache(self._admit)
+        self._site_keys = _Cache(lambda site: _digest(self._site_hash, site))
+        self._sites = _Cache(self._place)
+        self._queue_keys = _Cache(lambda origin: self._sites[origin][1] + _digest(self._queue_hash, queue_name(origin)))
+        self._origin_keys = _Cache(lambda origin: self._sites[origin][1] + _digest(self._origin_hash, origin))
+
+    # -- canonical form -----------------------------------------------------------------------------------------------
+
+    def canonical(self, text: str, base: str = "") -> str:
+        """Return the canonical form of `text`, read relative to the URL `base` if one is given; raises BadURL."""
+        if len(text) > self._max_input:
+            text = text.partition("#")[0]
+            if len(text) > self._max_input:
+                raise BadURL(Reason.TOO_LONG, f"{len(text)} characters")
+        try:
+            url = ada_url.join_url(base, text) if base else ada_url.normalize_url(text)
+        except ValueError:
+            url = _join_mended(base, text)
+        return self._finish(url.partition("#")[0])
+
+    def base(self, page: str, href: str) -> str:
+        """Return the URL that a page's links are relative to: its first <base href> as browsers read it, else the page's own.
+
+        The result is for `resolve` only: it is not canonical, since a base that may not be requested still names what links mean.
+        """
+        if not href or len(href) > self._max_input:
+            return page
+        try:
+            url = ada_url.join_url(page, href)
+        except ValueError:
+            return page
+        return page if url.startswith(("data:", "javascript:")) else url
+
+    def resolve(self, base: str, hrefs: Iterable[str]) -> tuple[list[str], list[tuple[str, Reason]]]:
+        """Return the distinct canonical URLs of a page's links in page order, and the refused ones with the reason.
+
+        Links that name the page itself (empty, or only a fragment) are dropped silently. Every other href that yields no URL
+        (mailto:, javascript:, a bad host, …) is refused once, cut to 200 characters, without its fragment.
+        """
+        urls: dict[str, None] = {}
+        refused: list[tuple[str, Reason]] = []
+        join, finish, max_input = ada_url.join_url, self._finish, self._max_input
+        for href in dict.fromkeys([href.partition("#")[0] for href in hrefs]):
+            if not href or href.isspace():
+                continue
+            try:
+                url = join(base, href) if len(href) <= max_input else ""
+            except ValueError:
+                url = ""
+            try:  # what is odd takes the long way, which says why
+                urls[finish(url) if url else self.canonical(href, base)] = None
+            except BadURL as error:
+                refused.append((href[:SHOWN], error.reason))
+        return list(urls), refused
+
+    def _finish(self, url: str) -> str:
+        """Put our rules on top of ada's `url`, which has no fragment; raises BadURL."""
+        cut = url.find("/", 8)  # the end of the authority in every http and https URL
+        raw_origin = url[:cut]
+        origin = self._origins[raw_origin]
+        if origin != raw_origin:
+            url = origin + url[cut:]
+        if "%" in url and _NOT_CANONICAL.search(url):
+            url = _respell_escapes(url)
+        if self._strips and "?" in url:
+            url = self._strip(url)
+        if len(url) > self._unmeasured:
+            self._measure(url)
+        return url
+
+    def _measure(self, url: str) -> None:
+        """Refuse what is too long or too deep; raises BadURL."""
+        max_length, max_segments = self._rules.max_length, self._rules.max_path_segments
+        if len(url) > max_length:
+            raise BadURL(Reason.TOO_LONG, f"{len(url)} characters, at most {max_length}")
+        if path_of(url).count("/") > max_segments:
+            raise BadURL(Reason.TOO_MANY_SEGMENTS, f"more than {max_segments} path segments")
+
+    def _admit(self, raw_origin: str) -> str:
+        """Return the canonical form of ada's scheme and authority; raises BadURL. Cached per spelling."""
+        scheme, _, authority = raw_origin.partition("://")
+        if scheme not in _DEFAULT_PORTS or scheme not in self._rules.schemes:
+            raise BadURL(Reason.BAD_SCHEME, f"scheme {raw_origin.partition(':')[0][:32]}")
+        host, port = _authority(f"{scheme}://{authority.rpartition('@')[2]}")
+        if not host.startswith("["):
+            host = host.removesuffix(".")
+            _check_host(host)
+        number = int(port) if port else _DEFAULT_PORTS[scheme]
+        if number == 0 or (self._rules.ports is not None and number not in self._rules.ports):
+            raise BadURL(Reason.BAD_PORT, f"port {number}")
+        return f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
+
+    def _strip(self, url: str) -> str:
+        """Drop the query parameters that the rules name."""
+        head, _, query = url.partition("?")
+        params = query.split("&")
+        kept = [param for param in params if not self._is_stripped(param.partition("=")[0])]
+        if len(kept) == len(params):
+            return url
+        return f"{head}?{'&'.join(kept)}" if any(kept) else head
+
+    def _is_stripped(self, name: str) -> bool:
+        return name in self._strip_names or (bool(self._strip_prefixes) and name.startswith(self._strip_prefixes))
+
+    # -- places and keys ----------------------------------------------------------------------------------------------
+
+    def seed(self, text: str) -> CrawlURL:
+        """Return the URL that an operator wrote; a bare "b.example/x" means http; raises BadURL."""
+        text = text.strip()
+        if not text:
+            raise BadURL(Reason.BAD_URL, "empty")
+        if not _SEED_SCHEME.match(text):
+            text = "http://" + _bare_seed(text)
+        return self.url(self.canonical(text))
+
+    def url(
+        self,
+        canonical: str,
+        *,
+        seed_distance: int = 0,
+        site_depth: int = 0,
+        hops: int = 0,
+        purpose: Purpose = Purpose.PAGE,
+        via: bytes = NO_KEY,
+    ) -> CrawlURL:
+        """Return the noun of a canonical URL."""
+        origin = origin_of(canonical)
+        site, site_key = self._sites[origin]
+        key = site_key + _digest(self._url_hash, canonical)
+        return CrawlURL(canonical, site, origin, key, seed_distance, site_depth, hops, purpose, via)
+
+    def key(self, canonical: str) -> bytes:
+        """Return the 16 bytes that name a URL: 8 of its site, 8 of its own."""
+        return self._sites[origin_of(canonical)][1] + _digest(self._url_hash, canonical)
+
+    def site_key(self, site: str) -> bytes:
+        """Return the 8 bytes that name a site."""
+        return self._site_keys[site]
+
+    def queue_key(self, origin: str) -> bytes:
+        """Return the 16 bytes that name an origin's host queue: 8 of its site, 8 of `queue_name`."""
+        return self._queue_keys[origin]
+
+    def origin_key(self, origin: str) -> bytes:
+        """Return the 16 bytes that name an origin: 8 of its site, 8 of its own."""
+        return self._origin_keys[origin]
+
+    def _place(self, origin: str) -> tuple[str, bytes]:
+        site = site_of(hostname_of(origin))
+        return site, self._site_keys[site]
+
+
+def _digest(keyed: blake2b, text: str) -> bytes:
+    """Return the 8 bytes of `text` under a prepared keyed hash."""
+    state = keyed.copy()
+    state.update(text.encode())
+    return state.digest()
+
+
+def _join_mended(base: str, text: str) -> str:
+    """Parse what ada refused once more with lone surrogates replaced, as the URL standard's strings have none; raises BadURL."""
+    if _SURROGATE.search(text) or _SURROGATE.search(base):
+        text, base = (part.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for part in (text, base))
+        try:
+            return ada_url.join_url(base, text) if base else ada_url.normalize_url(text)
+        except ValueError:
+            pass
+    raise BadURL(Reason.BAD_URL, "not a URL by the URL standard")
+
+
+def _bare_seed(text: str) -> str:
+    """Return a seed without a scheme as what follows "http://"; raises BadURL where it cannot be meant as a host."""
+    authority = re.split(r"[/?#\\]", text.removeprefix("//"), maxsplit=1)[0]
+    host, colon, port = authority.rpartition(":")
+    if "@" in authority:
+        raise BadURL(Reason.BAD_URL, "an e-mail address or a user name, expected a URL or a host name")
+    if colon and not authority.endswith("]") and not (host and port.isascii() and port.isdigit()):
+        raise BadURL(Reason.BAD_SCHEME, f"scheme {host[:32]}")
+    if not authority:
+        raise BadURL(Reason.BAD_URL, "no host name")
+    return text.removeprefix("//")
