@@ -1,7 +1,8 @@
 """Every option as a typed value: the one place where names, units and defaults are defined.
 
-`config/default.yaml` says the same with a why for each and is tested to be equal. Durations are seconds, sizes bytes;
-YAML also takes "10 min", "24 h", "10 MiB" (config/load.py). `None` means no limit.
+`config/default.yaml` says the same with a why for each and is tested to be equal. Durations are seconds, sizes bytes; the type of an
+option says which (`Seconds` and `Timeout`; `Bytes`), and for these YAML also takes "10 min", "24 h", "10 MiB" (config/scalars.py). `None`
+means no limit. Bounds are checked by config/load.py, not by the constructors; upper ones only keep arithmetic on times and sizes sound.
 """
 
 from __future__ import annotations
@@ -10,12 +11,23 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-Seconds = Annotated[float, Meta(ge=0)]
-Positive = Annotated[int, Meta(ge=1)]
-Count = Annotated[int, Meta(ge=0)]
+_MOST = 10**15
+
+Seconds = Annotated[float, Meta(ge=0, le=1e9, extra={"unit": "seconds"})]
+Timeout = Annotated[float, Meta(gt=0, le=1e9, extra={"unit": "seconds"})]  # 0 would mean "none" to the libraries below
+Factor = Annotated[float, Meta(ge=0, le=1e6)]
+Bytes = Annotated[int, Meta(ge=1, le=_MOST, extra={"unit": "bytes"})]
+Positive = Annotated[int, Meta(ge=1, le=_MOST)]
+Count = Annotated[int, Meta(ge=0, le=_MOST)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Port = Annotated[int, Meta(ge=1, le=65535)]
 FilterMode = Literal["off", "observe", "enforce"]
+
+_NOT_PAGES = """
+7z apk avi avif bin bmp bz2 cab css deb dmg doc docx eot epub exe flac flv gif gz ico img iso jar jpeg jpg js json m4a m4v mkv mov mp3 mp4
+mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx psd rar rpm rss svg swf tar tgz tif tiff ttf wav webm webp wma wmv woff woff2 xls xlsx
+xz zip zst
+"""
 
 
 class Identity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -37,19 +49,19 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_pages: Positive | None = None
-    max_bytes: Positive | None = None  # wire bytes received
+    max_bytes: Bytes | None = None  # wire bytes received
     max_time: Seconds | None = None
     max_depth: Count | None = None  # clicks from a seed
     max_wait: Seconds = 600.0  # the crawl ends when nothing is due within this time
     max_pages_per_host: Positive | None = 10_000
     max_pages_per_site: Positive | None = None
-    max_bytes_per_host: Positive | None = None
+    max_bytes_per_host: Bytes | None = None
     max_hosts_per_site: Positive = 1_000
     max_links_per_page: Positive = 10_000
     max_url_length: Positive = 2_048
     max_redirects: Count = 5
     max_error_rate: Share = 0.5  # exit 4 above this share of failed fetches
-    min_free_disk: Count = 1 << 30  # bytes; admission pauses below
+    min_free_disk: Annotated[int, Meta(ge=0, le=_MOST, extra={"unit": "bytes"})] = 1 << 30  # bytes; admission pauses below
 
 
 class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -57,7 +69,7 @@ class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     match: str  # "example.org" or "https://example.org/docs/"
     min_delay: Seconds | None = None
-    delay_factor: Seconds | None = None
+    delay_factor: Factor | None = None
     max_delay: Seconds | None = None
     max_pages: Positive | None = None  # per host
     max_depth: Count | None = None
@@ -67,7 +79,7 @@ class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Politeness(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     min_delay: Seconds = 1.0  # from the end of a response to the next request at the host
-    delay_factor: Seconds = 10.0  # times the time the last response took
+    delay_factor: Factor = 10.0  # times the time the last response took
     max_delay: Seconds = 60.0  # bounds min_delay and delay_factor, not Crawl-delay
     respect_crawl_delay: bool = True
     max_crawl_delay: Seconds = 300.0  # a host that asks for more is not crawled
@@ -87,8 +99,8 @@ class Robots(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     obey: bool = True
     cache_ttl: Seconds = 86_400.0
     error_ttl: Seconds = 300.0  # first recheck of an unreachable robots.txt; doubles to cache_ttl
-    timeout: Seconds = 20.0
-    max_bytes: Positive = 512_000
+    timeout: Timeout = 20.0
+    max_bytes: Bytes = 512_000
     on_403: Literal["allow", "disallow"] = "allow"
     meta: bool = True  # obey <meta name=robots> nofollow
     x_robots_tag: bool = True
@@ -97,12 +109,12 @@ class Robots(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     concurrency: Positive = 256
-    connect_timeout: Seconds = 10.0
-    first_byte_timeout: Seconds = 20.0
-    read_timeout: Seconds = 15.0
-    total_timeout: Seconds = 60.0
+    connect_timeout: Timeout = 10.0
+    first_byte_timeout: Timeout = 20.0
+    read_timeout: Timeout = 15.0
+    total_timeout: Timeout = 60.0
     min_rate: Count = 1024  # bytes per second, averaged after 10 s
-    max_body: Positive = 10 << 20  # decoded and wire
+    max_body: Bytes = 10 << 20  # decoded and wire
     accept_types: list[str] = field(default_factory=lambda: ["text/html", "application/xhtml+xml", "text/plain"])
     allow_addresses: list[str] = field(default_factory=list)  # CIDRs exempt from the address guard
     allow_ports: list[Port] | Literal["any"] = field(default_factory=lambda: [80, 443])
@@ -113,7 +125,7 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     servers: list[str] = field(default_factory=list)  # "address" or "address:port"; empty: the system's
     static: dict[str, str] = field(default_factory=dict)  # name or ".suffix" → address; "#" after a suffix's address spreads by hash
-    timeout: Seconds = 5.0
+    timeout: Timeout = 5.0
     max_in_flight: Positive = 64
     min_ttl: Seconds = 60.0
     max_ttl: Seconds = 3_600.0
@@ -122,7 +134,7 @@ class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Retry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    scale: Annotated[float, Meta(gt=0)] = 1.0  # multiplies every wait of the retry table
+    scale: Annotated[float, Meta(gt=0, le=1e6)] = 1.0  # multiplies every wait of the retry table
     max_tries: Positive = 4  # bounds every entry of the table
 
 
@@ -132,9 +144,9 @@ class Url(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    isolate_above: Positive = 512 << 10  # bytes; larger pages go to the parser process
-    timeout: Seconds = 2.0
-    memory: Positive = 768 << 20  # bytes of address space of the parser process
+    isolate_above: Bytes = 512 << 10  # bytes; larger pages go to the parser process
+    timeout: Timeout = 2.0
+    memory: Annotated[int, Meta(ge=64 << 20, le=_MOST, extra={"unit": "bytes"})] = 768 << 20  # bytes of address space of the parser process
     recycle_after: Positive = 5_000
     processes: Positive = 1
 
@@ -155,14 +167,8 @@ class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    max_declared_size: Positive = 64 << 20
-    skip_extensions: list[str] = field(
-        default_factory=lambda: (
-            "7z apk avi avif bin bmp bz2 cab css deb dmg doc docx eot epub exe flac flv gif gz ico img iso jar jpeg jpg js json m4a m4v mkv mov "
-            "mp3 mp4 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx psd rar rpm rss svg swf tar tgz tif tiff ttf wav webm webp wma wmv "
-            "woff woff2 xls xlsx xz zip zst"
-        ).split()
-    )
+    max_declared_size: Bytes = 64 << 20
+    skip_extensions: list[str] = field(default_factory=lambda: _NOT_PAGES.split())  # of the URL's path, without the dot
 
 
 class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -173,7 +179,7 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
-    site_bytes: Positive = 4 << 20  # memory of one filter for one site
+    site_bytes: Bytes = 4 << 20  # memory of one filter for one site
     path_trap: PathTrap = field(default_factory=PathTrap)
     media: Media = field(default_factory=Media)
     exact_duplicate: ExactDuplicate = field(default_factory=ExactDuplicate)
@@ -182,10 +188,10 @@ class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     bodies: bool = True
     compression_level: Annotated[int, Meta(ge=-7, le=19)] = 1  # zstd
-    map_size: Positive = 1 << 36  # address space to start with; grows by itself
+    map_size: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 36  # address space to start with; grows by itself
     commit_interval: Seconds = 0.25
     commit_visits: Positive = 256
-    commit_bytes: Positive = 8 << 20
+    commit_bytes: Bytes = 8 << 20
     skip_sample: Count = 100  # skips written per host and reason before sampling sets in
 
 

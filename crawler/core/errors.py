@@ -1,6 +1,14 @@
-"""Errors that an operator can act on. What the web does wrong is a value (`Failed`), never an exception."""
+"""Errors that an operator can act on. What the web does wrong is a value (`Failed`), never an exception.
+
+`ConfigError` is config's own (config imports nothing of ours) and no `ThresherError`: an edge that turns errors into exit codes catches
+`(ThresherError, ConfigError)`; both carry `exit_code`.
+"""
 
 from __future__ import annotations
+
+from config.errors import ConfigError
+
+__all__ = ["ConfigError", "DiskError", "StoreError", "StoreLockedError", "ThresherError", "UsageError"]
 
 
 class ThresherError(Exception):
@@ -13,10 +21,6 @@ class UsageError(ThresherError):
     """The command line or an input file cannot be used."""
 
     exit_code = 2
-
-
-class ConfigError(UsageError):
-    """A configuration value cannot be used: `file:line:column: key: expected …, got …`."""
 
 
 class StoreLockedError(ThresherError):

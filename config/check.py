@@ -1,0 +1,234 @@
+"""What a type cannot say about a configuration: patterns compile, addresses are addresses, headers are safe, minima lie below maxima."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import re2
+
+from config.errors import ConfigError
+from config.settings import Settings
+from config.yaml_tree import shown
+
+Where = Callable[[str], str]  # dotted key → where it was given, "" for a default
+
+_AGENT = re.compile(r"[A-Za-z_-]+")
+_EMAIL = re.compile(r"[^\s@()<>,;:\"\[\]\\]+@[^\s@()<>,;:\"\[\]\\/]+", re.ASCII)
+_WEB_ADDRESS = re.compile(r"https?://[^\s/()]+(?:/[^\s()]*)?", re.IGNORECASE)
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_MEDIA_TYPE = re.compile(r"\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)")
+_DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_](?:[a-z0-9_-]{0,62}))*")
+_PREFIX = re.compile(r"https?://[a-z0-9_.:\[\]-]+/[!-~]*")
+_MAX_PATTERN = 2_000
+
+_RESERVED_HEADERS = {
+    "host": "it names the host that is asked",
+    "user-agent": "set identity.agent and identity.contact",
+    "from": "set identity.from_header",
+    "cookie": "it would go to every host; cookies are off",
+    "authorization": "the secret would go to every host",
+    "proxy-authorization": "the secret would go to every host",
+    "referer": "it would tell every host a page of another",
+    "accept-encoding": "only what the decoder guards is asked for",
+    **dict.fromkeys(("connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"), "the connection is the fetcher's"),
+    **dict.fromkeys(("content-length", "content-type", "expect"), "requests have no body"),
+    **dict.fromkeys(
+        ("range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since"), "pages are fetched whole"
+    ),
+}
+
+
+def check(settings: Settings, where: Where) -> None:
+    """Raise ConfigError for the first value that cannot work, with the place that `where` gives for its key."""
+    for part in (_identity, _scope, _fetch, _dns, _lists, _overrides, partial(_order, where)):
+        for key, expected, got, advice in part(settings):
+            place = where(key)
+            raise ConfigError(f"{place + ': ' if place else ''}{shown(key, 100)[1:-1]}: expected {expected}, got {got}. {advice}")
+
+
+Problem = tuple[str, str, str, str]  # key, expected, got, advice
+
+
+def _identity(settings: Settings) -> Iterable[Problem]:
+    of = settings.identity
+    if not _AGENT.fullmatch(of.agent) or len(of.agent) > 64:
+        letters = re.sub(r"[^A-Za-z_-]", "", of.agent.partition("/")[0])[:64]
+        expected = "a product token of letters, - and _ (RFC 9309, 2.2.1)"
+        yield "identity.agent", expected, shown(of.agent), f"Write {letters or 'thresher'}; the version is added"
+    if of.contact and not (_EMAIL.fullmatch(of.contact) or _WEB_ADDRESS.fullmatch(of.contact)):
+        yield (
+            "identity.contact",
+            "an e-mail address or an http(s) URL, without spaces or parentheses",
+            shown(of.contact),
+            "Write for example https://example.org/bot",
+        )
+    if of.from_header and not _EMAIL.fullmatch(of.from_header):
+        yield "identity.from_header", "an e-mail address", shown(of.from_header), 'Write for example bot@example.org, or "" for none'
+
+
+def _scope(settings: Settings) -> Iterable[Problem]:
+    options = re2.Options()
+    options.log_errors = False
+    for name in ("include", "exclude"):
+        for i, pattern in enumerate(getattr(settings.scope, name)):
+            why = _refusal(pattern, options)
+            if why:
+                yield f"scope.{name}[{i}]", "an RE2 pattern", shown(pattern), why
+    if not settings.scope.schemes:
+        yield "scope.schemes", "at least one of http, https", "an empty list", "Write [http, https]"
+
+
+def _refusal(pattern: str, options: re2.Options) -> str:
+    """Return why RE2 does not take the pattern and at which character, or ""."""
+    if len(pattern) > _MAX_PATTERN:
+        return f"It has {len(pattern)} characters; write at most {_MAX_PATTERN}"
+    if not pattern:
+        return "It would match every URL; write .* if that is meant"
+    try:
+        re2.compile(pattern, options)
+    except re2.error as error:
+        message = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error.args[0])
+        words, _, fragment = message.partition(": ")
+        at = pattern.find(fragment) + 1 if fragment else len(pattern)
+        return f"At character {max(at, 1)}: {words}{' ' + shown(fragment, 30) if fragment else ''}{_advice(words, fragment)}"
+    return ""
+
+
+def _advice(words: str, fragment: str) -> str:
+    if words == "invalid escape sequence" and fragment[1:2].isdigit():
+        return "; RE2 has no backreferences"
+    if words == "invalid perl operator" and fragment.startswith(("(?=", "(?!", "(?<")):
+        return "; RE2 has no look-around: use include and exclude together"
+    return "; see https://github.com/google/re2/wiki/Syntax"
+
+
+def _order(where: Where, settings: Settings) -> Iterable[Problem]:
+    of = settings.politeness
+    pairs = [
+        ("politeness.min_delay", of.min_delay, "politeness.max_delay", of.max_delay),
+        ("politeness.backoff_initial", of.backoff_initial, "politeness.backoff_max", of.backoff_max),
+        ("dns.min_ttl", settings.dns.min_ttl, "dns.max_ttl", settings.dns.max_ttl),
+    ]
+    for i, override in enumerate(settings.overrides):
+        least = of.min_delay if override.min_delay is None else override.min_delay
+        most = of.max_delay if override.max_delay is None else override.max_delay
+        low_key = "politeness.min_delay" if override.min_delay is None else f"overrides[{i}].min_delay"
+        high_key = "politeness.max_delay" if override.max_delay is None else f"overrides[{i}].max_delay"
+        pairs.append((low_key, least, high_key, most))
+    for low_key, low, high_key, high in pairs:
+        if low <= high:
+            continue
+        if where(low_key) and not high_key.startswith("overrides"):
+            yield low_key, f"at most {high_key}, {high}", str(low), f"Write {high} or less, or raise {high_key}"
+        else:
+            yield high_key, f"at least {low_key}, {low}", str(high), f"Write {low} or more, or lower {low_key}"
+
+
+def _fetch(settings: Settings) -> Iterable[Problem]:
+    of = settings.fetch
+    for i, kind in enumerate(of.accept_types):
+        if not _MEDIA_TYPE.fullmatch(kind):
+            bare = kind.partition(";")[0].strip().lower()
+            advice = f"Write {bare}" if _MEDIA_TYPE.fullmatch(bare) else "Write for example text/html, text/* or */*"
+            yield f"fetch.accept_types[{i}]", "a media type such as text/html, in lower case and without parameters", shown(kind), advice
+    if not of.accept_types:
+        yield "fetch.accept_types", "at least one media type", "an empty list", 'Write ["*/*"] to accept all'
+    if not of.allow_ports:
+        yield "fetch.allow_ports", "at least one port, or any", "an empty list", "Write [80, 443]"
+    for i, network in enumerate(of.allow_addresses):
+        advice = _network_advice(network)
+        if advice:
+            yield f"fetch.allow_addresses[{i}]", "an address range in CIDR form", shown(network), advice
+    yield from _headers(of.headers)
+
+
+def _network_advice(network: str) -> str:
+    """Return what to write instead of a range that is none, "" if it is one."""
+    try:
+        ipaddress.ip_network(network)
+    except ValueError:
+        try:
+            return f"Write {ipaddress.ip_network(network, strict=False)}"
+        except ValueError:
+            return "Write for example 127.0.0.0/8"
+    return ""
+
+
+def _headers(headers: dict[str, str]) -> Iterable[Problem]:
+    seen: set[str] = set()
+    for name, value in headers.items():
+        key = f"fetch.headers.{name}"
+        if not _TOKEN.fullmatch(name):
+            yield "fetch.headers", "a header name", shown(name), "Write letters, digits and hyphens, for example X-Note"
+        elif name.lower() in _RESERVED_HEADERS:
+            yield key, "a header that may be set", shown(name), f"Remove it: {_RESERVED_HEADERS[name.lower()]}"
+        elif name.lower() in seen:
+            yield key, "each header once", f"{shown(name)} again in another case", "Remove one"
+        elif not value.isascii():
+            yield key, "ASCII text", shown(value), "Percent-encode what is not ASCII"
+        seen.add(name.lower())
+
+
+def _dns(settings: Settings) -> Iterable[Problem]:
+    for i, server in enumerate(settings.dns.servers):
+        if not _is_server(server):
+            yield f"dns.servers[{i}]", "an address or address:port", shown(server), 'Write for example 9.9.9.9 or "[2620:fe::fe]:53"'
+    for name, address in settings.dns.static.items():
+        key = f"dns.static.{name}"
+        if not _DOMAIN.fullmatch(name.removeprefix(".").rstrip(".")):
+            yield "dns.static", "host names or .suffixes in lower case (xn-- form)", shown(name), "Write for example a.example or .example"
+        elif address.endswith("#") and not name.startswith("."):
+            yield key, "an address", shown(address), "Spreading (#) needs a .suffix; drop the #"
+        elif not _is_address(address.removesuffix("#")):
+            yield key, "an IPv4 or IPv6 address", shown(address), "Write for example 127.0.0.1"
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_server(text: str) -> bool:
+    if _is_address(text):
+        return True
+    host, colon, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    is_port = port.isascii() and port.isdigit() and len(port) <= 5 and 1 <= int(port) <= 65_535
+    return bool(colon) and is_port and _is_address(host[1:-1] if bracketed else host) and (bracketed or ":" not in host)
+
+
+def _lists(settings: Settings) -> Iterable[Problem]:
+    for i, extension in enumerate(settings.filters.media.skip_extensions):
+        if not re.fullmatch(r"[a-z0-9_+-]{1,8}", extension):
+            plain = extension.lstrip("*.").lower()
+            advice = f"Write {plain}" if re.fullmatch(r"[a-z0-9_+-]{1,8}", plain) else "Write for example pdf"
+            yield f"filters.media.skip_extensions[{i}]", "an extension without dot, in lower case", shown(extension), advice
+    for i, name in enumerate(settings.url.strip_params):
+        if not re.fullmatch(r"[^\s&=?#*]+\*?|\*", name):
+            yield f"url.strip_params[{i}]", "the name of a query parameter, with * only at its end", shown(name), "Write for example utm_*"
+
+
+def _overrides(settings: Settings) -> Iterable[Problem]:
+    first: dict[str, int] = {}
+    for i, override in enumerate(settings.overrides):
+        rule, key = override.match, f"overrides[{i}].match"
+        if not (_DOMAIN.fullmatch(rule) or _PREFIX.fullmatch(rule) or _is_address(rule)):
+            yield key, "a domain or a URL prefix, as canonical URLs have it", shown(rule), _match_advice(rule)
+        if rule in first:
+            yield key, "each domain or prefix once", f"{shown(rule)} again (overrides[{first[rule]}])", "Merge the two"
+        first[rule] = i
+
+
+def _match_advice(rule: str) -> str:
+    lower = rule.lower()
+    if _DOMAIN.fullmatch(lower.lstrip("*.").rstrip(".")):
+        return f"Write {lower.lstrip('*.').rstrip('.')}; subdomains are included"
+    if re.fullmatch(r"https?://[^/]+", lower) and _PREFIX.fullmatch(lower + "/"):
+        return f"Write {lower}/"
+    return "Write for example example.org or https://example.org/docs/; other than ASCII names in their xn-- form"

@@ -1,0 +1,190 @@
+"""YAML files, environment and --set → Settings, each value with its origin.
+
+Precedence: --set (the last wins) > environment THRESHER_* > YAML files (a later one wins) > defaults. Sections and the mappings
+`dns.static` and `fetch.headers` are merged key by key; a list is replaced as a whole.
+
+    crawl.yaml      politeness: {min_delay: 2}
+    environment     THRESHER_POLITENESS__MIN_DELAY=2        two underscores separate levels
+    --set           politeness.min_delay=2
+                    fetch.allow_ports=[80, 8080]            [ { " or ' begins a YAML value in flow style, anything else is taken as it is
+                    fetch.headers.X-Note=hello              below a mapping option the rest of the key names the entry
+
+How YAML is read: config/yaml_tree.py. What numbers, durations ("10 min"), sizes ("10 MiB"), switches and null look like:
+config/scalars.py. What fits which option: config/schema.py. What must hold between options: config/check.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from config import schema, yaml_tree
+from config.check import check
+from config.errors import ConfigError
+from config.options import options
+from config.render import as_json_text, as_yaml
+from config.schema import Leaf
+from config.settings import Settings
+from config.yaml_tree import Node, Place, Scalar, shown
+
+PREFIX = "THRESHER_"
+STDIN = "-"
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who set a value: "default", "crawl.yaml:12", "env THRESHER_POLITENESS__MIN_DELAY", "--set politeness.min_delay"."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The effective configuration. `origins` has every option by dotted key, and the entries of mappings ("dns.static.a.example")."""
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+
+
+def load(
+    paths: Sequence[Path | str],
+    *,
+    sets: Sequence[str] = (),
+    environ: Mapping[str, str] = {},
+    stdin: Callable[[], str] | None = None,
+) -> Loaded:
+    """Merge all layers and check the result. A path "-" reads `stdin`. Raises ConfigError."""
+    leaves: dict[str, Leaf] = {}
+    if [str(path) for path in paths].count(STDIN) > 1:
+        raise ConfigError("-: expected standard input once, got it twice. Remove one -")
+    for path in paths:
+        _merge(leaves, _from_file(path, stdin))
+    for name in sorted(environ):  # a section's own variable comes before its options'
+        if name.startswith(PREFIX):
+            _merge(leaves, _from_variable(name, environ[name]))
+    for text in sets:
+        _merge(leaves, _from_flag(text))
+    settings = msgspec.convert(_nested(leaves), Settings)
+    check(settings, lambda key: _where(leaves, key))
+    return Loaded(settings, _origins(leaves))
+
+
+def render(loaded: Loaded, *, as_json: bool = False) -> str:
+    """Return the effective configuration as YAML, each value followed by its origin; it loads back to equal settings.
+
+    As JSON: `{"settings": {…}, "origins": {dotted key: source}}`.
+    """
+    sources = {key: origin.source for key, origin in loaded.origins.items()}
+    return as_json_text(loaded.settings, sources) if as_json else as_yaml(loaded.settings, sources)
+
+
+def to_json(settings: Settings) -> bytes:
+    """Encode the settings as the store keeps them."""
+    return msgspec.json.encode(settings)
+
+
+def from_json(content: bytes) -> Settings:
+    """Decode what `to_json` made. Raises ConfigError, as when another version has written it."""
+    try:
+        return msgspec.json.decode(content, type=Settings)
+    except msgspec.MsgspecError as error:
+        raise ConfigError(f"the stored configuration cannot be used: {error}. Give the configuration anew") from None
+
+
+def _from_file(path: Path | str, stdin: Callable[[], str] | None) -> dict[str, Leaf]:
+    name = shown(str(path), 200)[1:-1]
+    if str(path) == STDIN:
+        name = "stdin"
+        if stdin is None:
+            raise ConfigError("-: expected a file, got standard input, which is not available here. Name a file")
+        text = yaml_tree.decode(stdin().encode("utf-8", "surrogatepass"), name)
+    else:
+        text = yaml_tree.decode(_content(path, name), name)
+    root = yaml_tree.parse(text, lambda line, column: Place(name, line, column))
+    if root is None or (isinstance(root, Scalar) and not root.text):
+        raise ConfigError(f"{name}:1:1: expected a mapping of options, got nothing. Write {{}} to set nothing")
+    return schema.read(root)
+
+
+def _content(path: Path | str, name: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(yaml_tree.MAX_BYTES + 1)
+    except IsADirectoryError:
+        raise ConfigError(f"{name}: expected a file, got a directory. Name a file in it") from None
+    except OSError as error:
+        raise ConfigError(f"{name}: cannot be read: {error.strerror or error}") from None
+    except ValueError:  # a NUL in the path
+        raise ConfigError(f"{name}: expected the name of a file, got one with a NUL character") from None
+
+
+def _from_variable(name: str, value: str) -> dict[str, Leaf]:
+    source = f"env {shown(name, 100)[1:-1]}"
+    place = Place(source, label=source)
+    key = name.removeprefix(PREFIX).lower().replace("__", ".")
+    return schema.read_at(key, _value(value, place))
+
+
+def _from_flag(text: str) -> dict[str, Leaf]:
+    key, equals, value = text.partition("=")
+    key = key.strip()
+    label = f"--set {shown(text)[1:-1]}"
+    if not equals or not key:
+        raise ConfigError(f"{label}: expected KEY=VALUE, got {shown(text)}. Write for example politeness.min_delay=2")
+    return schema.read_at(key, _value(value, Place(f"--set {shown(key, 100)[1:-1]}", label=label)))
+
+
+def _value(text: str, place: Place) -> Node:
+    """Read the value of a flag or variable: YAML in flow style if it begins so, else the text itself."""
+    if len(text) > yaml_tree.MAX_BYTES:
+        raise ConfigError(f"{place.where}: expected at most {yaml_tree.MAX_BYTES >> 10} KiB, got more. Use a file")
+    stripped = text.strip()
+    if not stripped.startswith(("[", "{", '"', "'")):
+        return Scalar(stripped, True, place)
+    return yaml_tree.parse(stripped, lambda _line, _column: place) or Scalar("", True, place)
+
+
+def _merge(leaves: dict[str, Leaf], layer: Mapping[str, Leaf]) -> None:
+    """Lay `layer` over `leaves`."""
+    for key, leaf in layer.items():
+        below = leaves.get(key)
+        if below and isinstance(below.value, dict) and isinstance(leaf.value, dict):
+            leaves[key] = Leaf({**below.value, **leaf.value}, {**below.places, **leaf.places})
+        else:
+            leaves[key] = leaf
+
+
+def _nested(leaves: Mapping[str, Leaf]) -> dict[str, object]:
+    root: dict[str, object] = {}
+    for key, leaf in leaves.items():
+        *sections, name = key.split(".")
+        level = root
+        for section in sections:
+            level = cast(dict[str, object], level.setdefault(section, {}))
+        level[name] = leaf.value
+    return root
+
+
+def _where(leaves: Mapping[str, Leaf], key: str) -> str:
+    """Return where a value was given, or what it belongs to; "" when nobody gave it."""
+    leaf = next((leaf for name, leaf in leaves.items() if key == name or key.startswith((f"{name}.", f"{name}["))), None)
+    if leaf is None:
+        return ""
+    return (leaf.places.get(key) or next(iter(leaf.places.values()))).where
+
+
+def _origins(leaves: Mapping[str, Leaf]) -> dict[str, Origin]:
+    origins: dict[str, Origin] = {}
+    for key in options():
+        leaf = leaves.get(key)
+        if leaf is None:
+            origins[key] = Origin(_DEFAULT)
+            continue
+        names = [key, *(f"{key}.{name}" for name in leaf.value)] if isinstance(leaf.value, dict) else [key]
+        origins |= {name: Origin(leaf.places[name].origin) for name in names}
+    return origins

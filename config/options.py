@@ -1,0 +1,84 @@
+"""The options as data: what config/settings.py declares, by dotted key ("politeness.min_delay"), and the nearest key to a wrong one."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from functools import cache
+from typing import cast
+
+from msgspec import NODEFAULT
+from msgspec import inspect as types
+
+from config.scalars import Unit
+from config.settings import Settings
+from config.yaml_tree import shown
+
+_NEAR = 0.6
+
+
+@cache
+def options() -> dict[str, types.Field]:
+    """Return every option by dotted key, in the order of config/settings.py."""
+    return dict(_walk(root(), ""))
+
+
+def _walk(struct: types.StructType, prefix: str) -> list[tuple[str, types.Field]]:
+    found = []
+    for name, field in fields_of(struct).items():
+        inner = bare(field.type)[0]
+        found += _walk(inner, f"{prefix}{name}.") if isinstance(inner, types.StructType) else [(prefix + name, field)]
+    return found
+
+
+@cache
+def root() -> types.StructType:
+    return cast(types.StructType, types.type_info(Settings))
+
+
+def fields_of(struct: types.StructType) -> dict[str, types.Field]:
+    return {field.encode_name: field for field in struct.fields}
+
+
+@cache
+def known() -> tuple[str, ...]:
+    """Return the dotted keys of all sections and options."""
+    names = dict.fromkeys(".".join(key.split(".")[:n]) for key in options() for n in range(1, key.count(".") + 2))
+    return tuple(names)
+
+
+def bare(kind: types.Type) -> tuple[types.Type, Unit]:
+    """Strip the annotation: type and unit."""
+    if isinstance(kind, types.Metadata):
+        return kind.type, cast(Unit, (kind.extra or {}).get("unit", ""))
+    return kind, ""
+
+
+def example(field: types.Field) -> str:
+    """Return a value to recommend for an option, as YAML."""
+    default = field.default_factory() if field.default is NODEFAULT and field.default_factory is not NODEFAULT else field.default
+    if default is None or default is NODEFAULT:
+        kinds = field.type.types if isinstance(field.type, types.UnionType) else (field.type,)
+        found = {type(bare(kind)[0]) for kind in kinds}
+        return "60.0" if types.FloatType in found else "100" if types.IntType in found else ""
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, list):
+        return "[" + ", ".join(in_yaml(str(item)) for item in default[:3]) + "]"
+    return str(default)
+
+
+def in_yaml(text: str) -> str:
+    return text if text.replace("/", "").isalnum() else shown(text)
+
+
+def nearest(key: str, keys: tuple[str, ...]) -> str:
+    """Return the key that `key` was most likely meant to be, or "": the last part counts most, its section a little."""
+    key = key[-60:].lower().replace("-", "_")
+    last = key.rpartition(".")[2]
+    scored = [(0.85 * _ratio(last, name.rpartition(".")[2]) + 0.15 * _ratio(key, name), name) for name in keys]
+    score, name = max(scored, key=lambda pair: pair[0])
+    return name if score >= _NEAR else ""
+
+
+def _ratio(a: str, b: str) -> float:
+    return SequenceMatcher(None, a, b, autojunk=False).ratio()
