@@ -76,6 +76,10 @@ class QueueStore(Protocol):
 
     def delete(self, queue: bytes, entry: Entry) -> None: ...
 
+    def has(self, queue: bytes, entry: Entry) -> bool:
+        """Return whether the row that `entry` names by lane, rank and seq is there."""
+        ...
+
     def host(self, queue: bytes) -> HostRecord | None: ...
 
     def save_host(self, queue: bytes, record: HostRecord) -> None:
@@ -84,6 +88,10 @@ class QueueStore(Protocol):
 
     def n_hosts(self) -> int:
         """Return the number of host records."""
+        ...
+
+    def n_due(self) -> int:
+        """Return the number of rows in `due`: hosts with something queued."""
         ...
 
     def site(self, site: bytes) -> SiteRecord | None:

@@ -1,0 +1,453 @@
+"""The frontier: which URL may be requested next, and what becomes of it afterwards.
+
+    push ─► host queue in the store ─► workbench (workbench.py) ─► pop: a Lease on host, site and address ─► finish | skip | give_back
+
+A host queue is http, https, www and bare of one name. Invariants, each a law in tests/core/test_core_frontier_laws.py:
+- one request in flight per queue, never two: a leased host stands nowhere on the bench;
+- no request before `next_at`, which counts from the end of the response; in a new life none before `started_at` + the host's delay;
+- a row leaves the store only in the call that settles its URL, so that a crash loses nothing;
+- breadth-first within a host: lane, rank, seq; hosts that are ready go in the order of their head's discovery;
+- budgets are exact: a host has one request in flight, a site no more than its budget has left.
+
+Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG; differs in that queues lie in one ordered store
+rather than in files, and in that address and site are reserved with the host.
+
+Time: O(log bench) per call. Memory: the bench.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from config.settings import Settings
+from crawler.core.host_queue import HostQueue
+from crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
+from crawler.core.outage import TRIAL_MAX_S, Outage
+from crawler.core.politeness import RETRIES, Pace, Rulebook
+from crawler.core.ports import AddressBook, Entry, HostRecord, Lane, QueueStore, SiteRecord
+from crawler.core.url import URLSpace, hostname_of, queue_name
+from crawler.core.workbench import Workbench
+
+_RETRIES_SEARCHED = 10_000  # rows of a retry lane looked through for one URL
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to make one request: host, site and address are reserved until it is finished, skipped or given back."""
+
+    queue: bytes
+    entry: Entry
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing may be requested now."""
+
+    until: float | None  # when to try again; None: nothing is waiting anywhere
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A failed URL stays queued."""
+
+    at: float
+    attempt: int  # requests that count, made so far
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierSnapshot:
+    """How the crawl's hosts are, for people."""
+
+    active: int  # on the workbench, not backing off
+    waiting: int  # in the store, waiting for a place or for their time
+    backing_off: int  # on the workbench, slowed after failures
+    in_flight: int
+    looking_up: int
+    n_known_hosts: int
+    next_ready_at: float | None
+    network_down_since: float | None
+    parked: dict[str, int] = field(default_factory=dict)  # by reason, as far as seen in this life
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """One host of the workbench, for people."""
+
+    name: str
+    state: str
+    ready_at: float
+    record: HostRecord
+
+
+class Frontier:
+    """The queue of the whole crawl."""
+
+    def __init__(
+        self, store: QueueStore, addresses: AddressBook, settings: Settings, *, urls: URLSpace, rng: random.Random, started_at: float
+    ) -> None:
+        """started_at: the beginning of this life; hosts with something queued from an earlier one first wait their whole delay."""
+        self._store = store
+        self._urls = urls
+        self._max_hosts_per_site = settings.limits.max_hosts_per_site
+        self._max_crawl_delay = settings.politeness.max_crawl_delay
+        self._pace = Pace(settings, rng)
+        self._bench = Workbench(store, addresses, settings, pace=self._pace, rulebook=Rulebook(settings), started_at=started_at)
+        self._outage = Outage()
+        self._n_in_flight = 0
+        self._n_known_hosts = store.n_hosts()
+        self._now = started_at
+
+    # -- into the queue
+
+    def push(self, entry: Entry, now: float) -> Reason | None:
+        """Queue a URL whose `seen` row is written. Returns a reason when its site has too many hosts to take another."""
+        queue = self._urls.queue_key(entry.url.host)
+        host = self._bench.hosts.get(queue)
+        if host is None:
+            return self._push_waiting(queue, entry, now)
+        host.record.n_queued += 1
+        self._store.put(queue, entry)
+        self._store.save_host(queue, host.record)
+        self._hold(host, entry, now)
+        return None
+
+    def _push_waiting(self, queue: bytes, entry: Entry, now: float) -> Reason | None:
+        record = self._store.host(queue) or self._new_host(queue, entry.url)
+        if record is None:
+            return Reason.SITE_HOST_LIMIT
+        record.n_queued += 1
+        self._store.put(queue, entry)
+        if record.due:
+            self._store.save_host(queue, record)
+        else:
+            self._bench.file(queue, record, self._bench.new_due(now))
+        return None
+
+    def _new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
+        """Return the record of a host never seen before, None if its site has too many."""
+        site = self._store.site(queue[:8]) or SiteRecord(name=url.site)
+        if site.n_hosts >= self._max_hosts_per_site:
+            return None
+        site.n_hosts += 1
+        self._store.save_site(queue[:8], site)
+        self._n_known_hosts += 1
+        return HostRecord(name=queue_name(url.host), site=url.site)
+
+    def _hold(self, host: HostQueue, entry: Entry, now: float) -> None:
+        """Let a row that is new in the store take its place among those in memory."""
+        if not host.insert(entry, self._bench.heads) or host.leased is not None:
+            return
+        head = host.head
+        if head is None or entry[:3] < head[:3] or (head.lane is Lane.RETRY and head.rank > now * 1e6):
+            self._bench.place(host, now)
+
+    def request_ahead(self, url: CrawlURL, now: float) -> bool:
+        """Ask for a request of this life only, ahead of its host's queue, under all of politeness; its lease has `seq` 0.
+
+        Returns False if the host is parked or its site takes no more hosts.
+        """
+        queue = self._urls.queue_key(url.host)
+        host = self._bench.hosts.get(queue)
+        if host is None:
+            record = self._store.host(queue) or self._new_host(queue, url)
+            host = self._bench.load(queue, record, now) if record is not None else None
+        if host is None:
+            return False
+        host.hops.append(Entry(Lane.AHEAD, 0, 0, 0, url))
+        if host.leased is None:
+            self._bench.place(host, now)
+        return True
+
+    def raise_rank(self, entry_old: Entry, new_depth: int) -> None:
+        """Move a waiting URL forward that was found again at a smaller `site_depth`. Nothing happens if it does not wait there any more."""
+        queue = self._urls.queue_key(entry_old.url.host)
+        host = self._bench.hosts.get(queue)
+        is_leased = host is not None and host.leased is not None and host.leased.seq == entry_old.seq
+        if entry_old.lane is not Lane.FRESH or new_depth >= entry_old.rank or is_leased or not self._store.has(queue, entry_old):
+            return
+        entry = entry_old._replace(rank=new_depth, url=replace(entry_old.url, site_depth=new_depth))
+        self._store.delete(queue, entry_old)
+        self._store.put(queue, entry)
+        if host is None:
+            return
+        host.remove(entry_old)
+        if host.head is not None and host.head.seq == entry_old.seq:
+            host.head = None
+        host.insert(entry, self._bench.heads)
+        if host.leased is None and (host.head is None or entry[:3] < host.head[:3]):
+            self._bench.place(host, self._now)
+
+    def withdraw(self, url: CrawlURL, seq: int) -> bool:
+        """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
+        queue = self._urls.queue_key(url.host)
+        host = self._bench.hosts.get(queue)
+        if host is not None and host.leased is not None and host.leased.seq == seq:
+            return False
+        entry = self._find(queue, url, seq)
+        if entry is None:
+            return False
+        self._store.delete(queue, entry)
+        record = host.record if host is not None else self._store.host(queue)
+        assert record is not None
+        record.n_queued -= 1
+        self._store.save_host(queue, record)
+        if host is not None:
+            host.remove(entry)
+            if host.leased is None:
+                self._bench.place(host, self._now)
+        return True
+
+    def _find(self, queue: bytes, url: CrawlURL, seq: int) -> Entry | None:
+        for lane, rank in ((Lane.FRESH, url.site_depth), (Lane.AHEAD, 0)):
+            entry = Entry(lane, rank, seq, 0, url)
+            if self._store.has(queue, entry):
+                return entry
+        return next((entry for entry in self._store.head(queue, Lane.RETRY, _RETRIES_SEARCHED) if entry.seq == seq), None)
+
+    # -- out of it
+
+    def pop(self, now: float) -> Lease | Wait:
+        """Reserve the next URL with its host, site and address, in one step; or say until when there is none, and why."""
+        self._now = now
+        outage = self._outage
+        if outage.is_down and now < outage.next_trial:
+            return Wait(outage.next_trial, f"network down; next trial in {outage.next_trial - now:.0f} s")
+        host = self._bench.take(now)
+        if host is None:
+            why = self._bench.why(now, self._n_in_flight)
+            return Wait(self._bench.next_at(now), f"network down; {why}" if outage.is_down else why)
+        if outage.is_down:
+            outage.try_again(now)
+        entry = host.head
+        assert entry is not None
+        host.remove(entry)
+        host.leased, host.head = entry, None
+        self._n_in_flight += 1
+        return Lease(host.key, entry, host.address)
+
+    def lookups(self) -> list[str]:
+        """Return names that hosts wait for; each is named once until it is `resolved` or `unresolvable`."""
+        return self._bench.lookups()
+
+    def resolved(self, hostname: str, now: float) -> None:
+        """Go on with the hosts that waited for the name: the address book has it."""
+        for host in self._bench.looked_up(hostname):
+            self._bench.place(host, now)
+
+    def unresolvable(self, hostname: str, failure_cause: Cause, detail: str, now: float) -> list[Entry]:
+        """Treat the URLs that wait for the name as failed; return those that become terminal, whose rows are gone."""
+        terminal: list[Entry] = []
+        for host in self._bench.looked_up(hostname):
+            terminal += self._without_address(host, hostname, failure_cause, now)
+        return terminal
+
+    def _without_address(self, host: HostQueue, hostname: str, cause: Cause, now: float) -> list[Entry]:
+        """Let every held entry of the name share the look-up's fate; if the first has no try left, none has."""
+        record, first = host.record, host.head
+        assert first is not None
+        self._outage.note_failure(host.key, cause, now, answered_before=_has_answered(record))
+        entries = [entry for entry in host.held() if hostname_of(entry.url.host) == hostname]
+        if self._outage.is_down or not RETRIES[cause].counts_as_try:
+            entries = [entry for entry in entries if entry.seq == 0]
+            host.blocked_until, host.why = now + TRIAL_MAX_S, str(cause)
+        is_over = first.seq != 0 and self._pace.retry_at(first, cause, record, now) is None
+        terminal = [entry for entry in entries if is_over or not self._try_later(host, entry, cause, now)]
+        for entry in terminal:
+            host.remove(entry)
+            self._delete(host, entry)
+        if len(terminal) < len(entries) and RETRIES[cause].counts_against_host:
+            record.failures += 1
+            record.incident_at = now
+        self._settle(host, now)
+        return terminal
+
+    def _try_later(self, host: HostQueue, entry: Entry, cause: Cause, now: float) -> bool:
+        """Move a row to the retry lane if its URL has a try left."""
+        at = self._pace.retry_at(entry, cause, host.record, now) if entry.seq else None
+        if at is None:
+            return False
+        host.remove(entry)
+        self._store.delete(host.key, entry)
+        retry = Entry(Lane.RETRY, int(at * 1e6) + 1, entry.seq, entry.attempt + 1, entry.url)
+        self._store.put(host.key, retry)
+        host.insert(retry, self._bench.heads)
+        return True
+
+    # -- after a lease
+
+    def finish(self, lease: Lease, outcome: Outcome, now: float, *, is_page: bool) -> Retry | None:
+        """Settle a request: clock and budget of its host, the row's fate, the reservation. Returns the retry if the URL stays queued."""
+        host, entry = self._land(lease, now)
+        excused = self._respond(host, outcome, now)
+        retry = self._retry(host, entry, outcome, now, excused=excused) if isinstance(outcome, Failed) and entry.seq else None
+        n_pages = int(is_page and retry is None)
+        if n_pages:
+            host.record.n_pages += 1
+            self._count_page(host)
+        if retry is None:
+            self._delete(host, entry)
+        self._bench.release(host, now, n_pages=n_pages)
+        self._settle(host, now)
+        return retry
+
+    def skip(self, lease: Lease, now: float) -> None:
+        """Drop the URL: no request was made, so its host may go on at once."""
+        host, entry = self._land(lease, now)
+        self._delete(host, entry)
+        self._bench.release(host, now, n_pages=0)
+        self._settle(host, now)
+
+    def give_back(self, lease: Lease, now: float, *, until: float = 0.0, why: str = "", requested: Outcome | None = None) -> None:
+        """Leave the URL queued, its host blocked until `until`. requested: what a request made in its place (robots.txt) came to."""
+        host, entry = self._land(lease, now)
+        host.put_back(entry)
+        host.blocked_until, host.why = until, why
+        if requested is not None:
+            self._respond(host, requested, now)
+        self._bench.release(host, now, n_pages=0)
+        self._settle(host, now)
+
+    def _land(self, lease: Lease, now: float) -> tuple[HostQueue, Entry]:
+        self._now = now
+        host = self._bench.hosts.get(lease.queue)
+        if host is None or host.leased is not lease.entry:
+            raise ValueError(f"lease of {lease.entry.url.text} is not in force: it was finished, skipped or given back before")
+        host.leased = None
+        self._n_in_flight -= 1
+        return host, lease.entry
+
+    def _respond(self, host: HostQueue, outcome: Outcome, now: float) -> bool:
+        """Enter a response into the host's record; return whether a failure is excused since the network is down."""
+        record = host.record
+        self._outage.note(host.key, outcome, now, answered_before=_has_answered(record))
+        self._pace.respond(record, host.rules, outcome, now, excused=self._outage.is_down)
+        return self._outage.is_down
+
+    def _retry(self, host: HostQueue, entry: Entry, failure: Failed, now: float, *, excused: bool) -> Retry | None:
+        if excused or not RETRIES[failure.cause].counts_as_try:
+            host.put_back(entry)
+            return Retry(host.record.next_at, entry.attempt)
+        if not self._try_later(host, entry, failure.cause, now):
+            return None
+        at = self._pace.retry_at(entry, failure.cause, host.record, now)
+        assert at is not None
+        return Retry(at, entry.attempt + 1)
+
+    def _delete(self, host: HostQueue, entry: Entry) -> None:
+        if entry.seq:
+            self._store.delete(host.key, entry)
+            host.record.n_queued -= 1
+
+    def _count_page(self, host: HostQueue) -> None:
+        site = self._store.site(host.key[:8]) or SiteRecord(name=host.record.site, n_hosts=1)
+        site.n_pages += 1
+        self._store.save_site(host.key[:8], site)
+
+    def _settle(self, host: HostQueue, now: float) -> None:
+        """Save the host's record and find its place."""
+        record = host.record
+        if self._pace.is_dead(record) and record.n_queued:
+            self._pace.park_dead(record, now)
+            self._bench.park(host, record.parked, until=record.parked_until)
+            return
+        self._store.save_host(host.key, record)
+        self._bench.place(host, now, may_leave=True)
+
+    # -- the rest of the crawl speaks to hosts
+
+    def wake(self, queue: bytes, now: float) -> None:
+        """Tell a host that what `give_back` blocked it for is over."""
+        host = self._bench.hosts.get(queue)
+        if host is not None:
+            host.blocked_until = 0.0
+            if host.leased is None:
+                self._bench.place(host, now)
+            return
+        record = self._store.host(queue)
+        if record is not None and record.due > now and not record.parked:
+            self._bench.file(queue, record, self._bench.new_due(now))
+
+    def set_crawl_delay(self, queue: bytes, seconds: float | None) -> None:
+        """Enter what robots.txt asks for; one too long parks the host as soon as it is not leased."""
+        host = self._bench.hosts.get(queue)
+        record = host.record if host is not None else self._store.host(queue)
+        delay = -1.0 if seconds is None else seconds
+        if record is None or record.crawl_delay == delay:
+            return
+        record.crawl_delay = delay
+        if host is None and record.parked == Reason.CRAWL_DELAY_TOO_LONG and delay <= self._max_crawl_delay:
+            self._unpark(queue, record, self._now)
+            return
+        self._store.save_host(queue, record)
+        if host is not None and host.leased is None:
+            record.next_at = max(record.next_at, self._now + self._pace.floor(record, host.rules))
+            self._bench.place(host, self._now)
+
+    def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
+        """Fetch nothing more of a host, by an operator's word; False if it is unknown, parked already, or has a request in flight."""
+        host = self._bench.hosts.get(queue)
+        if host is None:
+            record = self._store.host(queue)
+            host = self._bench.load(queue, record, now) if record is not None and not record.parked else None
+        if host is None or host.leased is not None:
+            return False
+        self._bench.park(host, why, until=until)
+        return True
+
+    def unpark(self, queue: bytes, now: float) -> bool:
+        """Serve a parked host again; False if it is not parked. A budget that is used up parks it anew."""
+        record = self._store.host(queue)
+        if record is None or not record.parked:
+            return False
+        self._unpark(queue, record, now)
+        return True
+
+    def _unpark(self, queue: bytes, record: HostRecord, now: float) -> None:
+        parked = self._bench.parked
+        parked[record.parked] -= parked[record.parked] > 0
+        record.parked, record.parked_until, record.failures = "", 0.0, 0
+        self._bench.file(queue, record, self._bench.new_due(now) if record.n_queued else 0.0)
+
+    # -- for people
+
+    def snapshot(self, now: float) -> FrontierSnapshot:
+        """Count the hosts by state."""
+        bench = self._bench
+        backing_off = sum(host.record.failures > 0 or host.record.backoff_until > now for host in bench.hosts.values())
+        on_bench = sum(host.record.due > 0 for host in bench.hosts.values())
+        return FrontierSnapshot(
+            active=len(bench.hosts) - backing_off,
+            waiting=max(0, bench.n_due - on_bench - bench.parked.total()),
+            backing_off=backing_off,
+            in_flight=self._n_in_flight,
+            looking_up=bench.n_looking_up,
+            n_known_hosts=self._n_known_hosts,
+            next_ready_at=bench.next_at(now),
+            network_down_since=self._outage.since,
+            parked={why: n for why, n in bench.parked.items() if n},
+        )
+
+    def hosts(self, now: float) -> Iterator[HostView]:
+        """Yield the hosts of the workbench. Do not change the frontier meanwhile."""
+        for host in self._bench.hosts.values():
+            yield HostView(host.record.name, _state(host, now), host.ready_at, host.record)
+
+
+def _has_answered(record: HostRecord) -> bool:
+    return record.n_requests > record.n_failed
+
+
+def _state(host: HostQueue, now: float) -> str:
+    if host.leased is not None:
+        return "in flight"
+    if host.looks_up:
+        return "looking up its address"
+    if host.line is not None:
+        return "waiting for its address or site"
+    if host.blocked_until > now:
+        return host.why
+    return "backing off" if host.record.backoff_until > now else "in delay"

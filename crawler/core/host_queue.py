@@ -1,0 +1,124 @@
+"""One host queue in memory: its record, its rules, and the first rows of each lane.
+
+A lane's rows lie in the store; the first few are held here, in order. `whole[lane]` says whether they are all there are. The row that is
+leased is in none of them, though still in the store: a row leaves the store only with its outcome.
+
+Memory: ~1 KB and its rows, at most `frontier.heads` per lane.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from typing import TYPE_CHECKING
+
+from crawler.core.politeness import HostRules
+from crawler.core.ports import Entry, HostRecord, Lane, QueueStore
+
+if TYPE_CHECKING:
+    from crawler.core.slots import Line
+
+_LANES = (Lane.AHEAD, Lane.RETRY, Lane.FRESH)
+
+
+class HostQueue:
+    """A host on the workbench. `ticket` names its present place there: whatever carries another one is out of date."""
+
+    __slots__ = (
+        "address",
+        "blocked_until",
+        "head",
+        "hops",
+        "key",
+        "leased",
+        "line",
+        "looks_up",
+        "ready_at",
+        "record",
+        "rows",
+        "rules",
+        "ticket",
+        "whole",
+        "why",
+    )
+
+    def __init__(self, key: bytes, record: HostRecord, rules: HostRules) -> None:
+        self.key = key
+        self.record = record
+        self.rules = rules
+        self.rows: tuple[list[Entry], list[Entry], list[Entry]] = ([], [], [])
+        self.whole = [False, False, False]
+        self.hops: list[Entry] = []  # requests of this life only (seq 0); they go before everything and ignore `blocked_until`
+        self.leased: Entry | None = None
+        self.head: Entry | None = None  # chosen to be next
+        self.address = ""
+        self.line: Line | None = None
+        self.looks_up = ""  # hostname that it waits for
+        self.ready_at = 0.0
+        self.blocked_until = 0.0
+        self.why = ""  # it is blocked
+        self.ticket = 0
+
+    def needs_rows(self) -> bool:
+        """Return whether a lane's rows in memory are used up while the store may have more."""
+        rows, whole = self.rows, self.whole
+        return not ((rows[0] or whole[0]) and (rows[1] or whole[1]) and (rows[2] or whole[2]))
+
+    def load(self, store: QueueStore, limit: int) -> None:
+        """Read the first rows of each lane that has none in memory. Not while leased."""
+        for lane in _LANES:
+            if not self.rows[lane] and not self.whole[lane]:
+                rows = store.head(self.key, lane, limit)
+                self.rows[lane].extend(rows)
+                self.whole[lane] = len(rows) < limit
+
+    def choose(self, now: float) -> float | None:
+        """Choose `head` and return when it may go as far as the queue is concerned; None if the queue is empty."""
+        ahead, retry, fresh = self.rows
+        if self.hops:
+            self.head = self.hops[0]
+            return 0.0
+        if ahead:
+            self.head = ahead[0]
+        elif retry and retry[0].rank <= now * 1e6:
+            self.head = retry[0]
+        elif fresh:
+            self.head = fresh[0]
+        elif retry:
+            self.head = retry[0]
+            return max(retry[0].rank / 1e6, self.blocked_until)
+        else:
+            self.head = None
+            return None
+        return self.blocked_until
+
+    def insert(self, entry: Entry, limit: int) -> bool:
+        """Hold a row that is new in the store if it belongs to the first; return whether it does."""
+        lane = entry.lane
+        rows = self.rows[lane]
+        if not self.whole[lane] and (not rows or entry[:3] > rows[-1][:3]):
+            return False
+        insort(rows, entry)
+        if len(rows) > limit:
+            rows.pop()
+            self.whole[lane] = False
+        return True
+
+    def put_back(self, entry: Entry) -> None:
+        """Hold a row again that was leased."""
+        if entry.seq == 0:
+            self.hops.insert(0, entry)
+        else:
+            insort(self.rows[entry.lane], entry)
+
+    def remove(self, entry: Entry) -> bool:
+        """Let go of a row; return whether it was held."""
+        rows = self.hops if entry.seq == 0 else self.rows[entry.lane]
+        for i, held in enumerate(rows):
+            if held.seq == entry.seq and held.rank == entry.rank and held.url.key == entry.url.key:
+                del rows[i]
+                return True
+        return False
+
+    def held(self) -> list[Entry]:
+        """Return all entries in memory."""
+        return [*self.hops, *self.rows[0], *self.rows[1], *self.rows[2]]

@@ -1,0 +1,67 @@
+"""Tells "the network is down" from "a host is down": F13.
+
+When at least 80 % of the last 50 conclusive requests, over at least 5 hosts, failed before any peer answered, the fault is taken to be on
+our side: the crawl pauses, nothing that fails is held against host or URL, and one trial every few seconds (5, 10, 20, then 30) finds out
+when it is over. The first answer from any peer heals it.
+
+The tail of every crawl is dead hosts, which fail in the same way. So a failure is evidence only if its host answered before, as long as any
+host has answered in this life at all. A refused connection, a failed handshake or a time-out after connecting is no evidence either way.
+
+Memory: 50 pairs. Time: O(50) per failure, O(1) per success.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from crawler.core.model import Cause, Failed, Outcome
+
+WINDOW = 50
+SHARE = 0.8
+MIN_HOSTS = 5
+FIRST_TRIAL_S = 5.0
+TRIAL_MAX_S = 30.0
+
+_SILENT = frozenset((Cause.DNS_FAIL, Cause.DNS_TIMEOUT, Cause.CONN_TIMEOUT, Cause.UNREACHABLE))
+
+
+class Outage:
+    """The state of our own network, judged from the last requests."""
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[bytes, bool]] = deque(maxlen=WINDOW)  # (queue, failed)
+        self._has_answered = False
+        self._interval_s = FIRST_TRIAL_S
+        self.since: float | None = None
+        self.next_trial = 0.0
+
+    @property
+    def is_down(self) -> bool:
+        return self.since is not None
+
+    def note(self, queue: bytes, outcome: Outcome, now: float, *, answered_before: bool) -> None:
+        """Enter the end of a request at `queue`."""
+        if isinstance(outcome, Failed) and outcome.head is None:
+            self.note_failure(queue, outcome.cause, now, answered_before=answered_before)
+            return
+        self._has_answered = True
+        self._recent.append((queue, False))
+        if self.since is not None:
+            self.since = None
+            self._recent.clear()
+
+    def note_failure(self, queue: bytes, cause: Cause, now: float, *, answered_before: bool) -> None:
+        """Enter a request, or a look-up made for one, that no peer answered."""
+        if cause not in _SILENT or self.is_down or (self._has_answered and not answered_before):
+            return
+        self._recent.append((queue, True))
+        failed = [key for key, is_failure in self._recent if is_failure]
+        if len(self._recent) == WINDOW and len(failed) >= SHARE * WINDOW and len(set(failed)) >= MIN_HOSTS:
+            self.since = now
+            self._interval_s = FIRST_TRIAL_S
+            self.next_trial = now + FIRST_TRIAL_S
+
+    def try_again(self, now: float) -> None:
+        """Note that a trial starts."""
+        self._interval_s = min(2.0 * self._interval_s, TRIAL_MAX_S)
+        self.next_trial = now + self._interval_s

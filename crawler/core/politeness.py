@@ -1,0 +1,288 @@
+"""How gently a host is treated: gap, back-off, retries, circuit, and the rules that a configuration sets for it.
+
+The one idea: what a server is owed is kept per HOST QUEUE, never per URL. A URL's retry waits for its own time and for its host's; a 429
+that comes back in a millisecond slows the whole host (a fast error never speeds a crawl up). All times count from the END of a response.
+
+    gap      = max(min_delay, delay_factor x elapsed), at most max_delay; at least Crawl-delay; at least min_delay x 2^failures;
+               twice that while a 429 or 503 is not forgiven; stretched by up to `jitter`, never shortened
+    back-off = 429, 503: Retry-After (clamped), or backoff_initial, doubled per incident, forgiven after backoff_forgive of quiet
+    circuit  = dead_after failures in a row park the host for dead_wait, then one trial
+
+`failures` counts failures in a row, but a success halves it rather than clearing it: a host that fails nine times of ten recovers slowly.
+From Mercator [delay_factor], NUTCH-2946 and StormCrawler [back-off curve]. Pure: `now` and `rng` are arguments. O(1) per response.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from config.settings import Override, Settings
+from crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
+from crawler.core.ports import Entry, HostRecord
+
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
+_MAX_HEADER = 64  # characters of a Retry-After worth reading
+
+
+@dataclass(frozen=True, slots=True)
+class HostRules:
+    """What the configuration asks for one host, after overrides."""
+
+    min_delay: float
+    delay_factor: float
+    max_delay: float
+    max_pages: int | None
+    max_bytes: int | None
+
+    @property
+    def floor(self) -> float:
+        """The least gap in seconds, whatever the response time."""
+        return min(self.min_delay, self.max_delay)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What follows a failure: one wait in seconds per further try, and who is to blame."""
+
+    waits: tuple[float, ...] = ()
+    counts_against_host: bool = True
+    counts_as_try: bool = True  # False: the fault is on our side of the wire; the URL keeps its tries
+
+
+_NETWORK = Policy((30.0, 300.0, 3600.0))
+_SERVER = Policy((30.0, 120.0, 600.0))
+_BODY = Policy(counts_against_host=False)
+
+RETRIES: dict[Cause, Policy] = {
+    Cause.DNS_NXDOMAIN: Policy((3600.0,)),
+    Cause.DNS_NODATA: Policy((3600.0,)),
+    Cause.DNS_FAIL: _NETWORK,
+    Cause.DNS_TIMEOUT: _NETWORK,
+    Cause.BLOCKED_ADDRESS: Policy(),
+    Cause.CONN_REFUSED: _NETWORK,
+    Cause.CONN_TIMEOUT: _NETWORK,
+    Cause.CONN_RESET: _NETWORK,
+    Cause.UNREACHABLE: Policy((30.0,), counts_as_try=False),
+    Cause.TLS_CERT: Policy(),
+    Cause.TLS_PROTO: Policy(),
+    Cause.TIMEOUT_FIRST_BYTE: _NETWORK,
+    Cause.TIMEOUT_HEADERS: _NETWORK,
+    Cause.TIMEOUT_TOTAL: _NETWORK,
+    Cause.TOO_SLOW: _NETWORK,
+    Cause.DISCONNECTED: _NETWORK,
+    Cause.INCOMPLETE: Policy((30.0, 300.0), counts_against_host=False),
+    Cause.PROTOCOL: Policy(),
+    Cause.PROTOCOL_STATUS: Policy(),
+    Cause.PROTOCOL_HEADERS: Policy(),
+    Cause.PROTOCOL_WIRE_BUDGET: Policy(),
+    Cause.BOMB: _BODY,
+    Cause.BAD_ENCODING: _BODY,
+    Cause.UNSUPPORTED_ENCODING: _BODY,
+    Cause.TRUNCATED_ENCODING: Policy((30.0,), counts_against_host=False),
+    Cause.HTTP_5XX: _SERVER,
+    Cause.HTTP_429: Policy((0.0, 0.0, 0.0)),  # the host's back-off is the wait
+    Cause.HTTP_RETRY: _SERVER,
+    Cause.NO_DESCRIPTORS: Policy((5.0,), counts_against_host=False, counts_as_try=False),
+    Cause.INTERNAL_ERROR: Policy((60.0, 600.0), counts_against_host=False),
+}
+
+
+def parse_retry_after(text: str, now: float) -> float | None:
+    """Return the seconds that a Retry-After header asks for, 0 for a date in the past, None if neither form.    [RFC 9110, 10.2.3]"""
+    text = text.strip()
+    if not text or len(text) > _MAX_HEADER:
+        return None
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+        at = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+    return max(0.0, at - now)
+
+
+class Rulebook:
+    """The rules of every host: the general values and the overrides of `settings.overrides`.
+
+    An override names a domain, with its subdomains, or a URL prefix, which means that URL's host. Every one that matches applies; where
+    two set the same value the longer match wins, and a host named by a URL wins over its domain.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        politeness, limits = settings.politeness, settings.limits
+        self._general = HostRules(
+            min_delay=politeness.min_delay,
+            delay_factor=politeness.delay_factor,
+            max_delay=politeness.max_delay,
+            max_pages=limits.max_pages_per_host,
+            max_bytes=limits.max_bytes_per_host,
+        )
+        ordered = sorted(settings.overrides, key=lambda override: len(override.match))
+        self._by_domain = _index((_bare(override.match), override) for override in ordered if "://" not in override.match)
+        self._by_queue = _index((_queue_of(override.match), override) for override in ordered if "://" in override.match)
+
+    def of(self, name: str) -> HostRules:
+        """Return the rules of the host queue `name`."""
+        if not self._by_domain and not self._by_queue:
+            return self._general
+        rules = self._general
+        labels = _hostname(name).split(".")
+        for i in range(len(labels) - 1, -1, -1):
+            rules = _overridden(rules, self._by_domain.get(".".join(labels[i:]), ()))
+        return _overridden(rules, self._by_queue.get(name, ()))
+
+
+def _index(pairs: Iterable[tuple[str, Override]]) -> dict[str, tuple[Override, ...]]:
+    index: dict[str, tuple[Override, ...]] = {}
+    for name, override in pairs:
+        index[name] = (*index.get(name, ()), override)
+    return index
+
+
+def _bare(domain: str) -> str:
+    return domain.strip().lower().strip(".").removeprefix("www.")
+
+
+def _queue_of(prefix: str) -> str:
+    """Return the queue's name of a URL prefix, as `url.queue_name` would of its origin."""
+    authority = prefix.partition("://")[2].partition("/")[0].lower().removeprefix("www.")
+    return authority.removesuffix(":80").removesuffix(":443")
+
+
+def _hostname(name: str) -> str:
+    return name.partition("]")[0].lstrip("[") if name.startswith("[") else name.partition(":")[0]
+
+
+def _overridden(rules: HostRules, overrides: tuple[Override, ...]) -> HostRules:
+    for override in overrides:
+        fields = ("min_delay", "delay_factor", "max_delay", "max_pages")
+        changes = {field: value for field in fields if (value := getattr(override, field)) is not None}
+        rules = replace(rules, **changes)
+    return rules
+
+
+class Pace:
+    """Keeps a host's record after each response, and says when and whether it is asked again."""
+
+    def __init__(self, settings: Settings, rng: random.Random) -> None:
+        self._politeness = settings.politeness
+        self._retry = settings.retry
+        self._rng = rng
+
+    def floor(self, record: HostRecord, rules: HostRules) -> float:
+        """Return the least gap that the host is owed, in seconds."""
+        if self._politeness.respect_crawl_delay and record.crawl_delay > rules.floor:
+            return record.crawl_delay
+        return rules.floor
+
+    def stretch(self, wait_s: float) -> float:
+        """Return a wait with jitter: never shorter."""
+        return wait_s * (1.0 + self._politeness.jitter * self._rng.random())
+
+    def gap(self, record: HostRecord, rules: HostRules, elapsed_s: float) -> float:
+        """Return the wait after a response that took `elapsed_s`, before jitter."""
+        floor = self.floor(record, rules)
+        gap = max(floor, min(rules.delay_factor * elapsed_s, rules.max_delay))
+        if record.failures:
+            gap = max(gap, min(floor * 2.0 ** min(record.failures, 30), self._politeness.dead_wait))
+        return 2.0 * gap if record.backoff_s else gap
+
+    def respond(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float, *, excused: bool) -> None:
+        """Enter the end of a request into the host's record. excused: the fault is the network's or ours, not the host's."""
+        record.n_requests += 1
+        record.n_bytes += outcome.wire_bytes
+        self._forgive(record, now)
+        blamed = isinstance(outcome, Failed) and not excused and RETRIES[outcome.cause].counts_against_host
+        record.n_failed += isinstance(outcome, Failed)
+        if blamed:
+            record.failures += 1
+            record.incident_at = now
+        elif not isinstance(outcome, Failed):
+            record.failures //= 2
+        if not excused:
+            self._back_off(record, rules, outcome, now)
+        gap = self.gap(record, rules, outcome.elapsed_s)
+        if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
+            gap = max(gap, RETRIES[outcome.cause].waits[0] * self._retry.scale)
+        record.next_at = max(now + self.stretch(gap), record.backoff_until)
+
+    def _forgive(self, record: HostRecord, now: float) -> None:
+        if record.backoff_s and now - max(record.incident_at, record.backoff_until) >= self._politeness.backoff_forgive:
+            record.backoff_s = 0.0
+
+    def _back_off(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float) -> None:
+        """Let a 429, a 503 or a Retry-After hold the whole host back."""
+        limits = self._politeness
+        asked = _asked_wait(outcome, now)
+        if asked is not None:
+            asked = min(asked, limits.retry_after_max)
+        if _is_throttled(outcome):
+            least = limits.backoff_initial if asked is None else 2.0 * self.floor(record, rules)
+            record.backoff_s = min(max(least, 2.0 * record.backoff_s), limits.backoff_max)
+            record.incident_at = now
+            wait = self.stretch(record.backoff_s) if asked is None else max(asked, record.backoff_s)
+        elif asked is not None:
+            wait = asked
+        else:
+            return
+        record.backoff_until = max(record.backoff_until, now + wait)
+
+    def retry_at(self, entry: Entry, cause: Cause, record: HostRecord, now: float) -> float | None:
+        """Return when a failed URL is due again, None when its tries are used up. Call after `respond`."""
+        waits = RETRIES[cause].waits
+        if entry.attempt >= min(len(waits), self._retry.max_tries - 1):
+            return None
+        return max(now + waits[entry.attempt] * self._retry.scale, record.next_at)
+
+    def is_dead(self, record: HostRecord) -> bool:
+        """Return whether the circuit opens."""
+        return record.failures >= self._politeness.dead_after
+
+    def park_dead(self, record: HostRecord, now: float) -> None:
+        """Open the circuit: nothing for `dead_wait`, then one trial, which parks again if it fails."""
+        record.parked = Reason.HOST_DEAD
+        record.parked_until = now + self._politeness.dead_wait
+        record.failures = max(0, self._politeness.dead_after - 1)
+
+    def why_parked(self, record: HostRecord, rules: HostRules, now: float) -> str:
+        """Judge the host anew: return why nothing of it is fetched, "" if it is served. A word of the operator stands."""
+        if rules.max_pages is not None and record.n_pages >= rules.max_pages:
+            return Reason.HOST_BUDGET
+        if rules.max_bytes is not None and record.n_bytes >= rules.max_bytes:
+            return Reason.HOST_BUDGET
+        if self._politeness.respect_crawl_delay and record.crawl_delay > self._politeness.max_crawl_delay:
+            return Reason.CRAWL_DELAY_TOO_LONG
+        if record.parked in _JUDGED or (record.parked_until and record.parked_until <= now):
+            return ""
+        return record.parked
+
+    def latest(self, now: float) -> float:
+        """Return the latest time that a host can rightly be made to wait for: what a record says beyond it is a clock's fault."""
+        limits = self._politeness
+        longest = max(limits.max_delay, limits.max_crawl_delay, limits.retry_after_max, limits.backoff_max, limits.dead_wait)
+        return now + 2.0 * longest * (1.0 + limits.jitter)
+
+
+_JUDGED = frozenset((Reason.HOST_BUDGET, Reason.SITE_BUDGET, Reason.CRAWL_DELAY_TOO_LONG))  # derived from record and settings, never kept
+
+
+def _is_throttled(outcome: Outcome) -> bool:
+    if not isinstance(outcome, Failed):
+        return False
+    return outcome.cause is Cause.HTTP_429 or (outcome.head is not None and outcome.head.status in (429, 503))
+
+
+def _asked_wait(outcome: Outcome, now: float) -> float | None:
+    """Return the seconds that the server asks us to wait, None if it does not."""
+    if isinstance(outcome, Failed) and outcome.retry_after_s is not None:
+        return outcome.retry_after_s
+    if isinstance(outcome, Fetched) or outcome.head is None:
+        return None
+    text = outcome.head.get(b"retry-after")
+    return parse_retry_after(text, now) if text else None

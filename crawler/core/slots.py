@@ -1,0 +1,262 @@
+"""Who may start now: hosts that are ready, each in need of its own address and its site at once.
+
+A slot is an address (at most `address_connections` in flight, `address_delay` between starts) or a site (at most `site_connections`, and
+no more than what its page budget has left). Hosts that share both an address and a site stand in one *line*, ordered by their head's seq.
+A line stands in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. A slot that gets free wakes
+one line; a line that leaves the ready heap for any reason lets both its slots wake the next. So
+
+    a slot with room and a waiting line has a line on its way in the ready heap, or a timer.
+
+One name on a busy address costs O(log n) per start, and 1,000 hosts of one site on one address cost one line. Items of heaps that no longer
+hold (a host re-placed, a line moved) are recognised by their ticket and dropped when they surface.
+
+Memory: ~400 bytes per line and slot in use; a slot at rest is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+
+from config.settings import Politeness
+from crawler.core.host_queue import HostQueue
+
+_TYPICAL_REQUEST_S = 1.0  # to estimate how long a line will take
+_Lines = list[tuple[int, int, "Line"]]  # heap of (seq of the first host's head, ticket, line)
+
+
+class _Slot:
+    """An address or a site."""
+
+    __slots__ = ("gap_s", "in_flight", "key", "limit", "lines", "n_hosts", "next_start", "room", "timer_at", "waiting")
+
+    def __init__(self, key: str | bytes, limit: int, gap_s: float, room: int | None) -> None:
+        self.key = key
+        self.limit = limit
+        self.gap_s = gap_s
+        self.room = room  # pages left of the budget; None: no budget
+        self.in_flight = 0
+        self.n_hosts = 0  # in its lines
+        self.next_start = 0.0
+        self.timer_at = 0.0  # 0: none is set
+        self.lines: set[Line] = set()
+        self.waiting: _Lines = []
+
+    def has_place(self) -> bool:
+        limit = self.limit if self.room is None else min(self.limit, self.room)
+        return self.in_flight < limit
+
+    def estimate_s(self) -> float:
+        """Return about how long a newcomer would wait."""
+        return self.n_hosts * max(self.gap_s, _TYPICAL_REQUEST_S / self.limit)
+
+
+class Line:
+    """Hosts that wait for the same address and site."""
+
+    __slots__ = ("address", "heap", "key", "n_hosts", "place", "seq", "site", "ticket")
+
+    def __init__(self, key: tuple[str, bytes], address: _Slot, site: _Slot) -> None:
+        self.key = key
+        self.address = address
+        self.site = site
+        self.heap: list[tuple[int, int, HostQueue]] = []
+        self.n_hosts = 0
+        self.place: _Lines | None = None
+        self.seq = 0
+        self.ticket = 0
+
+    def first(self) -> HostQueue | None:
+        """Return the host whose head was discovered first, None if none is left."""
+        heap = self.heap
+        while heap and heap[0][2].ticket != heap[0][1]:
+            heappop(heap)
+        return heap[0][2] if heap else None
+
+    def count(self, change: int) -> None:
+        self.n_hosts += change
+        self.address.n_hosts += change
+        self.site.n_hosts += change
+
+
+class Slots:
+    """All hosts that are ready but for address and site, and all reservations."""
+
+    def __init__(self, settings: Politeness, room: Callable[[bytes], int | None]) -> None:
+        """room: pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use."""
+        self._settings = settings
+        self._room = room
+        self._addresses: dict[str, _Slot] = {}
+        self._sites: dict[bytes, _Slot] = {}
+        self._lines: dict[tuple[str, bytes], Line] = {}
+        self._ready: _Lines = []
+        self._timers: list[tuple[float, int, _Slot]] = []  # addresses that lines wait for
+        self._rests: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
+        self._tickets = count(1)
+        self.n_hosts = 0
+
+    def estimate_s(self, address: str, site: bytes) -> float:
+        """Return about how long a host that joins now would wait for its turn."""
+        slots = self._addresses.get(address), self._sites.get(site)
+        return max((slot.estimate_s() for slot in slots if slot is not None), default=0.0)
+
+    def is_spent(self, site: bytes) -> bool:
+        """Return whether the site's page budget is used up."""
+        slot = self._sites.get(site)
+        room = self._room(site) if slot is None else slot.room
+        return room is not None and room <= 0
+
+    def add(self, host: HostQueue, seq: int) -> None:
+        """Let a host stand in line for its `address` and its site; its ticket marks the place."""
+        line = self._line(host.address, host.key[:8])
+        heappush(line.heap, (seq, host.ticket, host))
+        line.count(1)
+        self.n_hosts += 1
+        host.line = line
+        if line.place is None or seq < line.seq:
+            self._put(line, self._ready if line.place is None else line.place, seq)
+
+    def drop(self, host: HostQueue) -> None:
+        """Take a host out of its line before its turn. The caller changes its ticket."""
+        line, host.line = host.line, None
+        assert line is not None
+        line.count(-1)
+        self.n_hosts -= 1
+
+    def take(self, now: float) -> HostQueue | None:
+        """Reserve address and site for the first host that both have a place for; None if there is none now."""
+        self._fire(now)
+        while (line := self._next(self._ready)) is not None:
+            host = line.first()
+            if host is None:
+                self._forget(line, now)
+            elif (seq := line.heap[0][0]) != line.seq:
+                self._put(line, self._ready, seq)
+            elif (blocking := self._blocking(line, now)) is not None:
+                self._put(line, blocking.waiting, seq)
+                self._tend(line.address, now)
+                self._tend(line.site, now)
+            else:
+                self._start(line, host, now)
+                return host
+        return None
+
+    def release(self, address: str, site: bytes, now: float, *, n_pages: int) -> list[HostQueue]:
+        """Free a reservation. Returns the hosts that stand in line although their site's budget is used up: they are to be dropped."""
+        address_slot, site_slot = self._addresses[address], self._sites[site]
+        address_slot.in_flight -= 1
+        site_slot.in_flight -= 1
+        spent: list[HostQueue] = []
+        if site_slot.room is not None:
+            site_slot.room -= n_pages
+            if site_slot.room <= 0:
+                spent = [host for line in site_slot.lines for _, ticket, host in line.heap if host.ticket == ticket]
+        self._tend(address_slot, now)
+        self._tend(site_slot, now)
+        return spent
+
+    def next_at(self) -> float | None:
+        """Return when the next address gets free for a host that waits, None if none waits for a time."""
+        return self._timers[0][0] if self._timers else None
+
+    # -- lines
+
+    def _line(self, address: str, site: bytes) -> Line:
+        line = self._lines.get((address, site))
+        if line is None:
+            line = self._lines[address, site] = Line((address, site), self._address(address), self._site(site))
+            line.address.lines.add(line)
+            line.site.lines.add(line)
+        return line
+
+    def _put(self, line: Line, place: _Lines, seq: int) -> None:
+        line.place, line.seq, line.ticket = place, seq, next(self._tickets)
+        heappush(place, (seq, line.ticket, line))
+
+    def _next(self, place: _Lines) -> Line | None:
+        """Take the first line out of its place."""
+        while place:
+            _, ticket, line = heappop(place)
+            if line.ticket == ticket:
+                line.place, line.ticket = None, 0
+                return line
+        return None
+
+    def _start(self, line: Line, host: HostQueue, now: float) -> None:
+        heappop(line.heap)
+        line.count(-1)
+        self.n_hosts -= 1
+        host.line = None
+        address, site = line.address, line.site
+        address.in_flight += 1
+        site.in_flight += 1
+        address.next_start = now + address.gap_s
+        if line.first() is None:
+            self._forget(line, now)
+        else:
+            self._put(line, self._ready, line.heap[0][0])
+            self._tend(address, now)
+            self._tend(site, now)
+
+    def _forget(self, line: Line, now: float) -> None:
+        address, site = line.address, line.site
+        del self._lines[line.key]
+        address.lines.remove(line)
+        site.lines.remove(line)
+        self._tend(address, now)
+        self._tend(site, now)
+
+    # -- slots
+
+    def _address(self, key: str) -> _Slot:
+        slot = self._addresses.get(key)
+        if slot is None:
+            slot = self._addresses[key] = _Slot(key, self._settings.address_connections, self._settings.address_delay, None)
+        return slot
+
+    def _site(self, key: bytes) -> _Slot:
+        slot = self._sites.get(key)
+        if slot is None:
+            slot = self._sites[key] = _Slot(key, self._settings.site_connections, 0.0, self._room(key))
+        return slot
+
+    def _blocking(self, line: Line, now: float) -> _Slot | None:
+        if not line.address.has_place() or now < line.address.next_start:
+            return line.address
+        return None if line.site.has_place() else line.site
+
+    def _tend(self, slot: _Slot, now: float) -> None:
+        """Wake the first line that waits for the slot if it may go on, or see to it that this happens in time; forget a slot at rest."""
+        while slot.waiting and slot.waiting[0][1] != slot.waiting[0][2].ticket:
+            heappop(slot.waiting)
+        if slot.waiting:
+            if not slot.has_place():
+                return  # `release` tends it
+            if now < slot.next_start:
+                self._set_timer(slot)
+            elif (line := self._next(slot.waiting)) is not None:
+                self._put(line, self._ready, line.seq)
+        elif not slot.in_flight and not slot.lines:
+            if now < slot.next_start:
+                heappush(self._rests, (slot.next_start, next(self._tickets), slot))
+            elif isinstance(slot.key, str):
+                self._addresses.pop(slot.key, None)
+            else:
+                self._sites.pop(slot.key, None)
+
+    def _set_timer(self, slot: _Slot) -> None:
+        if not slot.timer_at:
+            slot.timer_at = slot.next_start
+            heappush(self._timers, (slot.next_start, next(self._tickets), slot))
+
+    def _fire(self, now: float) -> None:
+        timers, rests = self._timers, self._rests
+        while timers and timers[0][0] <= now:
+            slot = heappop(timers)[2]
+            slot.timer_at = 0.0
+            self._tend(slot, now)
+        while rests and rests[0][0] <= now:
+            slot = heappop(rests)[2]
+            if self._addresses.get(str(slot.key)) is slot:
+                self._tend(slot, now)

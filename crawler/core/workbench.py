@@ -1,0 +1,337 @@
+"""The workbench: the few hosts in memory, and where each of them stands. All others wait in the store, ordered by the time they are due.
+
+A host on the bench is in exactly one place: leased · a delay (until a time) · a look-up (until its name has an address) · a line (until
+address and site have room: slots.py). `place` decides which, and is the only way from one to another. [BUbiNG: workbench and virtualizer]
+
+The rows of `due` are read once, by a cursor that only moves forward: rows of hosts on the bench and of parked hosts lie behind it, so
+that a new life, whose cursor starts at the beginning, finds them again. A host leaves the bench when its queue is empty (its row goes),
+when it is parked (its row stays behind the cursor), or when hosts wait in the store for its place and it is far from its turn or has used
+up the rows it came with (its row moves to the end of the line). So each waiting host gets its turn, and memory is bounded by the bench,
+not by the crawl.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import heapify, heappop, heappush
+from itertools import count
+from math import ceil, inf
+
+from config.settings import Settings
+from crawler.core.host_queue import HostQueue
+from crawler.core.model import Reason
+from crawler.core.politeness import Pace, Rulebook
+from crawler.core.ports import AddressBook, HostRecord, QueueStore
+from crawler.core.slots import Slots
+from crawler.core.url import hostname_of
+
+FAR_S = 30.0  # a host that waits longer gives its place to one that does not
+HOSTS_PER_FETCHER = 11
+_ROUND = 64  # hosts read from the store, and heads examined, at a time: what a pop may cost
+_ROUNDS = 4
+
+
+class Delays:
+    """A heap of hosts by time; an item whose ticket is not its host's is out of date."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, HostQueue]] = []
+        self._limit = 1024
+
+    def push(self, at: float, host: HostQueue) -> None:
+        heappush(self._heap, (at, host.ticket, host))
+        if len(self._heap) > self._limit:
+            self._heap = [item for item in self._heap if item[1] == item[2].ticket]
+            heapify(self._heap)
+            self._limit = max(1024, 2 * len(self._heap))
+
+    def next_at(self) -> float | None:
+        heap = self._heap
+        while heap and heap[0][1] != heap[0][2].ticket:
+            heappop(heap)
+        return heap[0][0] if heap else None
+
+    def pop(self, until: float) -> HostQueue | None:
+        """Take the first host whose time is not past `until`."""
+        at = self.next_at()
+        return heappop(self._heap)[2] if at is not None and at <= until else None
+
+
+class Workbench:
+    """The hosts in memory and their places."""
+
+    def __init__(
+        self, store: QueueStore, addresses: AddressBook, settings: Settings, *, pace: Pace, rulebook: Rulebook, started_at: float
+    ) -> None:
+        self._store = store
+        self._addresses = addresses
+        self._max_pages_per_site = settings.limits.max_pages_per_site
+        self._pace = pace
+        self._rulebook = rulebook
+        self._started_at = started_at
+        self.heads = settings.frontier.heads
+        self.limit = settings.frontier.workbench or HOSTS_PER_FETCHER * settings.fetch.concurrency
+        self.hosts: dict[bytes, HostQueue] = {}
+        self.parked: Counter[str] = Counter()
+        self.n_due = store.n_due()
+        self._resumed = self.n_due > 0
+        self._cursor = (0.0, b"")
+        self._last_due = started_at
+        self._store_at = 0.0  # nothing past the cursor is due before
+        self._delays = Delays()
+        self._far = Delays()  # by -time: the farthest first
+        self.slots = Slots(settings.politeness, self._site_room)
+        self._asked: dict[str, list[tuple[int, HostQueue]]] = {}
+        self._to_ask: list[str] = []
+        self.n_looking_up = 0
+        self._tickets = count(1)
+
+    # -- from and to the store
+
+    def file(self, queue: bytes, record: HostRecord, due: float) -> None:
+        """Move a host's row in `due` (0: away) and save its record."""
+        self.n_due += bool(due) - bool(record.due)
+        self._store.file(queue, record.due, due)
+        record.due = due
+        self._store.save_host(queue, record)
+        if due:
+            self._store_at = min(self._store_at, due)
+
+    def load(self, queue: bytes, record: HostRecord, now: float) -> HostQueue | None:
+        """Put a host of the store on the bench; None if it is still parked. The caller places it."""
+        rules = self._rulebook.of(record.name)
+        if record.parked:
+            was, record.parked = record.parked, self._pace.why_parked(record, rules, now)
+            if record.parked:
+                return None
+            record.parked_until = 0.0
+            self.parked[was] -= self.parked[was] > 0
+        record.next_at = min(record.next_at, self._pace.latest(now))
+        if self._resumed:
+            record.next_at = max(record.next_at, self._started_at + self._pace.floor(record, rules))
+        host = self.hosts[queue] = HostQueue(queue, record, rules)
+        return host
+
+    def _fill(self, now: float) -> bool:
+        """Fetch hosts that are due while there is room; return whether there may be more."""
+        until = max(now, self._last_due)
+        if self._store_at > until:
+            return False
+        room = min(_ROUND, self.limit - len(self.hosts)) or self._make_room(now)
+        if room <= 0:
+            return False
+        rows = self._store.due(self._cursor, until, room)
+        for due, queue in rows:
+            self._cursor = (due, queue)
+            if queue not in self.hosts:
+                self._admit(queue, due, now)
+        self._last_due = max(self._last_due, self._cursor[0])
+        if len(rows) == room:
+            return True
+        at = self._store.next_due(self._cursor)
+        self._store_at = inf if at is None else at
+        return False
+
+    def _admit(self, queue: bytes, due: float, now: float) -> None:
+        record = self._store.host(queue)
+        if record is None:
+            self._store.file(queue, due, 0.0)
+            self.n_due -= 1
+            return
+        host = self.load(queue, record, now)
+        if host is not None:
+            self.place(host, now)
+            return
+        self.parked[record.parked] += 1
+        if record.parked_until:
+            self.file(queue, record, self._due_at(record.parked_until))
+
+    def _make_room(self, now: float) -> int:
+        """File back hosts that are far from their turn; return how many."""
+        n = 0
+        while n < _ROUND and (host := self._far.pop(-(now + FAR_S))) is not None:
+            if not host.hops:
+                self._file_back(host, host.ready_at)
+                n += 1
+        return n
+
+    def is_crowded(self, now: float) -> bool:
+        """Return whether hosts that are due wait in the store for a place on the bench."""
+        return len(self.hosts) >= self.limit and self._store_at <= now
+
+    def new_due(self, now: float) -> float:
+        """Return the next place in `due`: now or, so that places are distinct and past the cursor, a little later."""
+        self._last_due = ceil(max(now * 1e6, self._last_due * 1e6 + 1.0)) / 1e6
+        return self._last_due
+
+    def _due_at(self, at: float) -> float:
+        return ceil(at * 1e6) / 1e6 if at > self._last_due else self.new_due(at)
+
+    def _file_back(self, host: HostQueue, at: float) -> None:
+        self._leave(host)
+        del self.hosts[host.key]
+        self.file(host.key, host.record, self._due_at(at))
+
+    def _retire(self, host: HostQueue) -> None:
+        """Let a host go whose queue is empty."""
+        del self.hosts[host.key]
+        if host.record.due:
+            self.file(host.key, host.record, 0.0)
+
+    def park(self, host: HostQueue, why: str, *, until: float = 0.0) -> None:
+        """Fetch nothing more of the host until `until` (0: until it is judged anew in another life, or the operator says so)."""
+        self._leave(host)
+        del self.hosts[host.key]
+        record = host.record
+        record.parked, record.parked_until = why, until
+        self.parked[why] += 1
+        if until:
+            self.file(host.key, record, self._due_at(until))
+        else:
+            self._store.save_host(host.key, record)
+
+    # -- places
+
+    def place(self, host: HostQueue, now: float, *, may_leave: bool = False) -> None:
+        """Find out where the host stands now. Not while leased. may_leave: it has had a turn, so others may have its place."""
+        self._leave(host)
+        if host.needs_rows():
+            if may_leave and self.is_crowded(now) and not host.held():
+                self._file_back(host, max(now, host.record.next_at))
+                return
+            host.load(self._store, self.heads)
+        at = host.choose(now)
+        if at is None:
+            self._retire(host)
+            return
+        why = self._pace.why_parked(host.record, host.rules, now) or (Reason.SITE_BUDGET if self._is_spent(host) else "")
+        if why:
+            self.park(host, why)
+            return
+        at = max(at, host.record.next_at)
+        if at > now:
+            if not self._is_far(host, at, now):
+                self._delays.push(at, host)
+        else:
+            self._line_up(host, now)
+
+    def _leave(self, host: HostQueue) -> None:
+        if host.line is not None:
+            self.slots.drop(host)
+        if host.looks_up:
+            host.looks_up = ""
+            self.n_looking_up -= 1
+        host.ticket = next(self._tickets)
+
+    def _is_far(self, host: HostQueue, at: float, now: float) -> bool:
+        """File back a host whose turn is far off if others want its place, else remember that it could go."""
+        host.ready_at = at
+        if at <= now + FAR_S or host.hops:
+            return False
+        if self.is_crowded(now):
+            self._file_back(host, at)
+            return True
+        self._far.push(-at, host)
+        return False
+
+    def _line_up(self, host: HostQueue, now: float) -> None:
+        assert host.head is not None
+        hostname = hostname_of(host.head.url.host)
+        address = self._addresses.address(hostname, now)
+        if address is None:
+            self._look_up(host, hostname)
+            return
+        host.address = address
+        if not self._is_far(host, now + self.slots.estimate_s(address, host.key[:8]), now):
+            self.slots.add(host, host.head.seq)
+
+    def _look_up(self, host: HostQueue, hostname: str) -> None:
+        host.looks_up = hostname
+        self.n_looking_up += 1
+        waiting = self._asked.get(hostname)
+        if waiting is None:
+            waiting = self._asked[hostname] = []
+            self._to_ask.append(hostname)
+        waiting.append((host.ticket, host))
+
+    def lookups(self) -> list[str]:
+        """Return the names that are to be looked up, each once."""
+        names, self._to_ask = self._to_ask, []
+        return names
+
+    def looked_up(self, hostname: str) -> list[HostQueue]:
+        """Return the hosts that have waited for the name."""
+        return [host for ticket, host in self._asked.pop(hostname, ()) if host.ticket == ticket]
+
+    def take(self, now: float) -> HostQueue | None:
+        """Reserve the host that goes next, with its address and site; None if none can go now."""
+        for _ in range(_ROUNDS):
+            more = self._advance(now)
+            while (host := self.slots.take(now)) is not None:
+                host.ticket = next(self._tickets)
+                assert host.head is not None
+                if self._addresses.address(hostname_of(host.head.url.host), now) is not None:
+                    return host
+                self.release(host, now, n_pages=0)
+                self.place(host, now)
+            if not more:
+                break
+        return None
+
+    def _advance(self, now: float) -> bool:
+        """Place the hosts whose time has come; return whether there may be more."""
+        n = 0
+        while n < 8 * _ROUND and (host := self._delays.pop(now)) is not None:
+            self.place(host, now)
+            n += 1
+        return self._fill(now) or n == 8 * _ROUND
+
+    def release(self, host: HostQueue, now: float, *, n_pages: int) -> None:
+        """Free the reservation of address and site."""
+        for spent in self.slots.release(host.address, host.key[:8], now, n_pages=n_pages):
+            self.park(spent, Reason.SITE_BUDGET)
+
+    def _is_spent(self, host: HostQueue) -> bool:
+        return self._max_pages_per_site is not None and self.slots.is_spent(host.key[:8])
+
+    def _site_room(self, site: bytes) -> int | None:
+        if self._max_pages_per_site is None:
+            return None
+        record = self._store.site(site)
+        return self._max_pages_per_site - (record.n_pages if record else 0)
+
+    # -- what is waited for
+
+    def next_at(self, now: float) -> float | None:
+        """Return when `take` is worth another try, None if nothing is waited for but requests in flight."""
+        times = [at for at in (self._delays.next_at(), self.slots.next_at()) if at is not None]
+        if self._store_at < inf and len(self.hosts) < self.limit:
+            times.append(self._store_at)
+        if self.n_looking_up or self.slots.n_hosts:
+            times.append(now + 1.0)
+        return max(now, min(times)) if times else None
+
+    def n_delayed(self, n_in_flight: int) -> int:
+        return len(self.hosts) - n_in_flight - self.n_looking_up - self.slots.n_hosts
+
+    def why(self, now: float, n_in_flight: int) -> str:
+        """Say in words what is waited for."""
+        words = []
+        if n := self.n_delayed(n_in_flight):
+            at = self._delays.next_at()
+            words.append(f"{n} {_hosts(n)} in delay" + (f", next in {at - now:.1f} s" if at is not None else ""))
+        if n := self.slots.n_hosts:
+            words.append(f"address or site busy: {n} {_hosts(n)}")
+        if n := self.n_looking_up:
+            words.append(f"{n} {_hosts(n)} being looked up")
+        if n_in_flight:
+            words.append(f"{n_in_flight} in flight")
+        if now < self._store_at < inf:
+            words.append(f"next waiting host due in {self._store_at - now:.1f} s")
+        if n := self.parked.total():
+            words.append(f"{n} {_hosts(n)} parked")
+        return "; ".join(words) or "nothing is queued"
+
+
+def _hosts(n: int) -> str:
+    return "host" if n == 1 else "hosts"
