@@ -79,6 +79,6 @@ def _scalar(value: object) -> str:
 def _quoted(text: str) -> str:
     """Write text in double quotes; what YAML counts as unprintable or as a line break is escaped."""
     return "".join(
-        c if c.isprintable() and c != "\ufeff" else f"\\u{ord(c):04x}" if ord(c) < 1 << 16 else f"\\U{ord(c):08x}"
+        c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) < 1 << 16 else f"\\U{ord(c):08x}"
         for c in json.dumps(text, ensure_ascii=False)
     )

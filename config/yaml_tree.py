@@ -9,6 +9,7 @@ Time: about 2 µs a value; the largest document allowed takes 30 ms.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -82,8 +83,9 @@ def decode(content: bytes, name: str) -> str:
     """Decode a file's bytes as UTF-8; a byte order mark is dropped. Raises ConfigError with the place of the first wrong byte."""
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{name}: expected at most {MAX_BYTES >> 10} KiB, got more. Give seeds in a file of their own")
+    content = content.removeprefix(codecs.BOM_UTF8)
     try:
-        return content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
         line, column = _position(content[: error.start].decode("utf-8", "replace"))
         found = f"byte 0x{content[error.start]:02x}"

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from config.errors import ConfigError
-from config.load import load
+from config.load import load, render
 from config.yaml_tree import MAX_BYTES, MAX_VALUES
 
 QUOTE_IT = "Put text that begins with this character in quotes"
@@ -49,6 +49,7 @@ HOSTILE = {
     "escape": (b"# \x1b[31m", "crawl.yaml:1:3: expected text, got the control character U+001B. Remove it"),
     "binary": (b"\x7fELF\x02\x01\xff", "crawl.yaml:1:7: expected UTF-8 text, got byte 0xff. Save the file as UTF-8"),
     "latin_1": ("agents: 1\n# é".encode("latin-1"), "crawl.yaml:2:3: expected UTF-8 text, got byte 0xe9. Save the file as UTF-8"),
+    "mark_then_latin_1": (b"\xef\xbb\xbfa: \xe9", "crawl.yaml:1:4: expected UTF-8 text, got byte 0xe9. Save the file as UTF-8"),
     "utf_16": ("agents: 1".encode("utf-16"), "crawl.yaml:1:1: expected UTF-8 text, got byte 0xff. Save the file as UTF-8"),
     "empty": (b"", "crawl.yaml:1:1: expected a mapping of options, got nothing. Write {} to set nothing"),
     "only_comments": (b"# agents: 1\n", "crawl.yaml:1:1: expected a mapping of options, got nothing. Write {} to set nothing"),
@@ -161,3 +162,12 @@ def test_any_text_loads_or_is_a_config_error(text: str) -> None:
     except ConfigError as error:
         message = str(error)
     assert not message or message.isprintable()
+
+
+def test_text_that_only_an_escape_can_write_survives_rendering() -> None:
+    text = "a\ufeff\u2028\u00ad\U000e0001b"
+    loaded = load([], sets=["log.requests=" + text])
+    assert loaded.settings.log.requests == text
+    rendered = render(loaded)
+    assert rendered.replace("\n", "").isprintable()
+    assert load(["-"], stdin=lambda: rendered).settings == loaded.settings
