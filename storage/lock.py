@@ -1,0 +1,41 @@
+"""One process per store: an flock on `crawl.lock`, which names its holder and vanishes with it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+
+from crawler.core.errors import StoreLockedError
+
+
+def boot_id() -> str:
+    """Return what names this boot of the machine: a pid means something only within it."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "unknown"
+
+
+class CrawlLock:
+    """Held from construction to `release`."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the lock at once; raises `StoreLockedError` naming the holder."""
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.read(self._fd, 200).decode("ascii", "replace").partition(" ")[0] or "unknown"
+            os.close(self._fd)
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+            raise StoreLockedError(
+                f"{path.parent}: in use by process {holder}. Wait for it, stop it (kill -INT {holder}), or crawl into another directory"
+            ) from None
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, f"{os.getpid()} {boot_id()}\n".encode(), 0)
+
+    def release(self) -> None:
+        os.close(self._fd)

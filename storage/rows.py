@@ -1,0 +1,33 @@
+"""What the organs ask of whatever holds the tables: `Store` while a crawl writes, `View` for those who only look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from storage.counters import Counters
+
+
+class Rows(Protocol):
+    """Tables of rows. Reads see every write made before; a `View` refuses writes."""
+
+    @property
+    def visit(self) -> int: ...
+
+    @property
+    def counters(self) -> Counters: ...
+
+    def get(self, table: str, key: bytes) -> bytes | None: ...
+
+    def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]: ...
+
+    def scan(self, table: str, prefix: bytes = b"", start: bytes = b"", limit: int | None = None) -> list[tuple[bytes, bytes]]: ...
+
+    def put(self, table: str, key: bytes, value: bytes) -> None: ...
+
+    def delete(self, table: str, key: bytes) -> None: ...
+
+    def log(self, line: bytes) -> None: ...
+
+    def take_seq(self) -> int: ...

@@ -1,0 +1,65 @@
+"""Append-only compressed logs: `NNNNNN.jsonl.zst`, each a row of independent zstd frames, one frame per commit.
+
+The committed length stands in `meta`; on opening, whatever is past it is cut off. A plain `zstdcat *.zst` reads them.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from backports import zstd
+
+_SEGMENT_BYTES = 64 << 20
+_SUFFIX = ".jsonl.zst"
+_LEVEL = 3
+
+
+def segment_path(folder: Path, segment: int) -> Path:
+    return folder / f"{segment:06}{_SUFFIX}"
+
+
+class SegmentWriter:
+    """Appends frames durably. Used by the writer thread alone, after construction."""
+
+    def __init__(self, folder: Path, segment: int, n_bytes: int) -> None:
+        """Cut everything past the committed end (`segment`, `n_bytes`)."""
+        self._folder = folder
+        self._segment = segment
+        self._n_bytes = n_bytes
+        for path in sorted(folder.glob(f"*{_SUFFIX}")):
+            if path > segment_path(folder, segment):
+                path.unlink()
+        current = segment_path(folder, segment)
+        if current.exists() and current.stat().st_size > n_bytes:
+            os.truncate(current, n_bytes)
+
+    def append(self, lines: Iterable[bytes]) -> tuple[int, int]:
+        """Write one frame and sync it; return the committed end that makes it count. A frame that failed is overwritten by the next."""
+        if self._n_bytes >= _SEGMENT_BYTES:
+            self._segment, self._n_bytes = self._segment + 1, 0
+        frame = zstd.compress(b"".join(line + b"\n" for line in lines), _LEVEL)
+        descriptor = os.open(segment_path(self._folder, self._segment), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.ftruncate(descriptor, self._n_bytes)
+            written = 0
+            while written < len(frame):
+                written += os.pwrite(descriptor, frame[written:], self._n_bytes + written)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        self._n_bytes += len(frame)
+        return self._segment, self._n_bytes
+
+
+def read_lines(folder: Path, end: tuple[int, int]) -> Iterator[bytes]:
+    """Yield every committed line up to `end` (segment, bytes), oldest first."""
+    for segment in range(end[0] + 1):
+        path = segment_path(folder, segment)
+        if not path.exists():
+            continue
+        n_bytes = end[1] if segment == end[0] else path.stat().st_size
+        with path.open("rb") as file, zstd.ZstdFile(io.BytesIO(file.read(n_bytes))) as lines:
+            yield from (line.rstrip(b"\n") for line in lines)

@@ -1,0 +1,184 @@
+"""The writer thread: the only one that commits.
+
+One group at a time, in this order, each step durable before the next: results (append-only) → the log of skipped URLs → state, whose
+transaction also moves the watermark that makes the first two count. Killed in between, a reopened store cuts what is past it.
+
+A disk that is full or failing is tried again with the same rows, ever more slowly, for a bounded time; then the store is broken, and
+so is it when this thread dies: every later call on it raises. Nothing is dropped.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Event, Thread
+
+import lmdb
+from backports import zstd
+
+from crawler.core.errors import DiskError, StoreError, ThresherError
+from storage import failpoint
+from storage.disk import Disk, Write
+from storage.overlay import Group, Layer
+from storage.schema import META, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, Meta, Raw, pack_skips
+from storage.segments import SegmentWriter
+
+_DISK_ERRNOS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+_FIRST_WAIT_S = 0.05
+_LONGEST_WAIT_S = 5.0
+_CHECK_READERS_EVERY = 256
+
+Job = tuple[Group, "Future[None]"]
+
+
+class Writer:
+    """Commits groups handed over by `submit`; `done` is called in its thread once a group is durable and readable."""
+
+    def __init__(self, disk: Disk, segments: SegmentWriter, *, compression_level: int, patience_s: float, done: Callable[[], None]) -> None:
+        self.error: ThresherError | None = None  # set once, for good
+        self.trouble = ""  # what the disk says while it is being tried again
+        self._disk = disk
+        self._segments = segments
+        self._level = compression_level
+        self._patience_s = patience_s
+        self._done = done
+        self._n_commits = 0
+        self._closing = Event()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="thresher-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, group: Group) -> Future[None]:
+        future: Future[None] = Future()
+        future.set_running_or_notify_cancel()  # who waits may be cancelled, the commit not
+        self._jobs.put((group, future))
+        return future
+
+    def check(self) -> None:
+        """Raise what broke this store, if anything did."""
+        if self.error is not None:
+            raise self.error
+        if not self._thread.is_alive():
+            raise ThresherError("the store's writer thread is gone; what was committed is safe: run `resume`")
+
+    def close(self) -> None:
+        self._closing.set()
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            group, future = job
+            try:
+                self._persist(group)
+            except BaseException as error:  # the edge of the thread: whatever it was, the loop must hear of it
+                self.error = _as_ours(error)
+                future.set_exception(self.error)
+                return
+            self._done()
+            future.set_result(None)
+
+    def _persist(self, group: Group) -> None:
+        """Commit a group; try again while the disk refuses it."""
+        work = _Work(group, self._level)
+        wait_s, deadline = _FIRST_WAIT_S, time.monotonic() + self._patience_s
+        while True:
+            try:
+                self._commit(work)
+                break
+            except (lmdb.Error, OSError) as error:
+                if not _is_disk(error) or time.monotonic() + wait_s > deadline or self._closing.is_set():
+                    raise
+                self.trouble = str(error)
+            self._closing.wait(wait_s)
+            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+        self.trouble = ""
+        self._disk.renew()
+        self._n_commits += 1
+        if self._n_commits % _CHECK_READERS_EVERY == 0:
+            self._disk.check_readers()
+
+    def _commit(self, work: _Work) -> None:
+        failpoint.reached("before_results_commit")
+        if not work.results_written:
+            if work.results:
+                self._disk.commit(RESULTS, work.results)
+            work.results_written = True
+        failpoint.reached("after_results_commit")
+        state = work.state
+        if work.lines:
+            work.skips_end = work.skips_end or self._segments.append(work.lines)
+            state = [*state, Write(META, [], [(Meta.SKIPS, pack_skips(*work.skips_end))])]
+        for part in _parts(state, self._disk):
+            self._disk.commit(STATE, part, _before_state_commit)
+            failpoint.reached("after_state_commit")
+
+
+class _Work:
+    """A group as the disk takes it: sorted once, compressed once, however often it is tried."""
+
+    def __init__(self, group: Group, level: int) -> None:
+        self.lines = group.lines
+        self.results_written = False
+        self.skips_end: tuple[int, int] | None = None
+        self.results = list(_writes(group.layers, RESULTS, level))
+        self.state = list(_writes(group.layers, STATE, level))
+
+
+def _writes(layers: dict[str, Layer], env: str, level: int) -> Iterator[Write]:
+    for table, layer in layers.items():
+        if TABLES[table].env != env or not layer.rows:
+            continue
+        write = Write(table, [], [])
+        for key in sorted(layer.rows):
+            value = layer.rows[key]
+            if value is None:
+                write.deletes.append(key)
+            else:
+                write.puts.append((key, zstd.compress(value, level) if type(value) is Raw else value))
+        yield write
+
+
+def _before_state_commit() -> None:
+    failpoint.reached("in_state_txn")
+    failpoint.reached("before_state_commit")
+
+
+def _parts(writes: list[Write], disk: Disk) -> Iterable[list[Write]]:
+    """Return what is committed together: everything. The broken design, which the kill test must catch, sets new URLs apart."""
+    if not failpoint.split_txn:
+        return [writes]
+    late = []
+    for table in (SEEN, URLS, QUEUE):
+        for write in [write for write in writes if write.table == table]:
+            known = disk.get_many(table, [key for key, _ in write.puts])
+            late.append(Write(table, [], [row for row in write.puts if row[0] not in known]))
+            early = Write(table, write.deletes, [row for row in write.puts if row[0] in known])
+            writes = [early if other is write else other for other in writes]
+    return [writes, late]
+
+
+def _is_disk(error: BaseException) -> bool:
+    """Is the disk to blame? py-lmdb's errors carry no number, only the system's words for it."""
+    if isinstance(error, lmdb.Error):
+        return isinstance(error, lmdb.DiskError | lmdb.ReadonlyError) or any(os.strerror(number) in str(error) for number in _DISK_ERRNOS)
+    return isinstance(error, OSError) and error.errno in _DISK_ERRNOS
+
+
+def _as_ours(error: BaseException) -> ThresherError:
+    """Translate what stopped the writer into an error with an exit code."""
+    if isinstance(error, ThresherError):
+        return error
+    ours: ThresherError
+    if _is_disk(error) or isinstance(error, lmdb.PanicError):
+        ours = DiskError(f"the disk refuses writes: {error}. What was committed is safe: free or repair it, then run `resume`")
+    elif isinstance(error, lmdb.CorruptedError | lmdb.PageNotFoundError | lmdb.InvalidError):
+        ours = StoreError(f"the store is damaged: {error}. Restore it from a backup")
+    else:
+        ours = ThresherError(f"the store's writer thread died of {error!r}; what was committed is safe: run `resume`")
+    ours.__cause__ = error
+    return ours
