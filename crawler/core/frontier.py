@@ -19,68 +19,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from config.settings import Settings
 from crawler.core.host_queue import HostQueue
+from crawler.core.lease import Lease, Retry, Wait
 from crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
 from crawler.core.outage import TRIAL_MAX_S, Outage
+from crawler.core.overview import FrontierSnapshot, HostView, snapshot, views
 from crawler.core.politeness import RETRIES, Pace, Rulebook
 from crawler.core.ports import AddressBook, Entry, HostRecord, Lane, QueueStore, SiteRecord
 from crawler.core.url import URLSpace, hostname_of, queue_name
 from crawler.core.workbench import Workbench
 
+__all__ = ["Frontier", "FrontierSnapshot", "HostView", "Lease", "Retry", "Wait"]
+
 _RETRIES_SEARCHED = 10_000  # rows of a retry lane looked through for one URL
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """The right to make one request: host, site and address are reserved until it is finished, skipped or given back."""
-
-    queue: bytes
-    entry: Entry
-    address: str
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Nothing may be requested now."""
-
-    until: float | None  # when to try again; None: nothing is waiting anywhere
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """A failed URL stays queued."""
-
-    at: float
-    attempt: int  # requests that count, made so far
-
-
-@dataclass(frozen=True, slots=True)
-class FrontierSnapshot:
-    """How the crawl's hosts are, for people."""
-
-    active: int  # on the workbench, not backing off
-    waiting: int  # in the store, waiting for a place or for their time
-    backing_off: int  # on the workbench, slowed after failures
-    in_flight: int
-    looking_up: int
-    n_known_hosts: int
-    next_ready_at: float | None
-    network_down_since: float | None
-    parked: dict[str, int] = field(default_factory=dict)  # by reason, as far as seen in this life
-
-
-@dataclass(frozen=True, slots=True)
-class HostView:
-    """One host of the workbench, for people."""
-
-    name: str
-    state: str
-    ready_at: float
-    record: HostRecord
 
 
 class Frontier:
@@ -124,7 +78,7 @@ class Frontier:
         if record.due:
             self._store.save_host(queue, record)
         else:
-            self._bench.file(queue, record, self._bench.new_due(now))
+            self._bench.waiting.join(queue, record, now)
         return None
 
     def _new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
@@ -255,7 +209,7 @@ class Frontier:
             entries = [entry for entry in entries if entry.seq == 0]
             host.blocked_until, host.why = now + TRIAL_MAX_S, str(cause)
         is_over = first.seq != 0 and self._pace.retry_at(first, cause, record, now) is None
-        terminal = [entry for entry in entries if is_over or not self._try_later(host, entry, cause, now)]
+        terminal = [entry for entry in entries if is_over or self._try_later(host, entry, cause, now) is None]
         for entry in terminal:
             host.remove(entry)
             self._delete(host, entry)
@@ -265,17 +219,17 @@ class Frontier:
         self._settle(host, now)
         return terminal
 
-    def _try_later(self, host: HostQueue, entry: Entry, cause: Cause, now: float) -> bool:
-        """Move a row to the retry lane if its URL has a try left."""
+    def _try_later(self, host: HostQueue, entry: Entry, cause: Cause, now: float) -> float | None:
+        """Move a row to the retry lane and return when it is due, None if its URL has no try left."""
         at = self._pace.retry_at(entry, cause, host.record, now) if entry.seq else None
         if at is None:
-            return False
+            return None
         host.remove(entry)
         self._store.delete(host.key, entry)
         retry = Entry(Lane.RETRY, int(at * 1e6) + 1, entry.seq, entry.attempt + 1, entry.url)
         self._store.put(host.key, retry)
         host.insert(retry, self._bench.heads)
-        return True
+        return at
 
     # -- after a lease
 
@@ -331,11 +285,8 @@ class Frontier:
         if excused or not RETRIES[failure.cause].counts_as_try:
             host.put_back(entry)
             return Retry(host.record.next_at, entry.attempt)
-        if not self._try_later(host, entry, failure.cause, now):
-            return None
-        at = self._pace.retry_at(entry, failure.cause, host.record, now)
-        assert at is not None
-        return Retry(at, entry.attempt + 1)
+        at = self._try_later(host, entry, failure.cause, now)
+        return None if at is None else Retry(at, entry.attempt + 1)
 
     def _delete(self, host: HostQueue, entry: Entry) -> None:
         if entry.seq:
@@ -350,7 +301,7 @@ class Frontier:
     def _settle(self, host: HostQueue, now: float) -> None:
         """Save the host's record and find its place."""
         record = host.record
-        if self._pace.is_dead(record) and record.n_queued:
+        if self._pace.is_dead(record) and record.n_queued and not record.parked:
             self._pace.park_dead(record, now)
             self._bench.park(host, record.parked, until=record.parked_until)
             return
@@ -369,7 +320,7 @@ class Frontier:
             return
         record = self._store.host(queue)
         if record is not None and record.due > now and not record.parked:
-            self._bench.file(queue, record, self._bench.new_due(now))
+            self._bench.waiting.join(queue, record, now)
 
     def set_crawl_delay(self, queue: bytes, seconds: float | None) -> None:
         """Enter what robots.txt asks for; one too long parks the host as soon as it is not leased."""
@@ -380,7 +331,7 @@ class Frontier:
             return
         record.crawl_delay = delay
         if host is None and record.parked == Reason.CRAWL_DELAY_TOO_LONG and delay <= self._max_crawl_delay:
-            self._unpark(queue, record, self._now)
+            self._bench.unpark(queue, record, self._now)
             return
         self._store.save_host(queue, record)
         if host is not None and host.leased is None:
@@ -388,14 +339,17 @@ class Frontier:
             self._bench.place(host, self._now)
 
     def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
-        """Fetch nothing more of a host, by an operator's word; False if it is unknown, parked already, or has a request in flight."""
+        """Start no further request at a host, by an operator's word; False if it is unknown or parked already."""
         host = self._bench.hosts.get(queue)
         if host is None:
             record = self._store.host(queue)
             host = self._bench.load(queue, record, now) if record is not None and not record.parked else None
-        if host is None or host.leased is not None:
+        if host is None:
             return False
-        self._bench.park(host, why, until=until)
+        if host.leased is not None:
+            host.record.parked, host.record.parked_until = why, until
+        else:
+            self._bench.park(host, why, until=until)
         return True
 
     def unpark(self, queue: bytes, now: float) -> bool:
@@ -403,51 +357,19 @@ class Frontier:
         record = self._store.host(queue)
         if record is None or not record.parked:
             return False
-        self._unpark(queue, record, now)
+        self._bench.unpark(queue, record, now)
         return True
-
-    def _unpark(self, queue: bytes, record: HostRecord, now: float) -> None:
-        parked = self._bench.parked
-        parked[record.parked] -= parked[record.parked] > 0
-        record.parked, record.parked_until, record.failures = "", 0.0, 0
-        self._bench.file(queue, record, self._bench.new_due(now) if record.n_queued else 0.0)
 
     # -- for people
 
     def snapshot(self, now: float) -> FrontierSnapshot:
         """Count the hosts by state."""
-        bench = self._bench
-        backing_off = sum(host.record.failures > 0 or host.record.backoff_until > now for host in bench.hosts.values())
-        on_bench = sum(host.record.due > 0 for host in bench.hosts.values())
-        return FrontierSnapshot(
-            active=len(bench.hosts) - backing_off,
-            waiting=max(0, bench.n_due - on_bench - bench.parked.total()),
-            backing_off=backing_off,
-            in_flight=self._n_in_flight,
-            looking_up=bench.n_looking_up,
-            n_known_hosts=self._n_known_hosts,
-            next_ready_at=bench.next_at(now),
-            network_down_since=self._outage.since,
-            parked={why: n for why, n in bench.parked.items() if n},
-        )
+        return snapshot(self._bench, self._n_in_flight, self._n_known_hosts, self._outage.since, now)
 
     def hosts(self, now: float) -> Iterator[HostView]:
         """Yield the hosts of the workbench. Do not change the frontier meanwhile."""
-        for host in self._bench.hosts.values():
-            yield HostView(host.record.name, _state(host, now), host.ready_at, host.record)
+        return views(self._bench, now)
 
 
 def _has_answered(record: HostRecord) -> bool:
     return record.n_requests > record.n_failed
-
-
-def _state(host: HostQueue, now: float) -> str:
-    if host.leased is not None:
-        return "in flight"
-    if host.looks_up:
-        return "looking up its address"
-    if host.line is not None:
-        return "waiting for its address or site"
-    if host.blocked_until > now:
-        return host.why
-    return "backing off" if host.record.backoff_until > now else "in delay"

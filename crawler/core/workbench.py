@@ -3,11 +3,9 @@
 A host on the bench is in exactly one place: leased · a delay (until a time) · a look-up (until its name has an address) · a line (until
 address and site have room: slots.py). `place` decides which, and is the only way from one to another. [BUbiNG: workbench and virtualizer]
 
-The rows of `due` are read once, by a cursor that only moves forward: rows of hosts on the bench and of parked hosts lie behind it, so
-that a new life, whose cursor starts at the beginning, finds them again. A host leaves the bench when its queue is empty (its row goes),
-when it is parked (its row stays behind the cursor), or when hosts wait in the store for its place and it is far from its turn or has used
-up the rows it came with (its row moves to the end of the line). So each waiting host gets its turn, and memory is bounded by the bench,
-not by the crawl.
+A host leaves the bench when its queue is empty; when it is parked; or when hosts wait in the store for its place (waiting.py) and it is
+far from its turn or has used up the rows it came with. So each waiting host gets its turn, and memory is bounded by the bench, not by the
+crawl.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from heapq import heapify, heappop, heappush
 from itertools import count
-from math import ceil, inf
+from math import inf
 
 from config.settings import Settings
 from crawler.core.host_queue import HostQueue
@@ -24,6 +22,7 @@ from crawler.core.politeness import Pace, Rulebook
 from crawler.core.ports import AddressBook, HostRecord, QueueStore
 from crawler.core.slots import Slots
 from crawler.core.url import hostname_of
+from crawler.core.waiting import WaitingHosts
 
 FAR_S = 30.0  # a host that waits longer gives its place to one that does not
 HOSTS_PER_FETCHER = 11
@@ -73,11 +72,8 @@ class Workbench:
         self.limit = settings.frontier.workbench or HOSTS_PER_FETCHER * settings.fetch.concurrency
         self.hosts: dict[bytes, HostQueue] = {}
         self.parked: Counter[str] = Counter()
-        self.n_due = store.n_due()
-        self._resumed = self.n_due > 0
-        self._cursor = (0.0, b"")
-        self._last_due = started_at
-        self._store_at = 0.0  # nothing past the cursor is due before
+        self.waiting = WaitingHosts(store, started_at)
+        self._resumed = self.waiting.n_due > 0
         self._delays = Delays()
         self._far = Delays()  # by -time: the farthest first
         self.slots = Slots(settings.politeness, self._site_room)
@@ -88,15 +84,6 @@ class Workbench:
 
     # -- from and to the store
 
-    def file(self, queue: bytes, record: HostRecord, due: float) -> None:
-        """Move a host's row in `due` (0: away) and save its record."""
-        self.n_due += bool(due) - bool(record.due)
-        self._store.file(queue, record.due, due)
-        record.due = due
-        self._store.save_host(queue, record)
-        if due:
-            self._store_at = min(self._store_at, due)
-
     def load(self, queue: bytes, record: HostRecord, now: float) -> HostQueue | None:
         """Put a host of the store on the bench; None if it is still parked. The caller places it."""
         rules = self._rulebook.of(record.name)
@@ -104,8 +91,8 @@ class Workbench:
             was, record.parked = record.parked, self._pace.why_parked(record, rules, now)
             if record.parked:
                 return None
+            self._let_go(was)
             record.parked_until = 0.0
-            self.parked[was] -= self.parked[was] > 0
         record.next_at = min(record.next_at, self._pace.latest(now))
         if self._resumed:
             record.next_at = max(record.next_at, self._started_at + self._pace.floor(record, rules))
@@ -114,29 +101,23 @@ class Workbench:
 
     def _fill(self, now: float) -> bool:
         """Fetch hosts that are due while there is room; return whether there may be more."""
-        until = max(now, self._last_due)
-        if self._store_at > until:
+        if not self.waiting.has_due(now):
             return False
-        room = min(_ROUND, self.limit - len(self.hosts)) or self._make_room(now)
+        room = min(_ROUND, self.limit - len(self.hosts))
+        if room <= 0:
+            room = self._make_room(now)
         if room <= 0:
             return False
-        rows = self._store.due(self._cursor, until, room)
+        rows = self.waiting.read(now, room)
         for due, queue in rows:
-            self._cursor = (due, queue)
             if queue not in self.hosts:
                 self._admit(queue, due, now)
-        self._last_due = max(self._last_due, self._cursor[0])
-        if len(rows) == room:
-            return True
-        at = self._store.next_due(self._cursor)
-        self._store_at = inf if at is None else at
-        return False
+        return len(rows) == room
 
     def _admit(self, queue: bytes, due: float, now: float) -> None:
         record = self._store.host(queue)
         if record is None:
-            self._store.file(queue, due, 0.0)
-            self.n_due -= 1
+            self.waiting.strike(queue, due)
             return
         host = self.load(queue, record, now)
         if host is not None:
@@ -144,7 +125,7 @@ class Workbench:
             return
         self.parked[record.parked] += 1
         if record.parked_until:
-            self.file(queue, record, self._due_at(record.parked_until))
+            self.waiting.postpone(queue, record, record.parked_until)
 
     def _make_room(self, now: float) -> int:
         """File back hosts that are far from their turn; return how many."""
@@ -157,26 +138,12 @@ class Workbench:
 
     def is_crowded(self, now: float) -> bool:
         """Return whether hosts that are due wait in the store for a place on the bench."""
-        return len(self.hosts) >= self.limit and self._store_at <= now
-
-    def new_due(self, now: float) -> float:
-        """Return the next place in `due`: now or, so that places are distinct and past the cursor, a little later."""
-        self._last_due = ceil(max(now * 1e6, self._last_due * 1e6 + 1.0)) / 1e6
-        return self._last_due
-
-    def _due_at(self, at: float) -> float:
-        return ceil(at * 1e6) / 1e6 if at > self._last_due else self.new_due(at)
+        return len(self.hosts) >= self.limit and self.waiting.has_due(now)
 
     def _file_back(self, host: HostQueue, at: float) -> None:
         self._leave(host)
         del self.hosts[host.key]
-        self.file(host.key, host.record, self._due_at(at))
-
-    def _retire(self, host: HostQueue) -> None:
-        """Let a host go whose queue is empty."""
-        del self.hosts[host.key]
-        if host.record.due:
-            self.file(host.key, host.record, 0.0)
+        self.waiting.postpone(host.key, host.record, at)
 
     def park(self, host: HostQueue, why: str, *, until: float = 0.0) -> None:
         """Fetch nothing more of the host until `until` (0: until it is judged anew in another life, or the operator says so)."""
@@ -185,10 +152,22 @@ class Workbench:
         record = host.record
         record.parked, record.parked_until = why, until
         self.parked[why] += 1
-        if until:
-            self.file(host.key, record, self._due_at(until))
+        if until and record.n_queued:
+            self.waiting.postpone(host.key, record, until)
         else:
             self._store.save_host(host.key, record)
+
+    def unpark(self, queue: bytes, record: HostRecord, now: float) -> None:
+        """Let a parked host of the store wait for its turn again."""
+        self._let_go(record.parked)
+        record.parked, record.parked_until, record.failures = "", 0.0, 0
+        if record.n_queued:
+            self.waiting.join(queue, record, now)
+        else:
+            self._store.save_host(queue, record)
+
+    def _let_go(self, why: str) -> None:
+        self.parked[why] -= self.parked[why] > 0  # a host parked in an earlier life may never have been counted in this one
 
     # -- places
 
@@ -202,11 +181,12 @@ class Workbench:
             host.load(self._store, self.heads)
         at = host.choose(now)
         if at is None:
-            self._retire(host)
+            del self.hosts[host.key]
+            self.waiting.leave(host.key, host.record)
             return
         why = self._pace.why_parked(host.record, host.rules, now) or (Reason.SITE_BUDGET if self._is_spent(host) else "")
         if why:
-            self.park(host, why)
+            self.park(host, why, until=host.record.parked_until if why == host.record.parked else 0.0)
             return
         at = max(at, host.record.next_at)
         if at > now:
@@ -305,8 +285,8 @@ class Workbench:
     def next_at(self, now: float) -> float | None:
         """Return when `take` is worth another try, None if nothing is waited for but requests in flight."""
         times = [at for at in (self._delays.next_at(), self.slots.next_at()) if at is not None]
-        if self._store_at < inf and len(self.hosts) < self.limit:
-            times.append(self._store_at)
+        if self.waiting.next_at < inf and len(self.hosts) < self.limit:
+            times.append(self.waiting.next_at)
         if self.n_looking_up or self.slots.n_hosts:
             times.append(now + 1.0)
         return max(now, min(times)) if times else None
@@ -326,8 +306,8 @@ class Workbench:
             words.append(f"{n} {_hosts(n)} being looked up")
         if n_in_flight:
             words.append(f"{n_in_flight} in flight")
-        if now < self._store_at < inf:
-            words.append(f"next waiting host due in {self._store_at - now:.1f} s")
+        if now < self.waiting.next_at < inf:
+            words.append(f"next waiting host due in {self.waiting.next_at - now:.1f} s")
         if n := self.parked.total():
             words.append(f"{n} {_hosts(n)} parked")
         return "; ".join(words) or "nothing is queued"

@@ -1,0 +1,70 @@
+"""The hosts that wait in the store, ordered by the time they are due, and the cursor that reads them once.
+
+The cursor only moves forward: rows of hosts on the workbench and of parked hosts lie behind it, so that a new life, whose cursor starts
+at the beginning, finds them all again. Places are distinct and never behind the cursor: a host filed now comes after every host filed
+before for now, which is what keeps hosts in the order of their discovery.
+
+Memory: O(1).
+"""
+
+from __future__ import annotations
+
+from math import ceil, inf
+
+from crawler.core.ports import HostRecord, QueueStore
+
+
+class WaitingHosts:
+    """The line of hosts in the store."""
+
+    def __init__(self, store: QueueStore, started_at: float) -> None:
+        self._store = store
+        self._cursor = (0.0, b"")
+        self._last_due = started_at
+        self.n_due = store.n_due()
+        self.next_at = 0.0  # nothing past the cursor is due before; inf: nothing is there
+
+    def join(self, queue: bytes, record: HostRecord, now: float) -> None:
+        """Let a host stand at the end of the line of those that are due; saves its record."""
+        self._last_due = max(ceil(now * 1e6), round(self._last_due * 1e6) + 1) / 1e6
+        self._move(queue, record, self._last_due)
+
+    def postpone(self, queue: bytes, record: HostRecord, at: float) -> None:
+        """Let a host wait until `at`; saves its record."""
+        if at > self._last_due:
+            self._move(queue, record, ceil(at * 1e6) / 1e6)
+        else:
+            self.join(queue, record, at)
+
+    def leave(self, queue: bytes, record: HostRecord) -> None:
+        """Let a host go whose queue is empty; saves its record."""
+        self._move(queue, record, 0.0)
+
+    def _move(self, queue: bytes, record: HostRecord, due: float) -> None:
+        self.n_due += bool(due) - bool(record.due)
+        if due or record.due:
+            self._store.file(queue, record.due, due)
+        record.due = due
+        self._store.save_host(queue, record)
+        if due:
+            self.next_at = min(self.next_at, due)
+
+    def strike(self, queue: bytes, due: float) -> None:
+        """Remove the row of a host that does not exist."""
+        self._store.file(queue, due, 0.0)
+        self.n_due -= 1
+
+    def has_due(self, now: float) -> bool:
+        """Return whether hosts past the cursor are due."""
+        return self.next_at <= max(now, self._last_due)
+
+    def read(self, now: float, limit: int) -> list[tuple[float, bytes]]:
+        """Return the next hosts that are due with their places, and move past them; a full batch means that there may be more."""
+        rows = self._store.due(self._cursor, max(now, self._last_due), limit)
+        if rows:
+            self._cursor = rows[-1]
+            self._last_due = max(self._last_due, rows[-1][0])
+        if len(rows) < limit:
+            at = self._store.next_due(self._cursor)
+            self.next_at = inf if at is None else at
+        return rows
