@@ -21,6 +21,10 @@ class Counters:
     def get(self, name: str) -> int:
         return self._values.get(name, 0)
 
+    def items(self) -> list[tuple[str, int]]:
+        """Return every counter with its name."""
+        return list(self._values.items())
+
     def all(self, prefix: str = "") -> dict[str, int]:
         """Return every counter whose name begins with `prefix`, by name."""
         return {name: self._values[name] for name in sorted(self._values) if name.startswith(prefix)}

@@ -5,7 +5,7 @@
 
 Writes go to the open group, in memory. Reads look there first, then in the group that is being committed, then on disk: they see every
 write made before. `flush` hands the open group to the writer thread, which commits it in one piece. A group holds whole visits:
-`begin_visit` and `end_visit` set their bounds, and a flush between the two is a programming error.
+`end_visit` sets their bounds, and a flush in between is a programming error.
 
 A kill at any moment costs what was not flushed: the URLs of those visits are still in their queues.
 Memory: the rows of at most two groups. Time: 0.3 µs per put, 0.2 µs per read from memory, 0.6 µs per read from disk.
@@ -28,6 +28,7 @@ from crawler.core.errors import StoreError
 from storage.counters import Counters
 from storage.disk import Disk, Write
 from storage.lock import CrawlLock
+from storage.organs import Organs
 from storage.overlay import Change, Group, Row, shadow
 from storage.schema import (
     META,
@@ -50,7 +51,7 @@ PATIENCE_S = 60.0
 _CUT_AT_ONCE = 4096
 
 
-class Store:
+class Store(Organs):
     """Used by one thread; it has a writer thread of its own. Made by `create` or `open`."""
 
     def __init__(self, path: Path, lock: CrawlLock, disk: Disk, settings: Settings, *, patience_s: float) -> None:
@@ -61,7 +62,6 @@ class Store:
         self._open = Group()
         self._behind: Group | None = None  # being committed
         self._commit: Future[None] | None = None  # the last one
-        self._visiting = False
         self._closed = False
         self.secret = self._meta(Meta.SECRET)
         self.clock = unpack_f64(self._meta(Meta.CLOCK))  # `now` of the last commit
@@ -73,7 +73,9 @@ class Store:
         level = settings.store.compression_level
         self._writer = Writer(disk, segments, compression_level=level, patience_s=patience_s, done=self._committed)
         self.counters = Counters(self)
-        self.put(META, Meta.CONFIG, msgspec.json.encode(settings))
+        super().__init__(self, settings)
+        if msgspec.json.encode(settings) != self.stored_config:
+            self.reconfigure(settings)
 
     @classmethod
     def create(cls, path: Path, settings: Settings, now: float, *, patience_s: float = PATIENCE_S) -> Self:
@@ -166,6 +168,11 @@ class Store:
         self._open.lines.append(line)
         self._open.n_bytes += len(line)
 
+    def reconfigure(self, settings: Settings) -> None:
+        """Let this configuration be the crawl's from now on; what it changes for known URLs is the agent's to carry out."""
+        self.settings = settings
+        self.put(META, Meta.CONFIG, msgspec.json.encode(settings))
+
     # Numbers
 
     def take_seq(self) -> int:
@@ -180,17 +187,16 @@ class Store:
 
     # Groups
 
-    def begin_visit(self) -> int:
-        """Start settling a visit; everything written until `end_visit` is committed with it. Returns its number."""
-        assert not self._visiting, "begin_visit: the visit before has not ended"
-        self._visiting = True
-        return self._next_visit
-
     def end_visit(self) -> None:
-        assert self._visiting, "end_visit without begin_visit"
-        self._visiting = False
+        """Say that everything one visit writes has been written."""
         self._next_visit += 1
         self._open.n_visits += 1
+
+    def _mid_visit(self) -> bool:
+        """Does the open group hold results of a visit that has not ended?"""
+        unfinished = pack_u64(self._next_visit)
+        layers = (self._open.layers[table] for table in TABLES if TABLES[table].env == RESULTS)
+        return any(unfinished in layer.rows for layer in layers)
 
     @property
     def pending_visits(self) -> int:
@@ -217,7 +223,7 @@ class Store:
 
         One commit at a time: calling it while `committing` is a programming error. `now` becomes the store's clock.
         """
-        assert not self._visiting, "flush in the middle of a visit"
+        assert not self._mid_visit(), "flush in the middle of a visit"
         assert self._behind is None, "flush while a group is being committed"
         self._writer.check()
         group = self._open
@@ -240,7 +246,7 @@ class Store:
             return
         self._closed = True
         try:
-            if self._writer.error is None and not self._visiting:
+            if self._writer.error is None and not self._mid_visit():
                 if self._commit is not None:
                     self._commit.result()
                 self.flush(now).result()

@@ -1,33 +1,33 @@
-"""Page records by visit, and the verdicts that were revised later."""
+"""Page records by visit; the newest visit of a URL stands in its seen row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from crawler.core.model import Verdict
+from storage.bodies import Bodies, digest
 from storage.rows import Rows
-from storage.schema import PAGE, PAGES, REVISIONS, VERDICTS, PageRecord, RevisionRecord, VerdictRecord, pack_u64, unpack_u64
+from storage.schema import PAGE, PAGES, PageRecord, pack_u64, unpack_u64
 
 _AT_ONCE = 1000
-
-
-def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
-    """Return verdicts as they are stored."""
-    return [VerdictRecord(v.filter, v.keep, v.follow, v.score, v.reason or "", dict(v.evidence)) for v in verdicts]
+_N_ROWS = "rows:pages"
 
 
 class Pages:
-    """A page is found by the number of its visit, which stands in its URL's seen row."""
+    """The results proper: append-only."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, bodies: Bodies) -> None:
         self._rows = rows
+        self._bodies = bodies
 
-    def put(self, record: PageRecord) -> None:
-        """Store the record of the visit being settled."""
+    def put(self, record: PageRecord, body: bytes | None) -> None:
+        """Store the record of the visit being settled, and its body unless that is None."""
+        record.has_body = body is not None
+        if body is not None:
+            record.sha256 = digest(body)
+            self._bodies.put(body)
         self._rows.put(PAGES, pack_u64(self._rows.visit), PAGE.encode(record))
-        self._rows.counters.add("pages")
+        self._rows.counters.add(_N_ROWS)
 
-    def get(self, visit: int) -> PageRecord | None:
+    def read(self, visit: int) -> PageRecord | None:
+        """Return the record of a visit, None if it left none."""
         value = self._rows.get(PAGES, pack_u64(visit))
         return None if value is None else PAGE.decode(value)
 
@@ -35,12 +35,5 @@ class Pages:
         """Return up to `limit` (visit, record) from `visit` on, in order."""
         return [(unpack_u64(key), PAGE.decode(value)) for key, value in self._rows.scan(PAGES, start=pack_u64(visit), limit=limit)]
 
-    def revise(self, key: bytes, verdict: Verdict, now: float) -> None:
-        """Let `verdict` replace what its filter said of the page with this key; what was said stays on record."""
-        earlier = self.revisions(key)
-        self._rows.put(VERDICTS, key, REVISIONS.encode([*earlier, RevisionRecord(now, verdict_records([verdict])[0])]))
-
-    def revisions(self, key: bytes) -> list[RevisionRecord]:
-        """Return the verdicts given after the page was stored, oldest first."""
-        value = self._rows.get(VERDICTS, key)
-        return [] if value is None else REVISIONS.decode(value)
+    def __len__(self) -> int:
+        return self._rows.counters.get(_N_ROWS)

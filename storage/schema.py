@@ -20,7 +20,9 @@ state
     held          holder hash 8 ‖ kh 16               → holder's name
     held_by       kh 16 ‖ holder hash 8               → holder's name
     aliases       kh 16                               → AliasRecord
-    rules         rule's name                         → rows counted 8
+    rules         rule's name                         → rows asked for 8
+    failures      kh 16                               → FailureRecord
+    requests      seq 8                               → name of the filter that asked
     memory        filter hash 2 ‖ key (site 8 first)  → weight f32 ‖ touched u32 ‖ value
     memory_bytes  filter hash 2 ‖ site 8              → bytes used 8
     verdicts      kh 16                               → list of RevisionRecord
@@ -29,8 +31,8 @@ state
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
     bodies        visit 8                             → zstd of the decoded body
-    links         visit 8                             → msgpack list of target seqs: the first, then differences
-    journal       visit 8                             → msgpack list of JournalEntry
+    links         visit 8                             → list of the targets' seqs: the first, then differences
+    journal       visit 8                             → list of JournalEntry
 
 A record is one version byte, then msgpack of an array: a field may be appended with a default, never moved or removed.
 `skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per skipped URL.
@@ -69,6 +71,8 @@ ALIASES: Final = "aliases"
 RULES: Final = "rules"
 MEMORY: Final = "memory"
 MEMORY_BYTES: Final = "memory_bytes"
+FAILURES: Final = "failures"
+REQUESTS: Final = "requests"
 VERDICTS: Final = "verdicts"
 SUSPECTS: Final = "suspects"
 COUNTERS: Final = "counters"
@@ -105,6 +109,8 @@ TABLES: Final[dict[str, Table]] = {
     RULES: Table(STATE),
     MEMORY: Table(STATE, prefix=10),
     MEMORY_BYTES: Table(STATE),
+    FAILURES: Table(STATE),
+    REQUESTS: Table(STATE),
     VERDICTS: Table(STATE),
     SUSPECTS: Table(STATE),
     COUNTERS: Table(STATE),
@@ -333,22 +339,29 @@ class RevisionRecord(msgspec.Struct, array_like=True):
     verdict: VerdictRecord
 
 
-class SuspectRecord(msgspec.Struct, array_like=True):
-    """A URL that was in flight when a process died."""
+class FailureRecord(msgspec.Struct, array_like=True):
+    """Why the last request for a URL gave no page, and whether another will be made."""
 
-    text: str
+    reason: str  # a Cause, or the Reason for which a head gate refused the body
+    detail: str
+    at: float
+    attempts: int
+    final: bool
+    status: int = 0  # 0: no response
+
+
+class SuspectRecord(msgspec.Struct, array_like=True):
+    """A URL that was being worked on when a process died."""
+
     crashes: int = 0
-    last_at: float = 0.0
-    quarantined: bool = False
 
 
 class JournalEntry(msgspec.Struct, array_like=True):
-    """What one filter measured at one gate and how the panel judged: enough to teach an empty memory the same again."""
+    """What the filters of one gate measured and how the panel judged: enough to teach empty memories the same again."""
 
-    filter: str
     gate: int
-    measure: bytes
     judgement: bytes
+    measures: list[tuple[str, bytes]]  # filter, measure
 
 
 class SkipLine(msgspec.Struct, omit_defaults=True):
@@ -356,10 +369,10 @@ class SkipLine(msgspec.Struct, omit_defaults=True):
 
     url: str
     reason: str
-    via: str = ""
-    host: str = ""
+    via: str = ""  # key of the page that named it, in hexadecimal
+    by: str = ""  # filter or rule that refused it
     detail: str = ""
-    n: int = 0  # how many of this host and reason so far, this line included
+    n: int = 0  # how many of this host and reason in this life so far, this one included
 
 
 class PageRecord(msgspec.Struct, array_like=True, kw_only=True):
@@ -373,7 +386,7 @@ class PageRecord(msgspec.Struct, array_like=True, kw_only=True):
     title: str = ""
     n_bytes: int = 0  # decoded
     wire_bytes: int = 0  # received, headers included
-    sha256: bytes = b""  # of the decoded body
+    sha256: bytes = b""  # of the stored body
     has_body: bool = False  # `bodies` holds it
     fingerprint: bytes = b""  # of the visible text's words
     seed_distance: int = 0
@@ -425,6 +438,7 @@ EDGE: Final = Codec(EdgeRecord)
 PAIR: Final = Codec(PairRecord)
 ALIAS: Final = Codec(AliasRecord)
 REVISIONS: Final = Codec(list[RevisionRecord])
+FAILURE: Final = Codec(FailureRecord)
 SUSPECT: Final = Codec(SuspectRecord)
 PAGE: Final = Codec(PageRecord)
 JOURNAL_ENTRIES: Final = Codec(list[JournalEntry])

@@ -15,7 +15,7 @@ from storage.rows import Rows
 from storage.schema import SEEN, URL, URLS, SeenRow, UrlRecord, pack_seen, pack_u64, unpack_seen
 
 _GENERATION = 20_000
-_COUNTER = {state: f"seen.{state.name.lower()}" for state in State}
+_COUNTER = {state: f"state:{state.name.lower()}" for state in State}
 
 
 class SeenSet:
@@ -80,23 +80,15 @@ class SeenSet:
         self._rows.put(SEEN, key, pack_seen(row))
         self._keep(key, row)
 
-    def settle(self, key: bytes, state: State, reason: Reason | None = None) -> SeenRow:
-        """Give a URL its state and reason by the visit being settled; returns the new row."""
-        row = self.row(key)
-        assert row is not None, f"{key.hex()} is not known"
-        row = row._replace(state=state, reason=reason, visit=self._rows.visit)
-        self.update(key, row)
-        return row
-
-    def record(self, seq: int) -> UrlRecord | None:
+    def record(self, seq: int) -> UrlRecord:
         """Return text, key, first referrer and time of discovery of the URL numbered `seq`."""
         value = self._rows.get(URLS, pack_u64(seq))
-        return None if value is None else URL.decode(value)
+        assert value is not None, f"no URL has number {seq}"
+        return URL.decode(value)
 
     def url_of(self, seq: int) -> str:
-        """Return the text of the URL numbered `seq`, "" if there is none."""
-        record = self.record(seq)
-        return record.text if record is not None else ""
+        """Return the text of the URL numbered `seq`."""
+        return self.record(seq).text
 
     def count(self, state: State) -> int:
         """Return how many URLs are in a state."""

@@ -1,0 +1,23 @@
+"""URLs that a rule rewrote: where each one leads."""
+
+from __future__ import annotations
+
+from storage.rows import Rows
+from storage.schema import ALIAS, ALIASES, AliasRecord
+
+
+class Aliases:
+    """One row per alias; a rule's rows are capped by `storage.rules`."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def put(self, key: bytes, to_text: str, rule: str) -> None:
+        self._rows.put(ALIASES, key, ALIAS.encode(AliasRecord(to_text, rule)))
+
+    def get(self, key: bytes) -> AliasRecord | None:
+        value = self._rows.get(ALIASES, key)
+        return None if value is None else ALIAS.decode(value)
+
+    def forget(self, key: bytes) -> None:
+        self._rows.delete(ALIASES, key)

@@ -1,0 +1,36 @@
+"""What filters measured and panels judged, by visit: replayed into empty memories it teaches them the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from storage.rows import Rows
+from storage.schema import JOURNAL, JOURNAL_ENTRIES, Codec, JournalEntry, pack_u64, unpack_u64
+
+_AT_ONCE = 1000
+_LAYOUT = Codec(list[msgspec.Struct])
+
+
+class Journal:
+    """Append-only, in the order in which visits settled."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def put(self, records: Sequence[msgspec.Struct]) -> None:
+        """Add records of the layout of `JournalEntry` to the visit being settled."""
+        visit = self._rows.visit
+        fresh = JOURNAL_ENTRIES.decode(_LAYOUT.encode(list(records)))
+        self._rows.put(JOURNAL, pack_u64(visit), JOURNAL_ENTRIES.encode([*self.read(visit), *fresh]))
+
+    def read(self, visit: int) -> list[JournalEntry]:
+        """Return a visit's entries."""
+        value = self._rows.get(JOURNAL, pack_u64(visit))
+        return [] if value is None else JOURNAL_ENTRIES.decode(value)
+
+    def since(self, visit: int, limit: int = _AT_ONCE) -> list[tuple[int, list[JournalEntry]]]:
+        """Return up to `limit` (visit, entries) from `visit` on, in order."""
+        rows = self._rows.scan(JOURNAL, start=pack_u64(visit), limit=limit)
+        return [(unpack_u64(key), JOURNAL_ENTRIES.decode(value)) for key, value in rows]

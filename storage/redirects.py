@@ -1,0 +1,57 @@
+"""The redirect log: one edge per original, kept whatever becomes of its target; and originals with the end of their chain.
+
+Edges are indexed both ways, so that the originals that end at a target are found from the target: a hundred originals of one page are
+a hundred pairs although the page is fetched once [LEE09].
+"""
+
+from __future__ import annotations
+
+from storage.rows import Rows
+from storage.schema import EDGE, EDGES, EDGES_IN, PAIR, PAIRS, EdgeRecord, PairRecord
+
+MAX_ORIGINS = 10_000  # of one target that are followed at once
+
+
+class Redirects:
+    """Edges, and the pairs that were completed."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def put(self, key: bytes, to_key: bytes, to_text: str, status: int, now: float) -> None:
+        """Write the edge of an original, in place of an earlier one; `to_key` is b"" if the target is no URL."""
+        earlier = self.edge(key)
+        if earlier is not None and earlier.to_key:
+            self._rows.delete(EDGES_IN, earlier.to_key + key)
+        self._rows.put(EDGES, key, EDGE.encode(EdgeRecord(to_text, to_key, status, now)))
+        if to_key:
+            self._rows.put(EDGES_IN, to_key + key, b"")
+
+    def edge(self, key: bytes) -> EdgeRecord | None:
+        """Return where an original redirects to."""
+        value = self._rows.get(EDGES, key)
+        return None if value is None else EDGE.decode(value)
+
+    def into(self, key: bytes, limit: int | None = None) -> list[bytes]:
+        """Return the originals that redirect to this target in one hop."""
+        return [row[16:] for row, _ in self._rows.scan(EDGES_IN, key, limit=limit)]
+
+    def ending_at(self, key: bytes, max_hops: int = 5) -> list[tuple[bytes, int]]:
+        """Return (original, hops) of every chain of at most `max_hops` that leads to this target, nearest first; loops are cut."""
+        found: dict[bytes, int] = {}
+        ring = [key]
+        for hops in range(1, max_hops + 1):
+            origins = [origin for target in ring for origin in self.into(target, MAX_ORIGINS)]
+            ring = [origin for origin in dict.fromkeys(origins) if origin not in found and origin != key]
+            found.update(dict.fromkeys(ring, hops))
+            if not ring or len(found) >= MAX_ORIGINS:
+                break
+        return list(found.items())[:MAX_ORIGINS]
+
+    def put_pair(self, key: bytes, target: bytes, target_text: str, hops: int, status: int) -> None:
+        """Write how the chain of an original ended."""
+        self._rows.put(PAIRS, key, PAIR.encode(PairRecord(target, target_text, hops, status)))
+
+    def pair(self, key: bytes) -> PairRecord | None:
+        value = self._rows.get(PAIRS, key)
+        return None if value is None else PAIR.decode(value)

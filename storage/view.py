@@ -1,0 +1,228 @@
+"""A store for those who only look: while a crawl runs, or after it. Takes no lock and writes nothing.
+
+Every read is a short transaction of its own, so that a long export keeps no page of the crawl's from being reused; long reads go in
+chunks and see the crawl move on between them. With `at_once` all reads are of one moment: for checks, not for exports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import lmdb
+
+from crawler.core.errors import StoreError
+from crawler.core.model import State
+from storage.check import check_data_file
+from storage.counters import Counters
+from storage.disk import within
+from storage.env import check_version, decode_config, require_store
+from storage.organs import Organs
+from storage.overlay import Row
+from storage.schema import (
+    EDGE,
+    EDGES,
+    LINKS,
+    META,
+    PAGE,
+    PAGES,
+    RESULTS,
+    SEEN,
+    SEQS,
+    SKIP_LINE,
+    STATE,
+    TABLES,
+    URL,
+    URLS,
+    EdgeRecord,
+    Meta,
+    PageRecord,
+    SeenRow,
+    SkipLine,
+    UrlRecord,
+    unpack_f64,
+    unpack_seen,
+    unpack_skips,
+    unpack_u64,
+)
+from storage.segments import read_lines
+
+_CHUNK = 1000
+_SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
+
+
+class View(Organs):
+    """Reads of a store on disk. The organs' reading methods work on it as on a `Store`."""
+
+    def __init__(self, path: Path, *, at_once: bool = False) -> None:
+        """Open a store for reading; raises `StoreError`."""
+        require_store(path)
+        self.path = path
+        self._envs: dict[str, lmdb.Environment] = {}
+        self._dbs: dict[str, Any] = {}
+        self._held: dict[str, lmdb.Transaction[bytes]] = {}
+        try:
+            for name in (STATE, RESULTS):
+                self._envs[name] = _open(path / name)
+            for table in TABLES:
+                with suppress(lmdb.NotFoundError):
+                    self._dbs[table] = self._envs[TABLES[table].env].open_db(table.encode(), create=False)
+            check_version(path, self.get(META, Meta.VERSION))
+            if at_once:
+                self._held = {name: self._begin(name) for name in (STATE, RESULTS)}
+            self.settings = decode_config(path, self.get(META, Meta.CONFIG))
+        except BaseException:
+            self.close()
+            raise
+        super().__init__(self, self.settings)
+
+    # Rows
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        with self._reading(table) as (txn, db):
+            return txn.get(key, db=db) if db is not None else None
+
+    def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        with self._reading(table) as (txn, db):
+            found = dict(txn.cursor(db).getmulti(keys)) if db is not None else {}
+        return [found.get(key) for key in keys]
+
+    def scan(self, table: str, prefix: bytes = b"", start: bytes = b"", limit: int | None = None) -> list[Row]:
+        return list(islice(self.rows(table, prefix, start), limit))
+
+    def rows(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[Row]:
+        """Yield rows whose keys begin with `prefix` and are not below `start`, in order, a chunk per transaction."""
+        first = max(prefix, start)
+        while True:
+            with self._reading(table) as (txn, db):
+                if db is None:
+                    return
+                with txn.cursor(db) as cursor:
+                    chunk = list(islice(cursor.iternext(), _CHUNK)) if cursor.set_range(first) else []
+            yield from within(prefix, chunk)
+            if len(chunk) < _CHUNK or not chunk[-1][0].startswith(prefix):
+                return
+            first = chunk[-1][0] + b"\x00"
+
+    def _begin(self, env: str) -> lmdb.Transaction[bytes]:
+        """Start a read transaction; when the crawl has grown its file past our map, take its new size first."""
+        while True:
+            try:
+                return self._envs[env].begin()
+            except lmdb.MapResizedError:
+                self._envs[env].set_mapsize(0)
+
+    @contextmanager
+    def _reading(self, table: str) -> Iterator[tuple[lmdb.Transaction[bytes], Any]]:
+        """Give a transaction and the table's handle, None for a table that this store was made without."""
+        env = TABLES[table].env
+        if env in self._held:
+            yield self._held[env], self._dbs.get(table)
+            return
+        with self._begin(env) as txn:
+            yield txn, self._dbs.get(table)
+
+    # What a crawl's store has beside its rows
+
+    @property
+    def counters(self) -> Counters:
+        """The counters as of the last commit."""
+        return Counters(self)
+
+    @property
+    def visit(self) -> int:
+        """Number of the next visit: results below it are committed."""
+        return unpack_u64(self.meta(Meta.NEXT_VISIT))
+
+    @property
+    def clock(self) -> float:
+        """`now` of the last commit."""
+        return unpack_f64(self.meta(Meta.CLOCK))
+
+    @property
+    def secret(self) -> bytes:
+        """The key of every hash of this crawl."""
+        return self.meta(Meta.SECRET)
+
+    def meta(self, name: bytes) -> bytes:
+        value = self.get(META, name)
+        if value is None:
+            raise StoreError(f"{self.path}: no {name.decode()} in its table `meta`. Restore this directory from a backup")
+        return value
+
+    def put(self, table: str, key: bytes, value: bytes) -> NoReturn:
+        raise StoreError(f"{self.path}: open for reading, and something would write to its table `{table}`")
+
+    def delete(self, table: str, key: bytes) -> NoReturn:
+        self.put(table, key, b"")
+
+    def log(self, line: bytes) -> NoReturn:
+        self.put("skipped", b"", line)
+
+    def take_seq(self) -> int:
+        raise StoreError(f"{self.path}: open for reading, and something would number a new URL")
+
+    # Everything of a kind
+
+    def all_pages(self) -> Iterator[tuple[int, PageRecord]]:
+        """Yield (visit, record) of every page, in the order of the visits."""
+        end = self.visit
+        for key, value in self.rows(PAGES):
+            if (visit := unpack_u64(key)) >= end:
+                return
+            yield visit, PAGE.decode(value)
+
+    def all_urls(self, state: State | None = None) -> Iterator[tuple[UrlRecord, SeenRow]]:
+        """Yield every known URL, or those in one state, in the order of discovery."""
+        known = self.rows(URLS)
+        while chunk := [(unpack_u64(key), URL.decode(value)) for key, value in islice(known, _CHUNK)]:
+            rows = self.get_many(SEEN, [url.key for _, url in chunk])
+            for (seq, url), value in zip(chunk, rows, strict=True):
+                row = None if value is None else unpack_seen(value)
+                if row is not None and row.seq == seq and state in (None, row.state):
+                    yield url, row
+
+    def all_skipped(self) -> Iterator[SkipLine]:
+        """Yield the written lines of the log of skipped URLs, oldest first."""
+        for line in read_lines(self.path / "skipped", unpack_skips(self.meta(Meta.SKIPS))):
+            yield SKIP_LINE.decode(line)
+
+    def all_edges(self) -> Iterator[tuple[bytes, EdgeRecord]]:
+        """Yield (key of the original, edge) of every redirect."""
+        for key, value in self.rows(EDGES):
+            yield key, EDGE.decode(value)
+
+    def all_links(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield (visit, numbers of the URLs it links to) of every page with links."""
+        end = self.visit
+        for key, value in self.rows(LINKS):
+            if (visit := unpack_u64(key)) >= end:
+                return
+            yield visit, list(accumulate(SEQS.decode(value)))
+
+    def close(self) -> None:
+        for txn in self._held.values():
+            txn.abort()
+        self._held.clear()
+        for env in self._envs.values():
+            env.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _open(path: Path) -> lmdb.Environment:
+    data = path / "data.mdb"
+    check_data_file(data)
+    try:
+        return lmdb.open(
+            str(path), readonly=True, create=False, max_dbs=len(TABLES) + 8, map_size=data.stat().st_size + _SPARE_BYTES, lib_version=0
+        )
+    except lmdb.Error as error:
+        raise StoreError(f"{path}: cannot be opened for reading: {error}") from None
