@@ -1,0 +1,190 @@
+"""The atlas: which hosts there are, where they live, what each is like, who introduces whom. Drawn whole when a web is made.
+
+Names stand under the reserved domains .example (sites) and .test (farms), addresses in 127.0.0.0/8.
+
+    oakfield3.example        first host of a site; where the bare name forwards, it is www.oakfield3.example
+    docs.oakfield3.example   its other hosts
+
+Every host but the seeds is introduced by a page of a plain host before it, so that whatever robots.txt allows can be reached.
+Memory: about 500 bytes per host. Time: 30 µs per host.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from crawler.demo.dice import Dice
+from crawler.demo.knobs import Knobs
+from crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, Tongue
+
+_INTRODUCTIONS = 4  # new hosts per plain host
+_SITES_PER_ADDRESS = 6  # where addresses are shared
+_HOSTS_PER_ADDRESS = 2  # of one site, where they are not
+
+
+class RobotsKind(StrEnum):
+    """What a host answers to /robots.txt."""
+
+    OPEN = "open"  # 200, allows everything
+    DISALLOW = "disallow"  # 200, Disallow: /private/
+    CLOSED = "closed"  # 200, Disallow: /
+    MISSING = "missing"  # 404
+    BROKEN = "broken"  # 503
+
+
+class Declared(StrEnum):
+    """Where a host says which charset it writes."""
+
+    HEADER = "header"
+    META = "meta"
+    NOWHERE = "nowhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host as it was drawn."""
+
+    index: int
+    site: int
+    name: str
+    brand: str  # "Oakfield 3"
+    address: str
+    n_pages: int  # of its tree
+    style: int  # of its URLs, see plan.page_path
+    subject: int
+    tongue: Tongue
+    charset: str
+    declared: Declared
+    robots: RobotsKind
+    crawl_delay_s: int  # 0: none
+    delay_s: float  # of every answer
+    gzips: bool
+    has_sessions: bool
+    has_calendar: bool
+    has_scripts: bool
+    forwards_to: str = ""  # name of the host to which everything is redirected
+
+    @property
+    def is_plain(self) -> bool:
+        """True where the whole tree can be reached by plain links, once."""
+        return self.robots not in (RobotsKind.CLOSED, RobotsKind.BROKEN) and not self.has_sessions and not self.forwards_to
+
+
+class Atlas:
+    """All hosts of one web, in order. Immutable."""
+
+    def __init__(self, knobs: Knobs, dice: Dice) -> None:
+        self._knobs, self._dice = knobs, dice
+        self.hosts: list[Host] = []
+        for site in range(knobs.n_sites):
+            self._draw_site(site)
+        self.by_name = {host.name: host for host in self.hosts}
+        self.plain = [host for host in self.hosts if host.is_plain]
+        self.seeds = self.plain[: knobs.n_seeds]
+        self.farms = tuple(f"farm{i}.test" for i in range(knobs.n_farms))
+        self.of_site: dict[int, list[Host]] = {}
+        for host in self.hosts:
+            if not host.forwards_to:
+                self.of_site.setdefault(host.site, []).append(host)
+        self.introduced_by = self._introduce()
+
+    def _draw_site(self, site: int) -> None:
+        dice, knobs = self._dice, self._knobs
+        head, tail = dice.pick(SITE_HEADS, "site head", site), dice.pick(SITE_TAILS, "site tail", site)
+        domain = f"{head}{tail}{site}.example"
+        brand = f"{head.capitalize()}{tail} {site}"
+        forwards = dice.unit("forward", site) < knobs.forward_share and site > 0
+        if forwards:
+            self.hosts.append(self._draw_host(site, 0, domain, brand, f"www.{domain}"))
+        turn = dice.throw("labels", site)
+        for i in range(dice.within(knobs.hosts_per_site, "hosts", site)):
+            label = HOST_LABELS[(turn + i) % len(HOST_LABELS)] + (str(i) if i > len(HOST_LABELS) else "")
+            name = f"{label}.{domain}" if i else f"www.{domain}" if forwards else domain
+            self.hosts.append(self._draw_host(site, i, name, f"{brand} {label}" if i else brand))
+
+    def _draw_host(self, site: int, number: int, name: str, brand: str, forwards_to: str = "") -> Host:
+        dice, knobs = self._dice, self._knobs
+        is_first = not self.hosts  # always plain, so that there is a seed
+        subject, tongue, charset, declared = self._draw_tongue(name)
+        robots = RobotsKind.OPEN if forwards_to else self._draw_robots(name, is_first)
+        served = robots in (RobotsKind.OPEN, RobotsKind.DISALLOW)
+        has_sessions = not is_first and not forwards_to and self._is("session_id", name)
+        slow_from, slow_to = knobs.slow_delay_s
+        return Host(
+            index=len(self.hosts),
+            site=site,
+            name=name,
+            brand=brand,
+            address=self._address(site, number),
+            n_pages=1 if forwards_to else self._n_pages(name),
+            style=dice.throw("style", name) % 4,
+            subject=subject,
+            tongue=tongue,
+            charset=charset,
+            declared=declared,
+            robots=robots,
+            crawl_delay_s=dice.within(knobs.crawl_delay_s, "wait", name) if served and self._is("crawl_delay", name) else 0,
+            delay_s=slow_from + (slow_to - slow_from) * dice.unit("late", name) if not is_first and self._is("slow_host", name) else 0.0,
+            gzips=self._is("gzip", name),
+            has_sessions=has_sessions,
+            has_calendar=not has_sessions and not forwards_to and self._is("calendar", name),
+            has_scripts=dice.unit("script", site) < knobs.script_share,
+            forwards_to=forwards_to,
+        )
+
+    def _is(self, what: str, name: str) -> bool:
+        share: float = getattr(self._knobs, f"{what}_share")
+        return self._dice.unit(what, name) < share
+
+    def _draw_tongue(self, name: str) -> tuple[int, Tongue, str, Declared]:
+        dice = self._dice
+        if not self._is("charset", name):
+            subject = dice.throw("subject", name) % len(SUBJECTS)
+            return subject, SUBJECTS[subject], "utf-8", dice.pick((Declared.HEADER, Declared.META), "declared", name)
+        subject = len(SUBJECTS) + dice.throw("tongue", name) % len(TONGUES)
+        tongue = TONGUES[subject - len(SUBJECTS)]
+        charset = dice.pick(tongue.charsets, "charset of", name)
+        options = tuple(Declared) if charset == "utf-8" else (Declared.HEADER, Declared.META)
+        return subject, tongue, charset, dice.pick(options, "declared", name)
+
+    def _draw_robots(self, name: str, is_first: bool) -> RobotsKind:
+        knobs, at = self._knobs, self._dice.unit("robots", name)
+        shares = (
+            (RobotsKind.CLOSED, knobs.robots_closed_share),
+            (RobotsKind.BROKEN, knobs.robots_broken_share),
+            (RobotsKind.MISSING, knobs.robots_missing_share),
+            (RobotsKind.DISALLOW, knobs.robots_disallow_share),
+        )
+        for kind, share in shares:
+            if at < share:
+                return RobotsKind.OPEN if is_first and kind in (RobotsKind.CLOSED, RobotsKind.BROKEN) else kind
+            at -= share
+        return RobotsKind.OPEN
+
+    def _n_pages(self, name: str) -> int:
+        """Draw from the range, skewed: half of the hosts lie in its lowest third by ratio."""
+        low, high = self._knobs.pages_per_host
+        return min(high, round(low * math.pow(high / low, math.pow(self._dice.unit("pages", name), 1.6))))
+
+    def _address(self, site: int, number: int) -> str:
+        knobs, dice = self._knobs, self._dice
+        if dice.unit("shared", site) < knobs.shared_address_share:
+            shared = 1 + int(knobs.n_sites * knobs.shared_address_share) // _SITES_PER_ADDRESS
+            return f"127.10.0.{1 + dice.throw('address', site) % min(shared, 250)}"
+        return f"127.{20 + site // 250 % 200}.{1 + site % 250}.{1 + number // _HOSTS_PER_ADDRESS % 250}"
+
+    def _introduce(self) -> dict[int, list[tuple[int, Host]]]:
+        """Return, by introducing host, the pages (numbers) that link to a new host, and that host."""
+        introduced: dict[int, list[tuple[int, Host]]] = {}
+        seeds = {host.index for host in self.seeds}
+        n_plain = n_new = 0
+        for host in self.hosts:
+            if host.index not in seeds:
+                introducer = self.plain[min(n_new // _INTRODUCTIONS, n_plain - 1)]
+                n_new += 1
+                page = self._dice.throw("introduction", host.name) % introducer.n_pages
+                introduced.setdefault(introducer.index, []).append((page, host))
+            n_plain += host.is_plain
+        return introduced

@@ -1,0 +1,273 @@
+"""What one host holds: its tree of pages, what is planted among them, and which page links to what.
+
+    pages    0 is the home page; page p links to its children p·f+1 … p·f+f (f = fanout), so that each is reached
+    planted  redirects, copies, errors, … under paths of their own; each is linked from one page of the tree
+    links    of a page: navigation, children, what is planted here, hosts introduced here, then others up to its number
+
+A plan is built when its host is first asked for. Memory: about 350 bytes per page. Time: 6 µs per page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import count
+from math import gcd
+from statistics import NormalDist
+
+from crawler.demo.atlas import Atlas, Host, RobotsKind
+from crawler.demo.dice import Dice
+from crawler.demo.knobs import MOST_LINKS, Knobs
+from crawler.demo.links import Link, Pen, canonical_path, page_number, page_path, slug
+
+_N_NAVIGATION = 4  # first pages of the tree
+_N_SIBLINGS = 4  # other hosts of the site
+_N_LEAF_LINKS = 4  # of planted pages, beside the navigation
+_HOME_SHARE = 0.6  # of links to other sites: to the home page
+_PRIVATE_SHARE = 0.1
+_AWAY_SHARE = 0.2  # of redirects: to another host
+_MOVED = (301, 302, 303, 307, 308)
+_EXTENSIONS = ("pdf", "png", "zip", "jpg", "docx")
+_EXACT = {"small": (4_000, 15), "median": (25_000, 60)}
+_NORMAL = NormalDist()
+
+
+class Kind(StrEnum):
+    """What a URL of the demo web is."""
+
+    PAGE = "page"
+    COPY = "copy"  # the same body as a page
+    NEAR_COPY = "near_copy"  # the same text but for one paragraph
+    VARIANT = "variant"  # a page under a query that changes nothing
+    REDIRECT = "redirect"
+    GONE = "gone"  # 404 or 410
+    FAULT = "fault"  # 5xx first, then a page
+    ASSET = "asset"  # no HTML
+    PRIVATE = "private"  # under Disallow
+    SPONSORED = "sponsored"  # linked with rel=nofollow only
+    DEAD_END = "dead_end"  # forbids to follow its links
+    HIDDEN = "hidden"  # linked from a dead end only
+    CALENDAR = "calendar"  # endless
+    SESSION = "session"  # endless
+    FARM = "farm"  # endless
+    ROBOTS = "robots"
+    UNKNOWN = "unknown"  # nothing of this web: 404
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands under one path of one host."""
+
+    kind: Kind
+    path: str  # as a client sends it, without what the server ignores
+    page: int = 0  # of the tree: itself, or the one that it copies
+    title: str = ""
+    status: int = 200  # of a fault: while it fails
+    tries: int = 0  # of a fault: failing answers
+    target: str = ""  # of a redirect: canonical URL
+    location: str = ""  # of a redirect: as the header says it
+    session: str = ""  # the URL's own session id
+
+
+# kind, knob, directory, ending
+_PLANTED = (
+    (Kind.COPY, "duplicate_share", "print", ".html"),
+    (Kind.NEAR_COPY, "near_duplicate_share", "mirror", ".html"),
+    (Kind.GONE, "broken_share", "old", ".html"),
+    (Kind.FAULT, "error_share", "busy", ""),
+    (Kind.ASSET, "asset_share", "files", ""),
+    (Kind.SPONSORED, "nofollow_share", "partner", ""),
+    (Kind.DEAD_END, "meta_nofollow_share", "directory", "/"),
+)
+
+
+class Plan:
+    """The plan of one host."""
+
+    def __init__(self, knobs: Knobs, dice: Dice, atlas: Atlas, host: Host, origin_of: Callable[[str], str]) -> None:
+        self.host = host
+        self.origin = origin_of(host.name)
+        self._knobs, self._dice, self._atlas, self._origin_of = knobs, dice, atlas, origin_of
+        self.pen = Pen(dice, host, origin_of)
+        self._titles = [page_path(dice, host, page) for page in range(host.n_pages)]
+        self._pages = [self.pen.home(path, title) for path, title in self._titles]
+        self.navigation = self._pages[: 1 + _N_NAVIGATION] + [
+            self.pen.abroad(sibling, 0) for sibling in atlas.of_site[host.site][:_N_SIBLINGS] if sibling is not host
+        ]
+        self._planted: dict[str, Place] = {}
+        self._links_on: dict[int, list[Link]] = {}
+        self._behind: dict[str, Link] = {}  # dead end → hidden page
+        if not host.forwards_to and not host.has_sessions:
+            self._plant()
+        for page, newcomer in atlas.introduced_by.get(host.index, ()):
+            self._links_on.setdefault(page, []).append(self.pen.abroad(newcomer, 0))
+
+    # what is planted
+
+    def _plant(self) -> None:
+        for kind, knob, directory, ending in _PLANTED:
+            for number in range(self._n_planted(kind, getattr(self._knobs, knob))):
+                self._plant_one(kind, number, directory, ending)
+        if self.host.robots is RobotsKind.DISALLOW:
+            for number in range(self._n_planted(Kind.PRIVATE, _PRIVATE_SHARE)):
+                self._plant_one(Kind.PRIVATE, number, "private", ".html")
+        for number in range(self._n_planted(Kind.VARIANT, self._knobs.variant_share)):
+            self._plant_variant(number)
+        for number in range(self._n_planted(Kind.REDIRECT, self._knobs.redirect_share)):
+            self._plant_redirect(number)
+        if self.host.has_calendar:
+            self._put(0, self.pen.home("/calendar/2024/01/", "Calendar"))
+
+    def _n_planted(self, kind: Kind, share: float) -> int:
+        return int(share * self.host.n_pages + self._dice.unit("planted", self.host.name, kind))
+
+    def _page_of(self, *what: str | int) -> int:
+        return self._dice.throw("page of", self.host.name, *what) % self.host.n_pages
+
+    def _put(self, page: int, link: Link) -> None:
+        self._links_on.setdefault(page, []).append(link)
+
+    def _plant_one(self, kind: Kind, number: int, directory: str, ending: str) -> None:
+        dice, host = self._dice, self.host
+        _, first, second = slug(dice, host, kind, number)
+        if kind is Kind.ASSET:
+            ending = "." + dice.pick(_EXTENSIONS, "extension", host.name, number)
+        path = f"/{directory}/{first}-{second}-{number}{ending}"
+        page, title = 0, f"{first.capitalize()} {second}, {directory} {number}"
+        status = tries = 0
+        if kind in (Kind.COPY, Kind.NEAR_COPY):
+            page = self._page_of("copied", kind, number)
+            title = self._titles[page][1]
+        elif kind is Kind.GONE:
+            status = dice.pick((404, 404, 404, 410), "gone", host.name, number)
+        elif kind is Kind.FAULT:
+            status = dice.pick(self._knobs.error_statuses, "error", host.name, number)
+            tries = dice.within(self._knobs.error_tries, "tries", host.name, number)
+        elif kind is Kind.DEAD_END:
+            self._behind[canonical_path(path)] = self._plant_hidden(number)
+        self._add(Place(kind, canonical_path(path), page, title, status or 200, tries))
+        self._put(self._page_of(kind, number), self.pen.home(path, title, nofollow=kind is Kind.SPONSORED))
+
+    def _plant_hidden(self, number: int) -> Link:
+        path, title = f"/hidden/room-{number}.html", f"Room {number}"
+        self._add(Place(Kind.HIDDEN, path, 0, title))
+        return self.pen.home(path, title)
+
+    def _plant_variant(self, number: int) -> None:
+        page = self._page_of("varied", number)
+        path, title = self._titles[page]
+        tail = self._dice.pick(("utm_source=feed{}", "utm_campaign=autumn{}", "ref=sidebar{}"), "variant", self.host.name, number)
+        self._put(self._page_of(Kind.VARIANT, number), self.pen.home(f"{path}{'&' if '?' in path else '?'}{tail.format(number)}", title))
+
+    def _plant_redirect(self, number: int) -> None:
+        dice, host = self._dice, self.host
+        _, first, second = slug(dice, host, Kind.REDIRECT, number)
+        n_hops = max(1, dice.within(self._knobs.redirect_hops, "hops", host.name, number))
+        entry = f"/go/{first}-{second}-{number}"
+        paths = [entry] + [f"{entry}/{hop}" for hop in range(2, n_hops + 1)]
+        for hop, path in enumerate(paths):
+            target = self.origin + canonical_path(paths[hop + 1]) if hop + 1 < n_hops else self._final_target(number)
+            self._add(
+                Place(
+                    Kind.REDIRECT,
+                    canonical_path(path),
+                    status=dice.pick(_MOVED, "moved", host.name, number, hop),
+                    target=target,
+                    location=self._location(target, number + hop),
+                )
+            )
+        self._put(self._page_of(Kind.REDIRECT, number), self.pen.home(entry, f"{first.capitalize()} {second}"))
+
+    def _final_target(self, number: int) -> str:
+        host = self.host
+        if self._dice.unit("away", host.name, number) < _AWAY_SHARE:
+            host = self._dice.pick(self._atlas.plain, "away to", host.name, number)
+        page = self._dice.throw("target", self.host.name, number) % host.n_pages
+        return self._origin_of(host.name) + canonical_path(page_path(self._dice, host, page)[0])
+
+    def _location(self, target: str, manner: int) -> str:
+        if not target.startswith(self.origin + "/") or manner % 3 == 0:
+            return target
+        return target[len(self.origin) :] if manner % 3 == 1 else "../../../" + target[len(self.origin) + 1 :]
+
+    def _add(self, place: Place) -> None:
+        self._planted[place.path] = place
+
+    # what stands where
+
+    def find(self, path: str) -> Place | None:
+        """Return the place of a path without an ignored query, or None."""
+        if (place := self._planted.get(path)) is not None:
+            return place
+        number = page_number(path) if path != "/" else 0
+        if 0 <= number < len(self._pages) and self._pages[number].url == self.origin + path:
+            return Place(Kind.PAGE, path, number, self._titles[number][1])
+        return None
+
+    def page_url(self, page: int) -> str:
+        return self._pages[page].url
+
+    # what links to what
+
+    def extent(self, page: int) -> tuple[int, int]:
+        """Return bytes and links of a page. Log-normal sizes: half of all pages within a factor 2 of the median."""
+        if exact := _EXACT.get(self._knobs.size):
+            return exact
+        name = self.host.name
+        size = 25_000 * 2.718281828 ** (_NORMAL.inv_cdf(self._dice.unit("size", name, page) * 0.998 + 0.001))
+        links = 40 * 2.718281828 ** (0.8 * _NORMAL.inv_cdf(self._dice.unit("links", name, page) * 0.998 + 0.001))
+        return int(min(max(size, 2_000), 400_000)), int(min(max(links, 4), MOST_LINKS))
+
+    def links(self, place: Place) -> list[Link]:
+        """Return the links of the page at `place`, navigation first."""
+        if self.host.has_sessions:
+            return self._links_in_session(place)
+        match place.kind:
+            case Kind.PAGE | Kind.COPY | Kind.NEAR_COPY | Kind.VARIANT:
+                return self._links_of_page(place.page)
+            case Kind.DEAD_END:
+                return [*self.navigation, self._behind[place.path]]
+            case _:
+                return self.navigation + self._others(_N_LEAF_LINKS, len(self._pages), place.path)
+
+    def n_navigation(self) -> int:
+        return len(self.navigation)
+
+    def _links_of_page(self, page: int) -> list[Link]:
+        fanout = self._knobs.fanout
+        links = self.navigation + self._pages[page * fanout + 1 : page * fanout + fanout + 1] + self._links_on.get(page, [])
+        n_links = self.extent(page)[1]
+        n_away = min(round(self._knobs.cross_site_share * n_links), max(0, n_links - len(links)))
+        links += [self._away(page, i) for i in range(n_away)]
+        if n_links > len(links):
+            links += self._others(n_links - len(links), max(2 * n_links, 2 * fanout * (page + 1)), page)
+        return links
+
+    def _away(self, page: int, number: int) -> Link:
+        throw = self._dice.throw("to other sites", self.host.name, page, number)
+        if self._atlas.farms and throw % 16 == 0:
+            farm = self._atlas.farms[throw // 16 % len(self._atlas.farms)]
+            return self.pen.absolute(f"{self._origin_of(f'x{throw % 1000}.{farm}')}/", "Best offers")
+        host = self._atlas.plain[(throw >> 20) % len(self._atlas.plain)]
+        return self.pen.abroad(host, 0 if (throw >> 4) % 100 < 100 * _HOME_SHARE else (throw >> 12) % host.n_pages)
+
+    def _others(self, n: int, reach: int, *page: str | int) -> list[Link]:
+        """Return n links to pages below `reach` (and past the navigation, if there are any), distinct as long as there are enough."""
+        first = 1 + _N_NAVIGATION
+        pages = self._pages[first : max(reach, first + 1)] or self._pages
+        throw = self._dice.throw("others", self.host.name, *page)
+        stride = next(step for step in count(1 + throw % len(pages)) if gcd(step, len(pages)) == 1)
+        return [pages[((throw >> 32) + i * stride) % len(pages)] for i in range(n)]
+
+    def _links_in_session(self, place: Place) -> list[Link]:
+        """Return the tree's links with the session id that this page hands out: a function of its own id and number."""
+        session = f"{self._dice.throw('session', self.host.name, place.page, place.session):016x}"
+        fanout, page = self._knobs.fanout, place.page
+        wanted = [0, *range(1, 1 + _N_NAVIGATION), *range(page * fanout + 1, page * fanout + fanout + 1)]
+        links = []
+        for number in wanted:
+            if number < len(self._titles):
+                path, title = self._titles[number]
+                links.append(self.pen.home(f"{path}{'&' if '?' in path else '?'}sid={session}", title))
+        return links

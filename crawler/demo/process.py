@@ -1,0 +1,79 @@
+"""A demo server in a process of its own, so that it shares no core and no event loop with the crawler that it is watching."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from crawler.demo.knobs import PROFILES, Knobs, profile
+from crawler.demo.log import Log
+from crawler.demo.web import Web
+
+_ROOT = Path(__file__).parents[2]
+_LONGEST_END_S = 10.0
+
+
+class ServerProcess:
+    """A server that runs while it is entered and ends with its parent, however that ends: `with ServerProcess("story") as server: …`.
+
+    `changes` are knobs that differ from the profile's; their values must be JSON.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        port: int = 0,
+        log: str | Path | None = None,
+        flush_lines: bool = False,
+        changes: dict[str, object] | None = None,
+    ) -> None:
+        assert name in PROFILES, name
+        self.knobs: Knobs = profile(name, **(changes or {}))
+        self.log_path = Path(log) if log is not None else None
+        self.port = self.pid = 0  # once entered
+        self.web: Web  # once entered: what is served, for its truth; pages name the port
+        self._process: subprocess.Popen[bytes] | None = None
+        self._command = [sys.executable, "-m", "crawler.demo.server", "--profile", name, "--port", str(port)]
+        self._command += [f"--set={knob}={json.dumps(value)}" for knob, value in (changes or {}).items()]
+        self._command += ["--log", str(self.log_path.resolve())] if self.log_path is not None else []
+        self._command += ["--flush-lines"] if flush_lines else []
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=_ROOT)  # noqa: S603  # our own module
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self.close()
+            raise RuntimeError("the demo server did not start; standard error says why")
+        ready = json.loads(line)
+        self.port, self.pid = ready["port"], ready["pid"]
+        self.web = Web(self.knobs, port=self.port)
+        return self
+
+    def __exit__(self, _type: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server; its log is complete afterwards."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        try:
+            process.wait(_LONGEST_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+    def read_log(self) -> Log:
+        """Read the log as far as it is written."""
+        assert self.log_path is not None, "no log was asked for"
+        return Log.read(self.log_path)

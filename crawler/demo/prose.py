@@ -1,0 +1,73 @@
+"""Text that reads and compresses like text: sentences of plausible words, drawn once per subject, joined per page.
+
+A subject's words are drawn by Zipf's law from its own vocabulary and the common words of its language. A page takes its sentences by
+number from its host's subject, so that a page of 25 KB costs one column of numbers and one join, and two pages of one subject share
+few sentences.
+
+Memory: some 0.4 MB per subject and charset in use.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crawler.demo.dice import Dice
+from crawler.demo.words import Tongue
+
+N_SENTENCES = 4096
+_INLINE = (
+    "<em>{}</em>",
+    "<b>{}</b>",
+    "{} &amp; co",
+    "{}&nbsp;&ndash;",
+    "&quot;{}&quot;",
+    "{}&hellip;",
+    "<STRONG>{}</STRONG>",
+    "{} &lt;1&gt;",
+)
+
+
+class Prose:
+    """The sentences of one subject, encoded in one charset."""
+
+    def __init__(self, dice: Dice, subject: int, tongue: Tongue, charset: str) -> None:
+        self._dice = dice
+        self._sentences = [sentence.encode(charset) for sentence in _sentences(dice, subject, tongue)]
+        self.mean_bytes = sum(map(len, self._sentences)) / N_SENTENCES + 1  # of a sentence and the space after it
+
+    def sentences(self, n: int, *page: str | int) -> list[bytes]:
+        """Return the first n sentences of a page."""
+        return list(map(self._sentences.__getitem__, self._dice.indexes(n, N_SENTENCES, "text", *page)))
+
+
+def _sentences(dice: Dice, subject: int, tongue: Tongue) -> list[str]:
+    lengths = [6 + length for length in dice.indexes(N_SENTENCES, 14, "lengths", subject)]
+    words = _zipf(dice, 20 * N_SENTENCES, tongue, subject)
+    oddities = dice.indexes(N_SENTENCES, 8 * len(_INLINE), "oddities", subject)
+    sentences, at = [], 0
+    for length, oddity in zip(lengths, oddities, strict=True):
+        chosen = words[at : at + length]
+        at += length
+        chosen[0] = chosen[0].capitalize()
+        if oddity < len(_INLINE):
+            chosen[length // 2] = _INLINE[oddity].format(chosen[length // 2])
+        if length > 12:
+            chosen[5] += ","
+        sentences.append(" ".join(chosen) + ".")
+    return sentences
+
+
+def _zipf(dice: Dice, n: int, tongue: Tongue, subject: int) -> list[str]:
+    """Draw n words: the common ones and the subject's take turns in rank, so that either makes up about half of the text."""
+    order: list[str] = []
+    for i, common in enumerate(tongue.common):
+        order.append(common)
+        if i < len(tongue.words):
+            order.append(tongue.words[i])
+    weights = 1.0 / (np.arange(len(order)) + 3.0)
+    edges = np.cumsum(weights / weights.sum())
+    words: list[str] = []
+    for chunk in range(0, n, 1 << 15):
+        units = dice.column(min(n - chunk, 1 << 15), "words", subject, chunk) / 2.0**64
+        words.extend(order[rank] for rank in np.minimum(np.searchsorted(edges, units), len(order) - 1).tolist())
+    return words

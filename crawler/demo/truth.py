@@ -1,0 +1,115 @@
+"""What is planted in a demo web, and what of it a crawl from the seeds must find.
+
+Walked over the plans, breadth first, without printing a page: an account of the web that is independent of its HTML.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crawler.demo.endless import Trap
+from crawler.demo.plan import Kind, Place
+
+if TYPE_CHECKING:
+    from crawler.demo.web import Web
+
+_SCHEME = "http://"
+_SAME = (Kind.COPY, Kind.VARIANT, Kind.NEAR_COPY)
+_WITHOUT_LINKS = (Kind.REDIRECT, Kind.GONE, Kind.UNKNOWN, Kind.ASSET)
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One URL as it must be found."""
+
+    url: str
+    kind: Kind
+    status: int  # in the end: 200 for a fault, which recovers
+    depth: int  # clicks from the nearest seed; redirects are no clicks
+    hops: int = 0  # redirects on the way, since the last link
+    target: str = ""  # of a redirect
+    same_as: str = ""  # of a copy, near copy or variant: the page
+    tries: int = 0  # of a fault: failing answers that come first
+    error: int = 0  # of a fault: their status
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """All that plain allowed links and redirects lead to, endless parts left out."""
+
+    urls: dict[str, Planted]  # to be fetched, by URL; robots.txt is not among them
+    denied: frozenset[str]  # linked, but robots.txt forbids or is broken
+    unfollowed: frozenset[str]  # named only by links that are not to be followed
+    cut: frozenset[str]  # one redirect too far
+    traps: tuple[Trap, ...]  # endless: none of their URLs is in `urls`
+
+    def of_kind(self, kind: Kind) -> list[Planted]:
+        return [planted for planted in self.urls.values() if planted.kind is kind]
+
+    def redirects(self) -> dict[str, str]:
+        """Return source → target of every redirect that must be found."""
+        return {planted.url: planted.target for planted in self.urls.values() if planted.kind is Kind.REDIRECT}
+
+    def copies(self) -> dict[str, str]:
+        """Return URL → URL of the page with the very same body."""
+        return {planted.url: planted.same_as for planted in self.urls.values() if planted.kind in (Kind.COPY, Kind.VARIANT)}
+
+    def in_trap(self, url: str) -> bool:
+        return any(trap.holds(*split(url)) for trap in self.traps)
+
+
+def split(url: str) -> tuple[str, str]:
+    """Return host name and path (with query) of a canonical URL of the demo web."""
+    authority, slash, path = url.removeprefix(_SCHEME).partition("/")
+    return authority.partition(":")[0], slash + path
+
+
+def walk(web: Web, *, max_redirects: int) -> Truth:
+    """Walk the web's plans from its seeds, breadth first."""
+    by_host: dict[str, list[Trap]] = {}
+    for trap in web.traps():
+        by_host.setdefault(trap.host, []).append(trap)
+    urls: dict[str, Planted] = {}
+    denied: set[str] = set()
+    avoided: set[str] = set()
+    cut: set[str] = set()
+    queue = deque((url, 0, 0) for url in web.seeds())
+    while queue:
+        url, depth, hops = queue.popleft()
+        host, path = split(url)
+        near = (*by_host.get(host, ()), *by_host.get(host[host.find(".") :], ())) if by_host else ()
+        if url in urls or url in denied or any(trap.holds(host, path) for trap in near):
+            continue
+        if not web.allows(host, path):
+            denied.add(url)
+            continue
+        place = web.locate(host, path)
+        urls[url] = _planted(web, host, url, place, depth, hops)
+        if place.kind is Kind.REDIRECT and hops < max_redirects:
+            queue.append((place.target, depth, hops + 1))
+        elif place.kind is Kind.REDIRECT:
+            cut.add(place.target)
+        elif place.kind not in _WITHOUT_LINKS:
+            links = web.links(host, place)
+            to_follow = place.kind is not Kind.DEAD_END
+            queue.extend((link.url, depth + 1, 0) for link in links if to_follow and link.is_followed)
+            avoided.update(link.url for link in links if not (to_follow and link.is_followed))
+    found = urls.keys() | denied
+    return Truth(urls, frozenset(denied), frozenset(avoided - found), frozenset(cut - found), web.traps())
+
+
+def _planted(web: Web, host: str, url: str, place: Place, depth: int, hops: int) -> Planted:
+    is_fault = place.kind is Kind.FAULT
+    return Planted(
+        url,
+        place.kind,
+        200 if is_fault else place.status,
+        depth,
+        hops,
+        place.target,
+        web.page_url(host, place) if place.kind in _SAME else "",
+        place.tries,
+        place.status if is_fault else 0,
+    )

@@ -1,0 +1,259 @@
+"""The demo web: every answer is a pure function of (knobs, port, host, path, attempt).
+
+`respond` finds the place of a URL in its host's plan and prints it; nothing is remembered but what could be computed again (plans, and
+recent replies up to `cache_bytes`). The one thing that a URL alone does not decide is a transient error: whoever asks says how often the
+URL was asked for before (`attempt` counts from 1; the server counts requests per URL), and the first `tries` attempts fail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+from crawler.demo.atlas import Atlas, Declared, Host, RobotsKind
+from crawler.demo.dice import Dice
+from crawler.demo.endless import Trap, calendar_links, calendar_place, farm_page
+from crawler.demo.knobs import Knobs
+from crawler.demo.links import Link
+from crawler.demo.plan import Kind, Place, Plan
+from crawler.demo.press import Press
+from crawler.demo.prose import Prose
+from crawler.demo.truth import Truth, walk
+
+FAULTS = "/busy/"  # the directory of all pages whose first attempts fail
+_PRIVATE = "/private/"
+_IGNORED = ("utm_source", "utm_campaign", "ref")
+_LEAF_BYTES = 4_000
+_MIME = {
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "zip": "application/zip",
+    "jpg": "image/jpeg",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+}
+_MAGIC = {"pdf": b"%PDF-1.7\n", "png": b"\x89PNG\r\n\x1a\n", "zip": b"PK\x03\x04", "jpg": b"\xff\xd8\xff\xe0", "docx": b"PK\x03\x04"}
+_FARM_ADDRESS = "127.66.{}.1"
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer. Content-Length and Connection are the server's business."""
+
+    status: int
+    headers: Headers  # names in lower case
+    body: bytes
+    delay_s: float = 0.0
+
+
+class Web:
+    """One demo web, as seen on one port. Not thread-safe: one per thread."""
+
+    def __init__(self, knobs: Knobs, *, port: int = 80, cache_bytes: int = 32 << 20) -> None:
+        self.knobs = knobs
+        self._dice = Dice(knobs.seed)
+        self._atlas = Atlas(knobs, self._dice)
+        self._suffix = "" if port == 80 else f":{port}"
+        self._plans: dict[int, tuple[Plan, Press]] = {}
+        self._prose: dict[tuple[int, str], Prose] = {}
+        self._recent: OrderedDict[tuple[str, str], Reply] = OrderedDict()
+        self._recent_bytes, self._cache_bytes = 0, cache_bytes
+
+    # where things are
+
+    def origin(self, host: str) -> str:
+        return f"http://{host}{self._suffix}"
+
+    def seeds(self) -> list[str]:
+        """Return the URLs to start from."""
+        return [self.origin(host.name) + "/" for host in self._atlas.seeds]
+
+    def hosts(self) -> list[str]:
+        """Return the names of all hosts but those of farms."""
+        return [host.name for host in self._atlas.hosts]
+
+    def static_dns(self) -> dict[str, str]:
+        """Return name → address for `dns.static`; a farm is a suffix with a leading dot."""
+        names = {host.name: host.address for host in self._atlas.hosts}
+        return names | {f".{farm}": _FARM_ADDRESS.format(i) for i, farm in enumerate(self._atlas.farms)}
+
+    def traps(self) -> tuple[Trap, ...]:
+        """Return all endless parts."""
+        traps = [Trap(Kind.CALENDAR, host.name, "/calendar/") for host in self._atlas.hosts if host.has_calendar]
+        traps += [Trap(Kind.SESSION, host.name, "sid=") for host in self._atlas.hosts if host.has_sessions]
+        return (*traps, *(Trap(Kind.FARM, f".{farm}") for farm in self._atlas.farms))
+
+    def truth(self, *, max_redirects: int = 5) -> Truth:
+        """Return what is planted and what of it a crawl from the seeds must find. Time: some 5 µs per link: for finite webs."""
+        return walk(self, max_redirects=max_redirects)
+
+    # what is asked of robots
+
+    def allows(self, host: str, path: str) -> bool:
+        """Return whether the host's robots.txt lets anybody fetch `path`."""
+        known = self._atlas.by_name.get(_name(host))
+        if known is None or path == "/robots.txt":
+            return True
+        match known.robots:
+            case RobotsKind.CLOSED | RobotsKind.BROKEN:
+                return False
+            case RobotsKind.DISALLOW:
+                return not path.startswith(_PRIVATE)
+            case _:
+                return True
+
+    def crawl_delay(self, host: str) -> float:
+        """Return the Crawl-delay that the host asks for in seconds, 0 if none."""
+        known = self._atlas.by_name.get(_name(host))
+        return float(known.crawl_delay_s) if known else 0.0
+
+    # what stands where
+
+    def locate(self, host: str, path: str) -> Place:
+        """Return what stands under `path` (with query) of `host`."""
+        known = self._atlas.by_name.get(_name(host))
+        if known is None:
+            return Place(Kind.FARM if self._farm_of(_name(host)) else Kind.UNKNOWN, path, status=404)
+        if path == "/robots.txt":
+            return Place(Kind.ROBOTS, path)
+        if known.forwards_to:
+            target = self.origin(known.forwards_to) + path
+            return Place(Kind.REDIRECT, path, status=301, target=target, location=target)
+        plan = self._plan(known)[0]
+        return plan.find(path) or self._locate_odd(plan, path) or Place(Kind.UNKNOWN, path, status=404)
+
+    def _locate_odd(self, plan: Plan, path: str) -> Place | None:
+        """Return a calendar's page, or the page under a query that the host ignores."""
+        if plan.host.has_calendar and path.startswith("/calendar/"):
+            return calendar_place(path)
+        bare, mark, query = path.partition("?")
+        if not mark:
+            return None
+        fields = [field.partition("=") for field in query.split("&")]
+        ignored = (*_IGNORED, "sid") if plan.host.has_sessions else _IGNORED
+        kept = "&".join("".join(field) for field in fields if field[0] not in ignored)
+        place = plan.find(f"{bare}?{kept}" if kept else bare)
+        session = next((value for name, _, value in fields if name == "sid"), "") if plan.host.has_sessions else ""
+        if place is None or place.kind is not Kind.PAGE:
+            return place
+        return replace(place, kind=Kind.SESSION if session else Kind.VARIANT, session=session)
+
+    def links(self, host: str, place: Place) -> list[Link]:
+        """Return the links of the page at `place`."""
+        plan = self._plan(self._atlas.by_name[_name(host)])[0]
+        links = plan.links(place)
+        return links[: plan.n_navigation()] + calendar_links(plan, self._dice, place) if place.kind is Kind.CALENDAR else links
+
+    def page_url(self, host: str, place: Place) -> str:
+        """Return the URL of the tree's page whose content is at `place`."""
+        return self._plan(self._atlas.by_name[_name(host)])[0].page_url(place.page)
+
+    def _plan(self, host: Host) -> tuple[Plan, Press]:
+        if (known := self._plans.get(host.index)) is None:
+            plan = Plan(self.knobs, self._dice, self._atlas, host, self.origin)
+            known = self._plans[host.index] = plan, Press(host, plan.navigation, self._prose_of(host))
+        return known
+
+    def _prose_of(self, host: Host) -> Prose:
+        key = host.subject, host.charset
+        if (prose := self._prose.get(key)) is None:
+            prose = self._prose[key] = Prose(self._dice, host.subject, host.tongue, host.charset)
+        return prose
+
+    def _farm_of(self, name: str) -> str:
+        return next((farm for farm in self._atlas.farms if name.endswith(f".{farm}")), "")
+
+    # answers
+
+    def respond(self, host: str, path: str, attempt: int = 1) -> Reply:
+        """Answer GET `path` (with query) of `host`, which may name a port."""
+        key = _name(host), path
+        if (reply := self._recent.get(key)) is not None:
+            self._recent.move_to_end(key)
+            return reply
+        reply, is_final = self._answer(*key, attempt)
+        if is_final:
+            self._remember(key, reply)
+        return reply
+
+    def _remember(self, key: tuple[str, str], reply: Reply) -> None:
+        self._recent[key] = reply
+        self._recent_bytes += len(reply.body)
+        while self._recent_bytes > self._cache_bytes:
+            self._recent_bytes -= len(self._recent.popitem(last=False)[1].body)
+
+    def _answer(self, name: str, path: str, attempt: int) -> tuple[Reply, bool]:
+        """Return the reply, and whether every later attempt gets the same."""
+        host = self._atlas.by_name.get(name)
+        if host is None:
+            return self._answer_elsewhere(name, path), True
+        place = self.locate(name, path)
+        plan, press = self._plan(host)
+        notice = (("content-type", "text/html"),)
+        match place.kind:
+            case Kind.ROBOTS:
+                return _robots(host), True
+            case Kind.REDIRECT:
+                return Reply(place.status, (*notice, ("location", place.location)), press.notice("Moved"), host.delay_s), True
+            case Kind.GONE | Kind.UNKNOWN:
+                return Reply(place.status, notice, press.notice("Not found"), host.delay_s), True
+            case Kind.FAULT if attempt <= place.tries:
+                wait = (("retry-after", str(self.knobs.retry_after_s)),) if self.knobs.retry_after_s and place.status == 503 else ()
+                return Reply(place.status, notice + wait, press.notice("Out of order"), host.delay_s), False
+            case Kind.ASSET:
+                return _asset(self.knobs.seed, host, path), True
+            case _:
+                return self._print(plan, press, place), place.kind is not Kind.FAULT
+
+    def _answer_elsewhere(self, name: str, path: str) -> Reply:
+        farm = self._farm_of(name)
+        if not farm:
+            return Reply(404, (("content-type", "text/plain"),), b"no such host\n")
+        if path == "/robots.txt":
+            return Reply(404, (("content-type", "text/plain"),), b"no such file\n")
+        return Reply(200, (("content-type", "text/html; charset=utf-8"),), farm_page(self._dice, name, farm, path, self.origin))
+
+    def _print(self, plan: Plan, press: Press, place: Place) -> Reply:
+        host = plan.host
+        is_of_tree = place.kind in (Kind.PAGE, Kind.COPY, Kind.NEAR_COPY, Kind.VARIANT, Kind.SESSION)
+        headers: Headers = (("content-type", f"text/html; charset={host.charset}" if host.declared is Declared.HEADER else "text/html"),)
+        robots = canonical = ""
+        if place.kind is Kind.DEAD_END:
+            if self._dice.throw("by header", host.name, place.path) % 2:
+                headers += (("x-robots-tag", "nofollow"),)
+            else:
+                robots = "noindex, nofollow"
+        elif is_of_tree and self._dice.unit("canonical", host.name, place.page) < self.knobs.canonical_share:
+            canonical = plan.page_url(place.page)
+        n_bytes = plan.extent(place.page)[0] if is_of_tree else _LEAF_BYTES
+        body = press.page(place, self.links(host.name, place), n_bytes, canonical=canonical, robots=robots)
+        if host.gzips:
+            deflate = zlib.compressobj(6, zlib.DEFLATED, 31)
+            body = deflate.compress(body) + deflate.flush()
+            headers += (("content-encoding", "gzip"),)
+        return Reply(200, headers, body, host.delay_s)
+
+
+def _name(host: str) -> str:
+    return host.partition(":")[0].rstrip(".").lower()
+
+
+def _robots(host: Host) -> Reply:
+    text = (("content-type", "text/plain"),)
+    if host.robots is RobotsKind.MISSING:
+        return Reply(404, text, b"no such file\n", host.delay_s)
+    if host.robots is RobotsKind.BROKEN:
+        return Reply(503, text, b"out of order\n", host.delay_s)
+    rule = {RobotsKind.CLOSED: "Disallow: /", RobotsKind.DISALLOW: f"Disallow: {_PRIVATE}"}.get(host.robots, "Disallow:")
+    delay = f"Crawl-delay: {host.crawl_delay_s}\n" if host.crawl_delay_s else ""
+    return Reply(200, text, f"# {host.name}\nUser-agent: *\n{rule}\n{delay}".encode(), host.delay_s)
+
+
+def _asset(seed: int, host: Host, path: str) -> Reply:
+    extension = path.rpartition(".")[2]
+    noise = hashlib.shake_128(f"{seed} {host.name} {path}".encode())
+    n_bytes = 2_000 + int.from_bytes(noise.digest(2), "big") % 20_000
+    return Reply(200, (("content-type", _MIME[extension]),), _MAGIC[extension] + noise.digest(n_bytes), host.delay_s)
