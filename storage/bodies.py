@@ -6,8 +6,9 @@ import hashlib
 
 from backports import zstd
 
+from storage.packing import pack_u64
 from storage.rows import Rows
-from storage.schema import BODIES, Raw, pack_u64
+from storage.schema import BODIES, Raw
 
 _MOST_BYTES = 1 << 30
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from storage.packing import pack_i64, unpack_i64
 from storage.rows import Rows
-from storage.schema import COUNTERS, pack_i64, unpack_i64
+from storage.schema import COUNTERS
 
 
 class Counters:

@@ -30,20 +30,8 @@ from storage.disk import Disk, Write
 from storage.lock import CrawlLock
 from storage.organs import Organs
 from storage.overlay import Change, Group, Row, shadow
-from storage.schema import (
-    META,
-    RESULTS,
-    STATE,
-    TABLES,
-    VERSION,
-    Meta,
-    pack_f64,
-    pack_skips,
-    pack_u64,
-    unpack_f64,
-    unpack_skips,
-    unpack_u64,
-)
+from storage.packing import pack_f64, pack_skips, pack_u64, unpack_f64, unpack_skips, unpack_u64
+from storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
 from storage.segments import SegmentWriter
 from storage.writer import Writer
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from storage.packing import pack_u64, unpack_u64
 from storage.rows import Rows
-from storage.schema import JOURNAL, JOURNAL_ENTRIES, Codec, JournalEntry, pack_u64, unpack_u64
+from storage.schema import JOURNAL, JOURNAL_ENTRIES, Codec, JournalEntry
 
 _AT_ONCE = 1000
 _LAYOUT = Codec(list[msgspec.Struct])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import accumulate, pairwise
 
+from storage.packing import pack_u64
 from storage.rows import Rows
-from storage.schema import LINKS, SEQS, pack_u64
+from storage.schema import LINKS, SEQS
 
 
 class Links:

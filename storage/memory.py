@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
+from storage.packing import MEMORY_HEADER, pack_memory, pack_u64, unpack_memory, unpack_u64
 from storage.rows import Rows
-from storage.schema import MEMORY, MEMORY_BYTES, MEMORY_HEADER, pack_memory, pack_u64, unpack_memory, unpack_u64
+from storage.schema import MEMORY, MEMORY_BYTES
 
 _SITE = 8
 _KEPT_SHARE = 0.9

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from storage.bodies import Bodies, digest
+from storage.packing import pack_u64, unpack_u64
 from storage.rows import Rows
-from storage.schema import PAGE, PAGES, PageRecord, pack_u64, unpack_u64
+from storage.schema import PAGE, PAGES, PageRecord
 
 _AT_ONCE = 1000
 _N_ROWS = "rows:pages"

@@ -9,16 +9,7 @@ from __future__ import annotations
 from crawler.core.model import CrawlURL
 from crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 from crawler.core.url import origin_of
-from storage.rows import Rows
-from storage.schema import (
-    DUE,
-    HOST,
-    HOSTS,
-    QUEUE,
-    SITE,
-    SITES,
-    URL,
-    URLS,
+from storage.packing import (
     microseconds,
     pack_due,
     pack_queue_key,
@@ -28,8 +19,11 @@ from storage.schema import (
     unpack_queue_key,
     unpack_queue_value,
 )
+from storage.rows import Rows
+from storage.schema import DUE, HOST, HOSTS, QUEUE, SITE, SITES, URL, URLS
 
 _N_HOSTS = "hosts"
+_N_DUE = "rows:due"
 
 
 class Queues:
@@ -66,6 +60,10 @@ class Queues:
     def delete(self, queue: bytes, entry: Entry) -> None:
         self._rows.delete(QUEUE, pack_queue_key(queue, entry.lane, entry.rank, entry.seq))
 
+    def has(self, queue: bytes, entry: Entry) -> bool:
+        """Return whether the row that `entry` names by lane, rank and seq is there."""
+        return self._rows.get(QUEUE, pack_queue_key(queue, entry.lane, entry.rank, entry.seq)) is not None
+
     def host(self, queue: bytes) -> HostRecord | None:
         value = self._rows.get(HOSTS, queue)
         return None if value is None else HOST.decode(value)
@@ -78,6 +76,10 @@ class Queues:
     def n_hosts(self) -> int:
         return self._rows.counters.get(_N_HOSTS)
 
+    def n_due(self) -> int:
+        """Return the number of rows in `due`."""
+        return self._rows.counters.get(_N_DUE)
+
     def site(self, site: bytes) -> SiteRecord | None:
         value = self._rows.get(SITES, site)
         return None if value is None else SITE.decode(value)
@@ -87,6 +89,7 @@ class Queues:
 
     def file(self, queue: bytes, old_due: float, new_due: float) -> None:
         """Move the host's row in `due` from `old_due` (0: none) to `new_due` (0: remove)."""
+        self._rows.counters.add(_N_DUE, bool(new_due) - bool(old_due))
         if old_due:
             self._rows.delete(DUE, pack_due(old_due, queue))
         if new_due:

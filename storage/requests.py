@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from crawler.core.model import CrawlURL
+from storage.packing import pack_u64
 from storage.rows import Rows
-from storage.schema import REQUESTS, URL, URLS, UrlRecord, pack_u64
+from storage.schema import REQUESTS, URL, URLS, UrlRecord
 
 
 class Requests:

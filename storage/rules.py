@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from storage.packing import pack_u64, unpack_u64
 from storage.rows import Rows
-from storage.schema import RULES, pack_u64, unpack_u64
+from storage.schema import RULES
 
 ROWS_PER_RULE = 10_000
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crawler.core.model import CrawlURL, Reason, State
+from storage.packing import pack_seen, pack_u64, unpack_seen
 from storage.rows import Rows
-from storage.schema import SEEN, URL, URLS, SeenRow, UrlRecord, pack_seen, pack_u64, unpack_seen
+from storage.schema import SEEN, URL, URLS, SeenRow, UrlRecord
 
 _GENERATION = 20_000
 _COUNTER = {state: f"state:{state.name.lower()}" for state in State}
@@ -79,6 +80,28 @@ class SeenSet:
             self._rows.counters.add(_COUNTER[row.state])
         self._rows.put(SEEN, key, pack_seen(row))
         self._keep(key, row)
+
+    def settle(self, key: bytes, state: State, reason: Reason | None = None) -> None:
+        """Give a known URL its state and reason by the visit being settled."""
+        row = self.row(key)
+        assert row is not None, f"{key.hex()} is not known"
+        self.update(key, row._replace(state=state, reason=reason, visit=self._rows.visit))
+
+    def scan(self, start: bytes, limit: int) -> list[tuple[bytes, SeenRow]]:
+        """Return up to `limit` (key, row) whose keys are not below `start`, in key order."""
+        return [(key, unpack_seen(value)) for key, value in self._rows.scan(SEEN, start=start, limit=limit)]
+
+    def settle(self, key: bytes, state: State, reason: Reason | None = None) -> SeenRow:
+        """Give a URL its state and reason by the visit being settled; returns the new row."""
+        row = self.row(key)
+        assert row is not None, f"{key.hex()} is not known"
+        row = row._replace(state=state, reason=reason, visit=self._rows.visit)
+        self.update(key, row)
+        return row
+
+    def scan(self, start: bytes = b"", limit: int | None = None) -> list[tuple[bytes, SeenRow]]:
+        """Return up to `limit` (key, row) with keys from `start` on, in key order."""
+        return [(key, unpack_seen(value)) for key, value in self._rows.scan(SEEN, start=start, limit=limit)]
 
     def record(self, seq: int) -> UrlRecord:
         """Return text, key, first referrer and time of discovery of the URL numbered `seq`."""

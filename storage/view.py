@@ -22,6 +22,7 @@ from storage.disk import within
 from storage.env import check_version, decode_config, require_store
 from storage.organs import Organs
 from storage.overlay import Row
+from storage.packing import unpack_f64, unpack_seen, unpack_skips, unpack_u64
 from storage.schema import (
     EDGE,
     EDGES,
@@ -43,10 +44,6 @@ from storage.schema import (
     SeenRow,
     SkipLine,
     UrlRecord,
-    unpack_f64,
-    unpack_seen,
-    unpack_skips,
-    unpack_u64,
 )
 from storage.segments import read_lines
 

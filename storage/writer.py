@@ -24,7 +24,8 @@ from crawler.core.errors import DiskError, StoreError, ThresherError
 from storage import failpoint
 from storage.disk import Disk, Write
 from storage.overlay import Group, Layer
-from storage.schema import META, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, Meta, Raw, pack_skips
+from storage.packing import pack_skips
+from storage.schema import META, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, Meta, Raw
 from storage.segments import SegmentWriter
 
 _DISK_ERRNOS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})

@@ -20,7 +20,8 @@ from config.settings import Store as StoreSettings
 from crawler.core.errors import DiskError, StoreError, StoreLockedError, ThresherError
 from storage.check import check_data_file
 from storage.env import Store
-from storage.schema import COUNTERS, DUE, HELD, META, PAGES, QUEUE, SEEN, Meta, pack_u64
+from storage.packing import pack_u64
+from storage.schema import COUNTERS, DUE, HELD, META, PAGES, QUEUE, SEEN, Meta
 
 SMALL = Settings(store=StoreSettings(map_size=1 << 20))
 ROOT = Path(__file__).parents[2]
@@ -53,7 +54,7 @@ def test_the_directory_is_nobody_elses_business(tmp_path: Path) -> None:
 def test_numbers_go_on_where_they_stopped(tmp_path: Path) -> None:
     with Store.create(tmp_path, Settings(), 0.0) as store:
         assert [store.take_seq() for _ in range(3)] == [1, 2, 3]
-        assert store.begin_visit() == 1
+        assert store.visit == 1
         store.end_visit()
         store.counters.add("pages", 7)
     with Store.open(tmp_path, None, 0.0) as store:
@@ -61,7 +62,7 @@ def test_numbers_go_on_where_they_stopped(tmp_path: Path) -> None:
 
 
 def test_a_group_holds_whole_visits(store: Store) -> None:
-    store.begin_visit()
+    store.put(PAGES, pack_u64(store.visit), b"page")
     with pytest.raises(AssertionError, match="middle of a visit"):
         store.flush()
     store.end_visit()
@@ -73,7 +74,7 @@ def test_a_group_holds_whole_visits(store: Store) -> None:
 def test_results_past_the_watermark_are_cut_on_opening(tmp_path: Path) -> None:
     with Store.create(tmp_path, Settings(), 0.0) as store:
         for _ in range(3):
-            store.put(PAGES, pack_u64(store.begin_visit()), b"page")
+            store.put(PAGES, pack_u64(store.visit), b"page")
             store.end_visit()
     with lmdb.open(str(tmp_path / "results"), max_dbs=40, lib_version=0) as env, env.begin(write=True) as txn:
         for visit in (4, 5):
@@ -195,8 +196,7 @@ def test_damaged_files_are_refused_without_mapping_them(tmp_path: Path, env: str
         for n in range(5000):
             store.put(SEEN, pack_u64(n), b"x" * 50)
             store.put(PAGES, pack_u64(n), b"x" * 50)
-        store.begin_visit()
-        store.end_visit()
+        store._next_visit = 5000
     data = tmp_path / env / "data.mdb"
     size = data.stat().st_size
     match damage:
@@ -270,7 +270,7 @@ def test_a_failing_disk_is_tried_again_with_the_same_rows(store: Store, monkeypa
 
     monkeypatch.setattr(store._disk, "commit", refuses)
     store.put(SEEN, b"k", b"v")
-    store.put(PAGES, pack_u64(store.begin_visit()), b"page")
+    store.put(PAGES, pack_u64(store.visit), b"page")
     store.end_visit()
     store.flush().result(timeout=10)
     assert (store.get(SEEN, b"k"), store.get(PAGES, pack_u64(1)), store.trouble) == (b"v", b"page", "")

@@ -1,0 +1,147 @@
+"""Rows of fixed layout, as storage/schema.py draws them: numbers, seen rows, queue rows, due rows, headers of memories.
+
+Numbers in keys are big-endian, so that keys sort as numbers do. 0.2 to 0.5 µs each.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from crawler.core.model import Purpose, Reason, State
+from storage.schema import SeenRow
+
+_U64 = struct.Struct(">Q")
+_I64 = struct.Struct(">q")
+_F64 = struct.Struct(">d")
+_SEEN = struct.Struct(">BBBBHHQQ")
+_QUEUE_KEY = struct.Struct(">16sBQQ")
+_QUEUE_VALUE = struct.Struct(">HBBHH")
+_DUE = struct.Struct(">Q16s")
+_MEMORY = struct.Struct(">fI")
+_SKIPS = struct.Struct(">QQ")
+_U16_MAX: Final = 0xFFFF
+_U64_MAX: Final = (1 << 64) - 1
+
+pack_u64 = _U64.pack
+pack_i64 = _I64.pack
+
+
+def unpack_u64(value: bytes) -> int:
+    return int(_U64.unpack(value)[0])
+
+
+def unpack_i64(value: bytes) -> int:
+    return int(_I64.unpack(value)[0])
+
+
+def pack_f64(number: float) -> bytes:
+    return _F64.pack(number)
+
+
+def unpack_f64(value: bytes) -> float:
+    return float(_F64.unpack(value)[0])
+
+
+def pack_skips(segment: int, n_bytes: int) -> bytes:
+    return _SKIPS.pack(segment, n_bytes)
+
+
+def unpack_skips(value: bytes) -> tuple[int, int]:
+    segment, n_bytes = _SKIPS.unpack(value)
+    return segment, n_bytes
+
+
+def microseconds(seconds: float) -> int:
+    """Return a time as the whole number that stands in keys; the same float always gives the same number."""
+    if seconds <= 0:
+        return 0
+    return min(round(seconds * 1e6), _U64_MAX) if seconds < 1e13 else _U64_MAX
+
+
+# seen --------------------------------------------------------------------------------------------------------------------------------
+
+# Codes are positions: append a new reason at the end, never move one.
+REASONS: Final = (
+    *(Reason.BAD_URL, Reason.BAD_SCHEME, Reason.BAD_PORT, Reason.TOO_LONG, Reason.TOO_MANY_SEGMENTS, Reason.OUT_OF_SCOPE),
+    *(Reason.EXCLUDED, Reason.DEPTH_LIMIT, Reason.NOFOLLOW, Reason.LINK_LIMIT, Reason.PATH_TRAP, Reason.PREFIX_BUDGET),
+    *(Reason.BAD_TYPE, Reason.TOO_LARGE, Reason.ROBOTS_DENIED, Reason.ROBOTS_UNREACHABLE, Reason.CRAWL_DELAY_TOO_LONG),
+    *(Reason.DUPLICATE_CONTENT, Reason.REWRITTEN, Reason.HELD_BY_FILTER, Reason.REFUSED_BY_FILTER, Reason.HOST_BUDGET),
+    *(Reason.SITE_BUDGET, Reason.SITE_HOST_LIMIT, Reason.HOST_DEAD, Reason.REDIRECT_LIMIT, Reason.REDIRECT_INVALID),
+    *(Reason.QUARANTINED, Reason.UNSAFE),
+)
+_CODE_OF: Final[dict[Reason | None, int]] = {None: 0, **{reason: code for code, reason in enumerate(REASONS, 1)}}
+_REASON_OF: Final[tuple[Reason | None, ...]] = (None, *REASONS)
+_STATES: Final[tuple[State | None, ...]] = (None, *State)
+_PURPOSES: Final = tuple(Purpose)
+
+
+def pack_seen(row: SeenRow) -> bytes:
+    """Return state 1 ‖ reason 1 ‖ purpose 1 ‖ hops 1 ‖ site_depth 2 ‖ seed_distance 2 ‖ seq 8 ‖ visit 8; depths stop at 65,535."""
+    state, reason, site_depth, seed_distance, hops, purpose, seq, visit = row
+    return _SEEN.pack(state, _CODE_OF[reason], purpose, min(hops, 255), min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX), seq, visit)
+
+
+def unpack_seen(value: bytes) -> SeenRow:
+    state, reason, purpose, hops, site_depth, seed_distance, seq, visit = _SEEN.unpack(value)
+    found = _STATES[state]
+    assert found is not None, f"state 0 in a row of seen: {value.hex()}"
+    return SeenRow(found, _REASON_OF[reason], site_depth, seed_distance, hops, _PURPOSES[purpose], seq, visit)
+
+
+# queue and due -----------------------------------------------------------------------------------------------------------------------
+
+
+class QueueKey(NamedTuple):
+    queue: bytes
+    lane: int
+    rank: int
+    seq: int
+
+
+class QueueValue(NamedTuple):
+    attempt: int
+    purpose: Purpose
+    hops: int
+    site_depth: int
+    seed_distance: int
+
+
+pack_queue_key = _QUEUE_KEY.pack
+
+
+def unpack_queue_key(key: bytes) -> QueueKey:
+    return QueueKey._make(_QUEUE_KEY.unpack(key))
+
+
+def pack_queue_value(attempt: int, purpose: int, hops: int, site_depth: int, seed_distance: int) -> bytes:
+    return _QUEUE_VALUE.pack(attempt, purpose, min(hops, 255), min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX))
+
+
+def unpack_queue_value(value: bytes) -> QueueValue:
+    attempt, purpose, hops, site_depth, seed_distance = _QUEUE_VALUE.unpack(value)
+    return QueueValue(attempt, _PURPOSES[purpose], hops, site_depth, seed_distance)
+
+
+def pack_due(due: float, queue: bytes) -> bytes:
+    return pack_u64(microseconds(due)) + queue
+
+
+def unpack_due(key: bytes) -> tuple[float, bytes]:
+    micros, queue = _DUE.unpack(key)
+    return micros / 1e6, queue
+
+
+# memory ------------------------------------------------------------------------------------------------------------------------------
+
+MEMORY_HEADER: Final = _MEMORY.size
+
+
+def pack_memory(weight: float, touched: int, value: bytes) -> bytes:
+    return _MEMORY.pack(weight, touched & 0xFFFFFFFF) + value
+
+
+def unpack_memory(value: bytes) -> tuple[float, int]:
+    """Return (weight, touched) of a row of `memory`; its value starts at `MEMORY_HEADER`."""
+    weight, touched = _MEMORY.unpack_from(value)
+    return weight, touched

@@ -1,0 +1,260 @@
+"""Is the store sound? Every invariant that tables keep with one another, checked row by row; it changes nothing.
+
+What a kill may leave is no damage: results past the watermark, log lines past the committed end.
+Memory: about 100 bytes per waiting URL, per page and per host. Time: about 10 µs per row, and 50 µs per body.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+from backports import zstd
+
+from crawler.core.model import Purpose, State
+from crawler.core.robots import RobotsRecord
+from storage.bodies import digest
+from storage.packing import microseconds, pack_due, pack_u64, unpack_due, unpack_queue_key, unpack_queue_value, unpack_seen, unpack_u64
+from storage.schema import (
+    ALIASES,
+    BODIES,
+    DUE,
+    EDGE,
+    EDGES,
+    EDGES_IN,
+    HELD,
+    HELD_BY,
+    HOST,
+    HOSTS,
+    JOURNAL,
+    MEMORY,
+    MEMORY_BYTES,
+    PAGE,
+    PAGES,
+    PAIR,
+    PAIRS,
+    QUEUE,
+    REQUESTS,
+    ROBOTS,
+    ROBOTS_FILES,
+    SEEN,
+    SITE,
+    SITES,
+    URL,
+    URLS,
+    Codec,
+    Meta,
+)
+from storage.view import View
+
+MOST_PROBLEMS = 100
+_ROBOTS = Codec(RobotsRecord)
+
+
+def verify(path: Path, *, bodies: bool = True) -> list[str]:
+    """Return what is wrong with a store, in words, at most `MOST_PROBLEMS`; [] if it is sound. Raises `StoreError` if it cannot be opened.
+
+    bodies: whether every stored body is unpacked and compared with its sha256.
+    """
+    with View(path, at_once=True) as view:
+        checks = (
+            *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view), _held(view)),
+            *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
+        )
+        return list(islice((problem for check in checks for problem in _readable(check)), MOST_PROBLEMS))
+
+
+def _readable(check: Iterator[str]) -> Iterator[str]:
+    """Yield a check's problems; a row that cannot be decoded is one, and ends it."""
+    try:
+        yield from check
+    except (msgspec.MsgspecError, ValueError, AssertionError, IndexError) as error:
+        yield f"a row cannot be read: {error}"
+
+
+def _urls(view: View) -> Iterator[str]:
+    """Every known URL is in one state, has one number and one text, and no number is of nothing."""
+    next_seq, n_known = unpack_u64(view.meta(Meta.NEXT_SEQ)), 0
+    for key, value in view.rows(SEEN):
+        row, n_known = unpack_seen(value), n_known + 1
+        text = view.get(URLS, pack_u64(row.seq))
+        if text is None or URL.decode(text).key != key:
+            yield f"seen {key.hex()}: its number {row.seq} is of {'no URL' if text is None else 'another URL'}"
+        if row.seq >= next_seq:
+            yield f"seen {key.hex()}: number {row.seq} has not been given out yet ({next_seq} is next)"
+        if row.visit >= view.visit:
+            yield f"seen {key.hex()}: visit {row.visit} is past the watermark {view.visit}"
+        if row.state is State.ALIAS and view.get(ALIASES, key) is None:
+            yield f"seen {key.hex()}: an alias that leads nowhere"
+    n_requests = sum(1 for _ in view.rows(REQUESTS))
+    n_texts = sum(1 for _ in view.rows(URLS))
+    if n_texts != n_known + n_requests:
+        yield f"urls: {n_texts} texts for {n_known} known URLs and {n_requests} requests"
+
+
+def _queues(view: View) -> Iterator[str]:
+    """Waiting rows and QUEUED URLs are one to one; a filter's request has one row too."""
+    waiting: set[int] = set()
+    for row, packed in view.rows(QUEUE):
+        unpack_queue_value(packed)
+        place = unpack_queue_key(row)
+        if place.seq in waiting:
+            yield f"queue {place.queue.hex()}: number {place.seq} waits twice"
+        waiting.add(place.seq)
+        if view.get(HOSTS, place.queue) is None:
+            yield f"queue {place.queue.hex()}: has rows and no host"
+        text = view.get(URLS, pack_u64(place.seq))
+        if text is None:
+            yield f"queue {place.queue.hex()}: number {place.seq} waits and is of no URL"
+            continue
+        key = URL.decode(text).key
+        if key[:8] != place.queue[:8]:
+            yield f"queue {place.queue.hex()}: number {place.seq} is of a URL of another site"
+        seen = view.get(SEEN, key)
+        if view.get(REQUESTS, pack_u64(place.seq)) is None and (seen is None or unpack_seen(seen).state is not State.QUEUED):
+            yield f"queue {place.queue.hex()}: number {place.seq} waits, its URL is {_state(seen)}"
+    for key, value in view.rows(SEEN):
+        known = unpack_seen(value)
+        if known.state is State.QUEUED and known.seq not in waiting:
+            yield f"seen {key.hex()}: queued, and in no queue"
+    for number, _ in view.rows(REQUESTS):
+        if unpack_u64(number) not in waiting:
+            yield f"requests {unpack_u64(number)}: in no queue"
+
+
+def _state(seen: bytes | None) -> str:
+    return "unknown" if seen is None else unpack_seen(seen).state.name.lower()
+
+
+def _hosts(view: View) -> Iterator[str]:
+    """Hosts know how many URLs wait; hosts with waiting URLs stand in `due`, once; sites know how many hosts they have."""
+    n_rows = Counter(row[:16] for row, _ in view.rows(QUEUE))
+    n_hosts: Counter[bytes] = Counter()
+    for queue, value in view.rows(HOSTS):
+        host = HOST.decode(value)
+        n_hosts[queue[:8]] += 1
+        if host.n_queued != n_rows[queue]:
+            yield f"host {host.name}: says that {host.n_queued} URLs wait, there are {n_rows[queue]}"
+        if host.n_queued and not host.due:
+            yield f"host {host.name}: {host.n_queued} URLs wait, and it is never due"
+        if host.due and view.get(DUE, pack_due(host.due, queue)) is None:
+            yield f"host {host.name}: has no row in `due` at {host.due}"
+    for row, _ in view.rows(DUE):
+        due, queue = unpack_due(row)
+        owner = view.get(HOSTS, queue)
+        if owner is None or microseconds(HOST.decode(owner).due) != microseconds(due):
+            yield f"due {due}: a row of host {queue.hex()} which is not due then"
+    for site, value in view.rows(SITES):
+        record = SITE.decode(value)
+        if record.n_hosts != n_hosts[site]:
+            yield f"site {record.name}: says that it has {record.n_hosts} hosts, there are {n_hosts[site]}"
+
+
+def _counters(view: View) -> Iterator[str]:
+    """What can be counted again is counted right."""
+    found = Counter(f"state:{unpack_seen(value).state.name.lower()}" for _, value in view.rows(SEEN))
+    found["hosts"] = sum(1 for _ in view.rows(HOSTS))
+    found["rows:due"] = sum(1 for _ in view.rows(DUE))
+    found["rows:pages"] = sum(1 for key, _ in view.rows(PAGES) if unpack_u64(key) < view.visit)
+    counters = view.counters
+    for name in sorted({*found, *(f"state:{state.name.lower()}" for state in State)}):
+        if counters.get(name) != found[name]:
+            yield f"counter {name}: says {counters.get(name)}, there are {found[name]}"
+
+
+def _edges(view: View) -> Iterator[str]:
+    """Both directions of the redirect log tell the same; pairs begin at an original."""
+    n_forward = 0
+    for key, value in view.rows(EDGES):
+        edge = EDGE.decode(value)
+        n_forward += bool(edge.to_key)
+        if edge.to_key and view.get(EDGES_IN, edge.to_key + key) is None:
+            yield f"edge {key.hex()}: its target does not know it"
+    n_backward = sum(1 for _ in view.rows(EDGES_IN))
+    if n_forward != n_backward:
+        yield f"edges: {n_forward} lead somewhere, {n_backward} are known at their targets"
+    for key, value in view.rows(PAIRS):
+        PAIR.decode(value)
+        if view.get(EDGES, key) is None:
+            yield f"pair {key.hex()}: its original redirects nowhere"
+
+
+def _held(view: View) -> Iterator[str]:
+    """Both tables of holds tell the same; who is held has a holder, and nobody else has."""
+    for row, holder in view.rows(HELD):
+        if view.get(HELD_BY, row[8:] + row[:8]) != holder:
+            yield f"held {row[8:].hex()}: by {holder.decode()}, which held_by does not say"
+    for row, holder in view.rows(HELD_BY):
+        key = row[:16]
+        seen = view.get(SEEN, key)
+        if view.get(HELD, row[16:] + key) != holder:
+            yield f"held_by {key.hex()}: {holder.decode()}, which held does not say"
+        if seen is None or unpack_seen(seen).state is not State.HELD:
+            yield f"held_by {key.hex()}: held by {holder.decode()}, and its URL is {_state(seen)}"
+    for key, value in view.rows(SEEN):
+        if unpack_seen(value).state is State.HELD and not view.scan(HELD_BY, key, limit=1):
+            yield f"seen {key.hex()}: held by nobody"
+
+
+def _robots(view: View) -> Iterator[str]:
+    """Every file that a record names is stored."""
+    for _, value in view.rows(ROBOTS):
+        record = _ROBOTS.decode(value)
+        if record.file and view.get(ROBOTS_FILES, record.file) is None:
+            yield f"robots {record.origin}: its file {record.file.hex()} is not stored"
+
+
+def _memories(view: View) -> Iterator[str]:
+    """The bytes booked for each filter and site are the bytes there are."""
+    found: Counter[bytes] = Counter()
+    for key, value in view.rows(MEMORY):
+        found[key[:10]] += len(key) + len(value)
+    booked = Counter({key: unpack_u64(value) for key, value in view.rows(MEMORY_BYTES)})
+    for place in sorted({*found, *booked}):
+        if found[place] != booked[place]:
+            yield f"memory {place.hex()}: {booked[place]} bytes booked, {found[place]} used"
+
+
+def _pages(view: View, bodies: bool) -> Iterator[str]:
+    """A page is of a URL whose last visit is the page's or a later one; no URL has two; its body is what it was."""
+    once: set[bytes] = set()
+    for visit, page in view.all_pages():
+        seen = view.get(SEEN, page.key)
+        if seen is None or unpack_seen(seen).visit < visit:
+            yield f"page {visit}: {page.url} does not know of this visit"
+        if page.purpose == Purpose.PAGE and page.key in once:
+            yield f"page {visit}: {page.url} has a page already"
+        once.add(page.key)
+        body = view.get(BODIES, pack_u64(visit))
+        if page.has_body != (body is not None):
+            yield f"page {visit}: {page.url} {'lacks its body' if page.has_body else 'has a body it does not know of'}"
+        elif body is not None and bodies and (problem := _body_problem(body, page.sha256)):
+            yield f"page {visit}: {page.url}: its body {problem}"
+
+
+def _body_problem(packed: bytes, sha256: bytes) -> str:
+    try:
+        return "" if digest(zstd.decompress(packed)) == sha256 else "is not what was fetched: its sha256 differs"
+    except zstd.ZstdError as error:
+        return f"cannot be unpacked: {error}"
+
+
+def _results(view: View) -> Iterator[str]:
+    """Bodies, links and journal are of visits that were; links lead to numbers that were given out."""
+    next_seq = unpack_u64(view.meta(Meta.NEXT_SEQ))
+    for key, _ in view.rows(BODIES):
+        if unpack_u64(key) < view.visit and view.get(PAGES, key) is None:
+            yield f"body {unpack_u64(key)}: of no page"
+    for visit, targets in view.all_links():
+        if view.get(PAGES, pack_u64(visit)) is None:
+            yield f"links {visit}: of no page"
+        if not all(0 < seq < next_seq for seq in targets):
+            yield f"links {visit}: lead to a number that was never given out"
+    for key, _ in view.rows(JOURNAL):
+        if unpack_u64(key) < view.visit:
+            view.journal.read(unpack_u64(key))
+    for _, value in view.rows(PAGES):
+        PAGE.decode(value)
