@@ -1,0 +1,337 @@
+"""One request: from a canonical URL to `Fetched | Redirect | Failed`, whatever the server does.
+
+aiohttp speaks the protocol; what it must not decide alone is taken from it. It follows no redirect, repeats no request, keeps no
+cookie, decodes no body, obeys no proxy variable and sets no timer. Around it stand
+
+    guard.py    every socket is opened only to an address that may be reached
+    dns.py      the names, from a cache that knows their lifetimes
+    wire.py     every byte counted, below the parser
+    decode.py   the body, bounded in what it decodes to
+    blame.py    every exception has a cause
+    watch.py    the time limits of all phases
+
+and the text of the URL is the request line, byte for byte: what robots.txt and scope judged is what is sent.
+
+A request is sent again at once in one case only: on a connection that had served before and was closed without a byte, since then
+the server has not seen it [RFC 9112, 9.3.1]. Every other repetition is the frontier's.
+
+Time: 100 µs per keep-alive request of 25 KB, a third of it the kernel's. Memory: the body, twice while it is joined.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import resource
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import aiohttp
+from yarl import URL
+
+from config.settings import Fetch
+from crawler.blame import blame
+from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
+from crawler.core.politeness import parse_retry_after
+from crawler.core.url import latin1_href
+from crawler.decode import ACCEPT_ENCODING, BodyDecoder, DecodeError
+from crawler.dns import Lookups, Resolver
+from crawler.guard import AddressGuard
+from crawler.watch import Limits, Watch
+from crawler.wire import CURRENT, Connections, Exchange, WireFault, make_protocol
+
+WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
+SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the connection can be kept
+GLANCE_S = 2.0  # and for how long
+KEEP_ALIVE_S = 15.0
+RATE_GRACE_S = 10.0
+RETRY_AFTER_MAX_S = 86_400.0
+RETRY_AFTER_UNREADABLE_S = 60.0
+_READ_BUFFER = 64 << 10
+
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_THROTTLED = frozenset((429, 503))
+_TRY_AGAIN = frozenset((408, 425))
+
+HeadGate = Callable[[Head], Reason | None]
+
+
+class Fetcher:
+    """The crawl's only HTTP session. Make it inside the running loop, close it there."""
+
+    def __init__(
+        self,
+        settings: Fetch,
+        *,
+        user_agent: str,
+        from_header: str,
+        resolver: Resolver,
+        guard: AddressGuard,
+        rate_grace_s: float = RATE_GRACE_S,
+    ) -> None:
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._limits = Limits.of(settings, rate_grace_s)
+        self._connections = Connections(_spare_descriptors(settings.concurrency))
+        connector = aiohttp.TCPConnector(
+            limit=0,  # the frontier bounds requests, in all and per host
+            ssl=_tls(settings.ca_file),
+            resolver=Lookups(resolver),
+            use_dns_cache=False,
+            happy_eyeballs_delay=0.25,
+            keepalive_timeout=KEEP_ALIVE_S,
+            socket_factory=guard.open_socket,
+        )
+        connector._factory = functools.partial(make_protocol, self._loop, self._connections)
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            headers=_headers(settings, user_agent, from_header),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            raise_for_status=False,
+            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
+            max_line_size=16_384,
+            max_field_size=32_768,
+            max_headers=256,
+            read_bufsize=_READ_BUFFER,
+        )
+        self._session._retry_connection = False  # it would send any request twice, politeness or not
+
+    async def fetch(
+        self,
+        url: CrawlURL,
+        *,
+        head_gate: HeadGate | None = None,
+        max_body: int | None = None,
+        total_timeout: float | None = None,
+    ) -> Outcome:
+        """Request `url` once. Never raises for what the web does.
+
+        head_gate: judges status and headers; a reason refuses the body.    max_body: bytes, decoded.    total_timeout: seconds.
+        """
+        at_most = self._settings.max_body if max_body is None else max_body
+        total_s = self._settings.total_timeout if total_timeout is None else total_timeout
+        exchange = Exchange(at_most + WIRE_LEEWAY)
+        outcome = await self._request(_Fetch(url, exchange, head_gate, at_most), total_s)
+        if _was_stale(outcome, exchange):
+            exchange = Exchange(at_most + WIRE_LEEWAY)
+            outcome = await self._request(_Fetch(url, exchange, head_gate, at_most), total_s)
+        if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
+            self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
+        return outcome
+
+    async def close(self) -> None:
+        """Close every connection; requests in flight fail."""
+        await self._session.close()
+
+    async def _request(self, fetch: _Fetch, total_s: float) -> Outcome:
+        CURRENT.set(fetch.exchange)
+        watch = Watch(self._loop, self._limits, fetch.exchange, total_s)
+        try:
+            async with self._session.get(_request_url(fetch.url.text), allow_redirects=False) as response:
+                return await fetch.read(response, watch)
+        except asyncio.CancelledError:
+            if not watch.absorb():
+                raise
+            cause, detail = watch.fault.cause, watch.fault.detail
+        except Exception as error:  # the edge where aiohttp's exceptions end: blame.py names each, and shows what it does not know
+            cause, detail = blame(error, fetch.exchange)
+        finally:
+            watch.stop()
+        return fetch.failed(cause, detail, elapsed_s=self._loop.time() - (fetch.exchange.sent_at or watch.began))
+
+
+@dataclass(slots=True)
+class _Fetch:
+    """One request: what is wanted of it, and how its response is read."""
+
+    url: CrawlURL
+    exchange: Exchange
+    head_gate: HeadGate | None
+    max_body: int
+
+    async def read(self, response: aiohttp.ClientResponse, watch: Watch) -> Outcome:
+        """Read the response as far as it is wanted."""
+        exchange, status = self.exchange, response.status
+        head = Head(self.url, status, response.raw_headers, exchange.address, exchange.head_at - exchange.sent_at)
+        if not 200 <= status <= 599 or response.version is None or response.version.major != 1:
+            response.close()
+            return self.failed(Cause.PROTOCOL_STATUS, f"status {status}, version {response.version}", elapsed_s=head.elapsed_s)
+        if status in _REDIRECTS:
+            target = _location(head)
+            if target:
+                await self._glance(response, watch, head)
+                return Redirect(self.url, head, target, exchange.wire_bytes, self._elapsed_s())
+        cause = _cause_of(status)
+        if cause is not None:
+            body = await self._glance(response, watch, head)
+            asked_s = retry_after_s(head, time.time())
+            return self.failed(cause, f"status {status}", elapsed_s=self._elapsed_s(), retry_after_s=asked_s, head=head, body=body)
+        reason = self.head_gate(head) if self.head_gate is not None else None
+        if reason is not None:
+            await self._glance(response, watch, head)
+            return Fetched(self.url, head, b"", exchange.wire_bytes, self._elapsed_s(), refused=reason)
+        return await self._read_body(response, head)
+
+    async def _read_body(self, response: aiohttp.ClientResponse, head: Head) -> Outcome:
+        """Read and decode the body up to the cap."""
+        exchange, content = self.exchange, response.content
+        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self.max_body)
+        wants_more = True
+        try:
+            while wants_more and not content.at_eof():
+                wants_more = decoder.feed(await content.readany())
+            if not wants_more:
+                response.close()
+            elif exchange.is_cut:
+                return self._incomplete(head, decoder, "connection lost")
+            elif not decoder.is_whole():
+                return self._spoilt(head, Cause.TRUNCATED_ENCODING, "the encoded stream does not end", decoder.body)
+        except DecodeError as error:
+            return self._spoilt(head, error.cause, error.detail, decoder.body)
+        except (aiohttp.ClientError, WireFault) as error:
+            cause, detail = blame(error, exchange)
+            if cause is Cause.INCOMPLETE:
+                return self._incomplete(head, decoder, detail, content._read_nowait(-1))
+            return self._spoilt(head, cause, detail, b"")
+        if _is_odd_transfer(head):
+            decoder.flags.add(Flag.BAD_TRANSFER_ENCODING)
+        return Fetched(self.url, head, decoder.body, exchange.wire_bytes, self._elapsed_s(), frozenset(decoder.flags))
+
+    def _incomplete(self, head: Head, decoder: BodyDecoder, detail: str, rest: bytes = b"") -> Failed:
+        """Return the failure that keeps what came. rest: received, but not yet decoded."""
+        try:
+            decoder.feed(rest)
+        except DecodeError as error:
+            detail = f"{detail}; {error.detail}"
+        return self._spoilt(head, Cause.INCOMPLETE, detail, decoder.body)
+
+    def _spoilt(self, head: Head, cause: Cause, detail: str, body: bytes) -> Failed:
+        return self.failed(cause, detail, elapsed_s=self._elapsed_s(), head=head, body=body)
+
+    async def _glance(self, response: aiohttp.ClientResponse, watch: Watch, head: Head) -> bytes:
+        """Read a body that matters little, if it is small and comes at once; else give up the connection."""
+        content, decoder = response.content, BodyDecoder(",".join(head.all(b"content-encoding")), SMALL_BODY)
+        length = head.get(b"content-length")
+        n_read = 0
+        if not content.is_eof():
+            if length.isdecimal() and int(length[:18]) > SMALL_BODY:
+                response.close()
+                return b""
+            watch.hurry(GLANCE_S)
+        try:
+            while n_read <= SMALL_BODY and not content.at_eof():
+                data = await content.readany()
+                n_read += len(data)
+                if not decoder.feed(data):
+                    break
+        except asyncio.CancelledError:
+            if not watch.absorb():
+                raise
+        except (aiohttp.ClientError, WireFault, DecodeError):
+            pass  # status and headers have said what matters
+        if not content.at_eof():
+            response.close()
+        return decoder.body
+
+    def _elapsed_s(self) -> float:
+        return max(self.exchange.read_at, self.exchange.head_at) - self.exchange.sent_at
+
+    def failed(
+        self,
+        cause: Cause,
+        detail: str,
+        *,
+        elapsed_s: float,
+        retry_after_s: float | None = None,
+        head: Head | None = None,
+        body: bytes = b"",
+    ) -> Failed:
+        """Return the failure of this request."""
+        return Failed(self.url, cause, detail, elapsed_s, self.exchange.wire_bytes, retry_after_s, head, body)
+
+
+def retry_after_s(head: Head, wall_now: float) -> float | None:
+    """Return the seconds that the server asks us to wait, at most a day; None if it does not ask.
+
+    A date is read against the response's own Date. What is neither form counts as a minute on 429 and 503, for it does ask.
+    """
+    text = head.get(b"retry-after")
+    if not text:
+        return None
+    asked_s = parse_retry_after(text, _sent_at(head.get(b"date"), wall_now))
+    if asked_s is None:
+        return RETRY_AFTER_UNREADABLE_S if head.status in _THROTTLED else None
+    return min(asked_s, RETRY_AFTER_MAX_S)
+
+
+def _sent_at(date: str, wall_now: float) -> float:
+    try:
+        return parsedate_to_datetime(date[:64]).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return wall_now
+
+
+def _cause_of(status: int) -> Cause | None:
+    """Return the cause of a status that asks for another try, None of any other."""
+    if status < 400:
+        return None
+    if status == 429:
+        return Cause.HTTP_429
+    if status >= 500:
+        return Cause.HTTP_5XX
+    return Cause.HTTP_RETRY if status in _TRY_AGAIN else None
+
+
+def _was_stale(outcome: Outcome, exchange: Exchange) -> bool:
+    """Return whether a kept connection turned out to be closed before the request reached the server."""
+    if not isinstance(outcome, Failed) or not exchange.is_reused or exchange.wire_bytes:
+        return False
+    return outcome.cause in (Cause.DISCONNECTED, Cause.CONN_RESET)
+
+
+def _location(head: Head) -> str:
+    """Return the first Location as text, bytes beyond ASCII percent-encoded, "" if there is none."""
+    return next((latin1_href(value).strip() for name, value in head.headers if name.lower() == b"location"), "")
+
+
+def _is_odd_transfer(head: Head) -> bool:
+    """Return whether the body came in a transfer coding other than chunked, which nobody undid."""
+    return any(value.lower() not in ("", "chunked", "identity") for value in head.all(b"transfer-encoding"))
+
+
+def _request_url(text: str) -> URL:
+    """Return `text` as yarl's URL with path and query as one opaque string, so that it is sent as it is, an empty query too."""
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise ValueError(f"not a canonical URL: {text!r}")
+    scheme, _, rest = text.partition("://")
+    slash = rest.index("/")
+    return URL.build(scheme=scheme, authority=rest[:slash], path=rest[slash:], encoded=True)
+
+
+def _headers(settings: Fetch, user_agent: str, from_header: str) -> dict[str, str]:
+    accept = ",".join(settings.accept_types)
+    ours = {"User-Agent": user_agent, "Accept": f"{accept},*/*;q=0.1", "Accept-Encoding": ACCEPT_ENCODING}
+    if from_header:
+        ours["From"] = from_header
+    taken = {name.lower() for name in ours}
+    return ours | {name: value for name, value in settings.headers.items() if name.lower() not in taken}
+
+
+def _tls(ca_file: str) -> ssl.SSLContext:
+    """Return a context that verifies certificates by the system's authorities and those of `ca_file`."""
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _spare_descriptors(concurrency: int) -> int:
+    """Return how many connections may stay open: half of the descriptors, the rest is for those that open and for the store."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(concurrency, (soft - 128) // 2) if soft != resource.RLIM_INFINITY else 1 << 20
