@@ -72,9 +72,9 @@ class YieldTrap:
         prefixes, calendars = [], []
         for text, host, key in zip(batch.texts, batch.hosts, batch.keys, strict=True):
             path = text[len(host) :].partition("?")[0]
-            prefixes.append(key[:8] + xxhash.xxh3_64_digest(host + path[: path.rindex("/") + 1]))
+            prefixes.append(key[:8] + _digest(host + path[: path.rindex("/") + 1]))
             shape = _calendar_shape(text, host)
-            calendars.append(key[:8] + xxhash.xxh3_64_digest(shape) if shape else b"")
+            calendars.append(key[:8] + _digest(shape) if shape else b"")
         return Measure(prefixes, calendars)
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
@@ -99,6 +99,10 @@ class YieldTrap:
             count = (int.from_bytes(value, "big") if value else 0) + gained[cell]
             memory.put(cell, min(count, 0xFFFFFFFF).to_bytes(4, "big"), weight=float(count))
         return NO_EFFECTS
+
+
+def _digest(text: str) -> bytes:
+    return xxhash.xxh3_64_digest(text.encode())
 
 
 def _calendar_shape(text: str, host: str) -> str:

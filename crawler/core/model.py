@@ -271,6 +271,12 @@ class LinkBatch:
     keys: tuple[bytes, ...]
     site_depths: npt.NDArray[np.int32]
 
+    @classmethod
+    def of(cls, url: CrawlURL) -> LinkBatch:
+        """Make the batch of one known URL that is judged again."""
+        depths = np.array([url.site_depth], dtype=np.int32)
+        return cls(url, (url.text,), (url.host,), (url.site,), (url.key,), depths)
+
     def __len__(self) -> int:
         return len(self.texts)
 

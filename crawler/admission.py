@@ -1,0 +1,105 @@
+"""Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
+
+A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
+links to it. Pages fetched since then are not moved.
+"""
+
+from __future__ import annotations
+
+from crawler.core.frontier import Frontier
+from crawler.core.model import CrawlURL, Reason, State
+from crawler.core.ports import Entry, Lane
+from crawler.effects import Effector
+from crawler.links import Sifted, Skip, site_depth
+from crawler.totals import Totals
+from crawler.visit import Tools
+from storage.organs import Organs
+from storage.schema import SeenRow
+
+
+class Admission:
+    """Writes what `LinkGate.sift` found."""
+
+    def __init__(self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, effects: Effector) -> None:
+        self._organs = organs
+        self._frontier = frontier
+        self._tools = tools
+        self._totals = totals
+        self._effects = effects
+
+    def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False) -> list[int]:
+        """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order."""
+        for skip in sifted.skips:
+            self._skip(skip, source.key)
+        for key, row in sifted.known:
+            if row.state is State.QUEUED and row.site_depth:
+                self._rediscovered(source, key, row, sifted.texts[key], step=not is_redirect)
+        numbers = [row.seq for _, row in sifted.known]
+        if sifted.fresh is not None:
+            numbers += [seq for i in range(len(sifted.fresh)) if (seq := self._admit_new(i, sifted, now, is_redirect=is_redirect)) > 0]
+        return numbers
+
+    def seed(self, url: CrawlURL, now: float) -> None:
+        """Queue a seed that is not known yet, or record why it is refused."""
+        answer = self._tools.links.check(url.text)
+        if isinstance(answer, bytes):
+            self.enqueue(url, now)
+        else:
+            self._skip(Skip(url.text, *answer), b"")
+            self._organs.seen.add(url, State.REFUSED, answer[0], now)
+
+    def enqueue(self, url: CrawlURL, now: float) -> int:
+        """Make a new URL known and queue it; return its sequence number."""
+        seq = self._organs.seen.add(url, State.QUEUED, None, now)
+        refusal = self._frontier.push(Entry(Lane.FRESH, url.site_depth, seq, 0, url), now)
+        if refusal is not None:
+            self._skip(Skip(url.text, refusal, "limits"), url.via)
+            self._organs.seen.settle(url.key, State.REFUSED, refusal)
+        return seq
+
+    def requeue(self, url: CrawlURL, row: SeenRow, now: float) -> None:
+        """Queue a known URL that was refused before."""
+        self._organs.seen.update(url.key, row._replace(state=State.QUEUED, reason=None))
+        refusal = self._frontier.push(Entry(Lane.FRESH, url.site_depth, row.seq, 0, url), now)
+        if refusal is not None:
+            self._organs.seen.settle(url.key, State.REFUSED, refusal)
+
+    def _admit_new(self, i: int, sifted: Sifted, now: float, *, is_redirect: bool) -> int:
+        """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
+        batch, sitting = sifted.fresh, sifted.sitting
+        assert batch is not None
+        assert sitting is not None
+        url = self._tools.links.child(batch, i, is_redirect=is_redirect, audited=i in sitting.audited)
+        if sitting.judgement.admitted[i]:
+            self._totals.audited(int(i in sitting.audited))
+            return self.enqueue(url, now)
+        verdict = sitting.judgement.refused.get(i)
+        if verdict is None:
+            return self._effects.set_aside(url, sitting.effects, now)
+        reason = verdict.reason or Reason.REFUSED_BY_FILTER
+        self._skip(Skip(url.text, reason, verdict.filter), url.via)
+        self._totals.saved(verdict.filter)
+        if not self._organs.rules.may_record(f"{verdict.filter}:{reason}"):
+            return -1
+        return self._organs.seen.add(url, State.REFUSED, reason, now)
+
+    def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, text: str, *, step: bool) -> None:
+        """Move a waiting URL forward if this link brings it nearer."""
+        url = self._tools.urls.url(text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose)
+        depth = min(row.site_depth, site_depth(source, text, url.site, step=step))
+        if depth and source.site != url.site and self._found_by_another_site(source, row, key):
+            depth = 0
+        if depth < row.site_depth:
+            self._frontier.raise_rank(Entry(Lane.FRESH, row.site_depth, row.seq, 0, url), depth)
+            nearest = min(row.seed_distance, source.seed_distance + step)
+            self._organs.seen.update(key, row._replace(site_depth=depth, seed_distance=nearest))
+
+    def _found_by_another_site(self, source: CrawlURL, row: SeenRow, key: bytes) -> bool:
+        """Return whether the URL was first named by a third site."""
+        record = self._organs.seen.record(row.seq)
+        via = record.via[:8] if record else b""
+        return via not in (b"", key[:8], source.key[:8])
+
+    def _skip(self, skip: Skip, via: bytes) -> None:
+        self._totals.skip(skip.reason)
+        self._organs.skips.add(skip.text, skip.reason, via=via, by=skip.by)

@@ -1,0 +1,316 @@
+"""The agent: one event loop that turns leases into visits and visits into commits.
+
+A fixed crew of workers takes leases from the frontier; none is created per fetch. `_dispatch` is the only place that hands out leases, one timer
+wakes it when the next host is ready. The agent owns its organs; they do not know it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.settings import Settings
+from crawler.clock import Clock
+from crawler.committer import Committer
+from crawler.core.errors import DiskError, ThresherError
+from crawler.core.frontier import Frontier, Lease, Wait
+from crawler.core.url import URLRules, URLSpace
+from crawler.dns import LookupFailed, Resolver
+from crawler.fetch import Fetcher
+from crawler.guard import AddressGuard
+from crawler.links import LinkGate
+from crawler.metrics import Rate, Status, usage
+from crawler.parse import Parser
+from crawler.readmit import Readmission
+from crawler.robots_book import RobotsBook
+from crawler.seeds import Seeder
+from crawler.settle import Settler
+from crawler.suspects import Suspects
+from crawler.totals import Totals
+from crawler.version import VERSION
+from crawler.visit import Tools, visit
+from filters.panel import Panel
+from filters.registry import plugs
+from storage.env import Store
+
+_GRACE_S = 10.0  # for requests in flight after a stop
+_TICK_S = 0.5
+_DISK_EVERY = 10  # ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a run ended, and its exit code."""
+
+    code: int
+    why: str
+
+
+class Agent:
+    """One process's share of a crawl: the sites whose state lies in its store."""
+
+    def __init__(self, directory: Path, store: Store, settings: Settings, *, report: Callable[[Status], None]) -> None:
+        """Assemble the organs; inside a running loop."""
+        self._directory = directory
+        self._store = store
+        self._settings = settings
+        self._report = report
+        self._clock = Clock(store.clock)
+        self._started_at = self._clock()
+        urls = URLSpace(store.secret, url_rules(settings))
+        guard = AddressGuard(settings.fetch.allow_addresses)
+        self._resolver = Resolver(settings.dns, guard=guard)
+        identity = settings.identity
+        self._fetcher = Fetcher(
+            settings.fetch,
+            user_agent=identity.user_agent(VERSION),
+            from_header=identity.from_header,
+            resolver=self._resolver,
+            guard=guard,
+        )
+        self._parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
+        self._frontier = Frontier(store.queues, self._resolver, settings, urls=urls, rng=random.Random(), started_at=self._started_at)
+        panel = Panel(plugs(settings, settings.seeds), store.memory, audit_share=settings.filters.audit_share)
+        links = LinkGate(urls, store.seen, panel, settings)
+        robots = RobotsBook(store.robots, urls, settings.robots, agent=identity.agent)
+        self._suspects = Suspects(directory, store.suspects)
+        self._tools = Tools(settings, urls, self._fetcher, self._parser, robots, panel, links, self._suspects, self._clock)
+        self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
+        self._seeder = Seeder(store, self._settler.admission, urls)
+        self._readmission = Readmission(store, self._settler, self._tools)
+        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._dispatch)
+        self._idle: deque[asyncio.Future[Lease | None]] = deque()
+        self._in_flight: dict[bytes, Lease] = {}
+        self._looking_up: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._ending: Ending | None = None
+        self._ended = asyncio.Event()
+        self._status = Status()
+        self._rate = Rate()
+        self._paused = ""
+        self._wait: Wait = Wait(self._started_at, "starting")
+
+    async def run(self) -> Ending:
+        """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
+        await self._seeder.run(self._committer, self._settings.seeds, self._clock())
+        await self._readmission.run(self._committer, self._clock)
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
+            ticker = group.create_task(self._tick())
+            self._dispatch()
+            await self._ended.wait()
+            await self._wind_down(workers)
+            for task in (*workers, *self._looking_up, ticker):
+                task.cancel()
+        assert self._ending is not None
+        self._publish("failed" if self._ending.code not in (0, 3, 4) else "stopped" if self._ending.code == 3 else "done")
+        return self._ending
+
+    def stop(self, why: str) -> None:
+        """Begin a graceful stop: no new request; the crawl can be resumed."""
+        self._end(Ending(3, why))
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a stop has begun."""
+        return self._ending is not None
+
+    def leave(self, code: int, why: str) -> None:
+        """Cut a graceful stop short: commit what has settled, give up what is in flight."""
+        self._ending = Ending(code, why)
+
+    async def close(self) -> None:
+        """Release network and processes; the store is its opener's to close."""
+        await self._fetcher.close()
+        await self._parser.close()
+        await self._resolver.close()
+        self._suspects.close()
+
+    async def _work(self) -> None:
+        """Take leases one after another; the only coroutine that fetches."""
+        while True:
+            lease = self._take()
+            if lease is None:
+                waiter: asyncio.Future[Lease | None] = asyncio.get_running_loop().create_future()
+                self._idle.append(waiter)
+                lease = await waiter
+                if lease is None:
+                    continue
+            try:
+                self._settler.settle(await visit(lease, self._tools), self._clock())
+            finally:
+                del self._in_flight[lease.queue]
+            self._committer.settled(idle=not self._in_flight)
+            self._look_up()
+
+    def _take(self) -> Lease | None:
+        """Reserve the next URL, or note what is waited for. The only caller of `Frontier.pop`."""
+        why = self._hold_back()
+        if why:
+            self._wait = Wait(None, why)
+            return None
+        popped = self._frontier.pop(self._clock())
+        if isinstance(popped, Wait):
+            self._wait = popped
+            self._sleep_until(popped)
+            return None
+        self._in_flight[popped.queue] = popped
+        return popped
+
+    def _dispatch(self) -> None:
+        """Hand leases to idle workers until there are no more of either."""
+        while self._idle:
+            if self._idle[-1].done():
+                self._idle.pop()
+                continue
+            lease = self._take()
+            if lease is None:
+                break
+            self._idle.pop().set_result(lease)
+        self._look_up()
+        self._check_end()
+
+    def _hold_back(self) -> str:
+        """Return why no request may start now, or ""."""
+        if self._ending is not None:
+            return "stopping"
+        if self._paused:
+            return self._paused
+        if self._committer.behind:
+            return "the disk is slower than the crawl"
+        limit = self._over_limit(in_flight=len(self._in_flight))
+        if limit:
+            return limit
+        return ""
+
+    def _over_limit(self, in_flight: int) -> str:
+        limits, totals = self._settings.limits, self._settler.totals
+        if limits.max_pages is not None and totals.pages + in_flight >= limits.max_pages:
+            return "limits.max_pages"
+        if limits.max_bytes is not None and totals.wire_bytes >= limits.max_bytes:
+            return "limits.max_bytes"
+        if limits.max_time is not None and self._clock() - self._started_at >= limits.max_time:
+            return "limits.max_time"
+        return ""
+
+    def _check_end(self) -> None:
+        """End the crawl when a limit is reached or nothing is due within `limits.max_wait`."""
+        if self._ending is not None or self._in_flight or self._looking_up:
+            return
+        limit = self._over_limit(in_flight=0)
+        if limit:
+            self._end(Ending(0, f"{limit} reached"))
+        elif not self._paused and not self._committer.behind:
+            until = self._wait.until
+            if until is None:
+                self._finish("nothing is left to do")
+            elif until - self._clock() > self._settings.limits.max_wait:
+                self._finish(f"nothing is due within {self._settings.limits.max_wait:.0f} s ({self._wait.why})")
+
+    def _finish(self, why: str) -> None:
+        rate = self._settler.totals.error_rate
+        if rate > self._settings.limits.max_error_rate:
+            self._end(Ending(4, f"{why}; {rate:.0%} of the requests failed"))
+        else:
+            self._end(Ending(0, why))
+
+    def _end(self, ending: Ending) -> None:
+        if self._ending is None:
+            self._ending = ending
+            self._ended.set()
+
+    async def _wind_down(self, workers: list[asyncio.Task[None]]) -> None:
+        """Let requests in flight finish for a while, then commit what has settled."""
+        assert self._ending is not None
+        deadline = self._clock() + _GRACE_S
+        while self._in_flight and self._clock() < deadline and self._ending.code in (0, 3, 4):
+            await asyncio.sleep(0.02)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        if self._ending.code != DiskError.exit_code:
+            await self._committer.drain()
+
+    def _commit_failed(self, error: BaseException) -> None:
+        code = error.exit_code if isinstance(error, ThresherError) else 1
+        self._end(Ending(code, str(error) or repr(error)))
+
+    def _sleep_until(self, wait: Wait) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if wait.until is not None:
+            delay = max(0.001, min(wait.until - self._clock(), 60.0))
+            self._timer = asyncio.get_running_loop().call_later(delay, self._dispatch)
+
+    def _look_up(self) -> None:
+        """Resolve the names that the frontier needs before their hosts get ready."""
+        for hostname in self._frontier.lookups():
+            task = self._group.create_task(self._resolve(hostname))
+            self._looking_up.add(task)
+            task.add_done_callback(self._looked_up)
+
+    async def _resolve(self, hostname: str) -> None:
+        answer = await self._resolver.resolve(hostname)
+        now = self._clock()
+        if isinstance(answer, LookupFailed):
+            self._settler.unresolvable(hostname, answer.cause, answer.detail, now)
+        else:
+            self._frontier.resolved(hostname, now)
+
+    def _looked_up(self, task: asyncio.Task[None]) -> None:
+        self._looking_up.discard(task)
+        if not self._ended.is_set():
+            self._committer.settled(idle=not self._in_flight)
+            self._dispatch()
+
+    async def _tick(self) -> None:
+        """Twice a second: publish the status, watch the disk, look again for work."""
+        ticks = 0
+        loop = asyncio.get_running_loop()
+        while True:
+            planned = loop.time() + _TICK_S
+            await asyncio.sleep(_TICK_S)
+            self._status.loop_lag_ms = max(0.0, loop.time() - planned) * 1000
+            if ticks % _DISK_EVERY == 0:
+                self._watch_disk()
+            ticks += 1
+            self._dispatch()
+            self._publish("crawling" if self._in_flight else "waiting")
+
+    def _watch_disk(self) -> None:
+        free = shutil.disk_usage(self._directory).free
+        floor = self._settings.limits.min_free_disk
+        self._paused = f"paused: {free >> 20} MiB free on disk, limits.min_free_disk is {floor >> 20} MiB" if free < floor else ""
+
+    def _publish(self, state: str) -> None:
+        now = self._clock()
+        status = self._status
+        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
+        status.why = self._ending.why if self._ending else "" if state == "crawling" else self._wait.why
+        status.at, status.running_s = now, now - self._started_at
+        self._settler.totals.fill(status)
+        snapshot = self._frontier.snapshot(now)
+        status.hosts_active, status.hosts_waiting = snapshot.active, snapshot.waiting
+        status.hosts_backing_off, status.hosts_parked = snapshot.backing_off, dict(snapshot.parked)
+        status.in_flight = len(self._in_flight)
+        status.pages_per_s = self._rate.update(now, status.pages)
+        status.cpu_s, status.rss_bytes = usage()
+        self._report(status)
+
+
+def url_rules(settings: Settings) -> URLRules:
+    """Return the rules of canonical form that the configuration asks for."""
+    ports = None if settings.fetch.allow_ports == "any" else frozenset(settings.fetch.allow_ports)
+    return URLRules(
+        max_length=settings.limits.max_url_length,
+        max_path_segments=settings.url.max_path_segments,
+        ports=ports,
+        strip_params=tuple(settings.url.strip_params),
+    )

@@ -1,0 +1,99 @@
+"""Main of an agent's process: `python -m crawler.agent_process DIR [STAGES]`, started by the supervisor, or by the benchmark.
+
+With STAGES, a file, the CPU time by stage is sampled and written there at the end.
+
+Speaks one JSON line per status on standard output; standard input is a leash: when it closes, the supervisor is gone and the process ends
+at once, as if killed. The first SIGINT or SIGTERM stops gracefully (exit 3), the second commits what has settled and exits 130 or 143.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from config.settings import Settings
+from crawler.agent import Agent, Ending
+from crawler.core.errors import ThresherError
+from crawler.metrics import Status
+from crawler.opening import open_store
+from crawler.stages import Sampler
+from storage.env import Store
+
+_PR_SET_PDEATHSIG = 1
+_encode = msgspec.json.Encoder().encode
+
+
+def main() -> None:
+    """Run one agent on the store in the directory that the command line names; exit with its ending's code."""
+    directory = Path(sys.argv[1])
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _raise_descriptor_limit()
+    try:
+        store, settings = open_store(directory)
+        try:
+            ending = asyncio.run(_crawl(directory, store, settings))
+        finally:
+            store.close()
+    except ThresherError as error:
+        print(f"thresher: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    sys.exit(ending.code)
+
+
+async def _crawl(directory: Path, store: Store, settings: Settings) -> Ending:
+    loop = asyncio.get_running_loop()
+    loop.add_reader(0, _leash)
+    agent = Agent(directory, store, settings, report=_report)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, _signalled, agent, number)
+    gc.collect()
+    gc.freeze()
+    sampler = Sampler() if len(sys.argv) > 2 else None
+    if sampler is not None:
+        sampler.start()
+    try:
+        return await agent.run()
+    finally:
+        if sampler is not None:
+            sampler.stop()
+            sampler.write(Path(sys.argv[2]))
+        await agent.close()
+
+
+def _signalled(agent: Agent, number: signal.Signals) -> None:
+    if agent.stopping:
+        agent.leave(128 + number, f"forced by {number.name}")
+    else:
+        agent.stop(f"stopped by {number.name}")
+
+
+def _report(status: Status) -> None:
+    """Write one status line; a supervisor that no longer reads is gone."""
+    try:
+        os.write(1, _encode(status) + b"\n")
+    except BrokenPipeError:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _leash() -> None:
+    """End at once when standard input closes."""
+    if not os.read(0, 4096):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _raise_descriptor_limit() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+if __name__ == "__main__":
+    main()

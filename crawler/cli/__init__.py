@@ -1,0 +1,73 @@
+"""The command line: `thresher COMMAND`. One file per command, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from config.errors import ConfigError
+from crawler.core.errors import ThresherError
+from crawler.version import VERSION
+
+COMMANDS = {
+    "crawl": "crawl",
+    "resume": "crawl",
+    "check": "check",
+    "status": "status",
+    "stats": "stats",
+    "hosts": "hosts",
+    "explain": "explain",
+    "robots": "robots",
+    "export": "export",
+    "verify": "verify",
+    "demo": "demo",
+    "bench": "bench",
+    "completion": "completion",
+}
+
+
+class Lazy(click.Group):
+    """A group that imports a command's module on first use and lists commands in the order of a crawl's life."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command = getattr(importlib.import_module(f"crawler.cli.{module}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(VERSION, prog_name="thresher")
+def thresher() -> None:
+    """Thresher: a polite breadth-first web crawler with inline quality filters.
+
+    Exit codes: 0 done · 1 internal error, state safe · 2 usage or configuration · 3 stopped, resumable · 4 done, too many requests failed ·
+    5 store in use · 6 store damaged or of another version · 74 disk · 130/143 forced.
+    """
+
+
+def main() -> None:
+    """Run the command line; every error that an operator can act on is one message and its exit code."""
+    try:
+        code = thresher.main(standalone_mode=False)
+    except click.exceptions.Exit as end:
+        code = end.exit_code
+    except click.Abort:
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (ThresherError, ConfigError) as error:
+        print(f"thresher: {error}", file=sys.stderr)
+        code = error.exit_code if isinstance(error, ThresherError) else 2
+    except BrokenPipeError:  # `thresher export | head`
+        sys.stderr.close()
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,88 @@
+"""`thresher crawl` and `thresher resume`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+
+from crawler.agent import url_rules
+from crawler.cli.common import config_option, directory_argument, load_config, set_option
+from crawler.opening import check_startable, create_store, reconfigure
+from crawler.progress import Lines, LiveBlock, Silent, summary
+from crawler.seeds import read_seeds
+from crawler.supervisor import Supervisor
+
+progress_option = click.option(
+    "--progress",
+    type=click.Choice(["auto", "live", "lines", "none"]),
+    default="auto",
+    show_default=True,
+    help="How progress is shown on standard error.",
+)
+
+
+@click.command(
+    epilog="Example: thresher crawl https://example.org/ --set identity.contact=me@example.org --set limits.max_pages=1000 -o example"
+)
+@click.argument("seeds", nargs=-1)
+@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="File with one seed URL a line, - for standard input.")
+@config_option
+@set_option
+@click.option("-o", "--output", "directory", required=True, metavar="DIR", help="Directory of the new crawl's store.")
+@progress_option
+def crawl(
+    seeds: tuple[str, ...], files: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], directory: str, progress: str
+) -> int:
+    """Crawl from SEEDS, breadth-first and politely, into a new store in DIR.
+
+    A seed is a URL or a bare host name. One Ctrl-C stops gracefully (the crawl can be resumed), two stop at once.
+    """
+    settings = load_config(configs, sets).settings
+    found = read_seeds(seeds, files, settings.seeds, url_rules(settings))
+    if found.warning():
+        print(f"thresher: left out:\n{found.warning()}", file=sys.stderr)
+    settings = msgspec.structs.replace(settings, seeds=found.urls)
+    check_startable(settings)
+    create_store(Path(directory), settings)
+    return run(Path(directory), progress)
+
+
+@click.command(epilog="Example: thresher resume example --set limits.max_pages=5000")
+@directory_argument
+@click.argument("seeds", nargs=-1)
+@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="File with further seed URLs, - for standard input.")
+@config_option
+@set_option
+@progress_option
+def resume(
+    directory: str, seeds: tuple[str, ...], files: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], progress: str
+) -> int:
+    """Go on with the crawl in DIR after any stop, crash or kill.
+
+    Without -c the crawl's own configuration holds; -c replaces it, --set changes single options. A wider scope admits again what the old
+    one refused, a narrower one refuses what still waits. SEEDS are added to those it has.
+    """
+    reconfigure(Path(directory), seeds, files, configs, sets)
+    return run(Path(directory), progress)
+
+
+def run(directory: Path, progress: str) -> int:
+    """Supervise the crawl in `directory` to its end; return the exit code."""
+    console = Console(stderr=True)
+    live = progress == "live" or (progress == "auto" and console.is_terminal)
+    display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else Lines(sys.stderr)
+    supervisor = Supervisor(directory, display)
+    try:
+        code = asyncio.run(supervisor.run())
+    finally:
+        display.close()
+    if supervisor.status.at:
+        console.print(summary(supervisor.status))
+    if code == 3:
+        console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
+    return code

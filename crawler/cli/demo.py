@@ -1,0 +1,65 @@
+"""`thresher demo`: a crawl that works anywhere, with no network: a deterministic web on loopback, crawled politely for some seconds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from config.settings import Dns, Fetch, Filters, Identity, Limits, PathTrap, Scope, Settings
+from crawler.cli.crawl import progress_option, run
+from crawler.demo.process import ServerProcess
+from crawler.opening import create_store
+
+
+@click.command(epilog="Example: thresher demo --seconds 10 -o demo-crawl")
+@click.option("-o", "--output", "directory", default="demo-crawl", show_default=True, metavar="DIR", help="Directory of the store.")
+@click.option("--seconds", type=click.FloatRange(1, 3600), default=12.0, show_default=True, help="How long to crawl.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Another seed is another web.")
+@progress_option
+def demo(directory: str, seconds: float, seed: int, progress: str) -> int:
+    """Crawl a made-up web of several hundred hosts on this machine, politely, for some seconds.
+
+    It has what real ones have: redirects, errors, slow hosts, copies, session ids, a calendar trap, robots rules. Nothing leaves the machine.
+    """
+    path = _fresh(Path(directory))
+    with ServerProcess("demo", changes={"seed": seed}) as server:
+        create_store(path, demo_settings(server, seconds))
+        code = run(path, progress)
+    print(_NEXT.format(dir=path), file=sys.stderr)
+    return code
+
+
+def demo_settings(server: ServerProcess, seconds: float | None) -> Settings:
+    """Return the configuration of a crawl of a demo server: polite as by default, and kept on loopback."""
+    return Settings(
+        seeds=server.web.seeds(),
+        identity=Identity(agent="thresher-demo", contact="https://example.org/demo"),
+        scope=Scope(type="any"),
+        limits=Limits(max_time=seconds, min_free_disk=0),
+        fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
+        dns=Dns(static=server.web.static_dns()),
+        filters=Filters(path_trap=PathTrap(max_calendar=20)),
+    )
+
+
+def _fresh(path: Path) -> Path:
+    """Return the first of DIR, DIR-2, DIR-3 … that is not there yet, so that a demo never touches an earlier crawl."""
+    candidate, n = path, 1
+    while candidate.exists():
+        n += 1
+        candidate = path.with_name(f"{path.name}-{n}")
+    return candidate
+
+
+_NEXT = """
+What to try next:
+  thresher stats {dir} --by status        what was answered
+  thresher hosts {dir} --top 10           how each host was treated
+  thresher export {dir} --fields url,status,depth,title | head
+  thresher explain {dir} URL              why a URL was, or was not, fetched
+  thresher verify {dir}                   every invariant of the store
+  thresher crawl https://example.org/ --set identity.contact=YOU@example.org --set limits.max_pages=100 -o my-crawl
+"""
+

@@ -1,0 +1,109 @@
+"""`thresher robots`: what a robots.txt allows us."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import click
+
+from config.settings import Settings
+from crawler.agent import url_rules
+from crawler.cli.common import config_option, json_option, load_config, print_json, print_table, printable, set_option
+from crawler.core.errors import UsageError
+from crawler.core.model import Outcome, Purpose, Redirect
+from crawler.core.robots import RobotsRecord, Rules, judge
+from crawler.core.url import BadURL, URLSpace
+from crawler.dns import Resolver
+from crawler.fetch import Fetcher
+from crawler.guard import AddressGuard
+from crawler.opening import check_startable
+from crawler.robots_book import MAX_HOPS
+from crawler.version import VERSION
+
+
+@click.command(epilog="Example: thresher robots https://example.org/private/ --set identity.contact=me@example.org")
+@click.argument("target", metavar="URL|FILE")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--agent", help="Product token to ask for; default: identity.agent.")
+@config_option
+@set_option
+@json_option
+def robots(target: str, paths: tuple[str, ...], agent: str | None, configs: tuple[str, ...], sets: tuple[str, ...], as_json: bool) -> int:
+    """Say what a robots.txt allows: fetched for a URL's origin (one polite request), or read from a FILE.
+
+    Prints the standing of the URL and of each PATH, the crawl delay, sitemaps and AI-preference signals.
+    """
+    settings = load_config(configs, sets).settings
+    token = agent or settings.identity.agent
+    file = Path(target)
+    if "://" not in target and file.is_file():
+        origin, record, body = "https://robots.invalid", None, file.read_bytes()
+        asked = [f"{origin}{path if path.startswith('/') else '/' + path}" for path in paths]
+    else:
+        origin, record, body, asked = _fetched(target, paths, settings)
+    rules = Rules(body, token)
+    kind = record.kind if record else "rules"
+    allowed = {url: kind == "allow" or (kind == "rules" and rules.allows(url)) for url in asked}
+    result = {
+        "origin": origin if record else str(file),
+        "kind": kind,
+        "detail": record.detail if record else "",
+        "agent": token,
+        "crawl_delay": rules.crawl_delay,
+        "sitemaps": list(rules.sitemaps),
+        "signals": list(rules.signals),
+        "allowed": allowed if record else {url.removeprefix(origin): verdict for url, verdict in allowed.items()},
+    }
+    _show(result, as_json=as_json)
+    return 0
+
+
+def _show(result: dict[str, object], *, as_json: bool) -> None:
+    if as_json:
+        print_json(result)
+        return
+    print_table(("", ""), [(name, value if value not in (None, "", []) else "-") for name, value in result.items() if name != "allowed"])
+    allowed = result["allowed"]
+    assert isinstance(allowed, dict)
+    for url, verdict in allowed.items():
+        print(f"{'allowed' if verdict else 'DENIED '}  {printable(url)}")
+
+
+def _fetched(target: str, paths: tuple[str, ...], settings: Settings) -> tuple[str, RobotsRecord, bytes, list[str]]:
+    check_startable(settings)
+    space = URLSpace(bytes(16), url_rules(settings))
+    try:
+        url = space.seed(target)
+        asked = [url.text, *(space.canonical(path, url.text) for path in paths)]
+    except BadURL as error:
+        raise UsageError(f"{target}: neither a file nor a URL: {error.detail}") from error
+    outcome = asyncio.run(_fetch(url.host, space, settings))
+    record, body = judge(url.host, outcome, None, settings.robots, time.time())
+    return url.host, record, body, asked
+
+
+async def _fetch(origin: str, space: URLSpace, settings: Settings) -> Outcome:
+    """Fetch robots.txt with at most five hops; one request a host, so no gap is owed."""
+    guard = AddressGuard(settings.fetch.allow_addresses)
+    resolver = Resolver(settings.dns, guard=guard)
+    identity = settings.identity
+    fetcher = Fetcher(
+        settings.fetch, user_agent=identity.user_agent(VERSION), from_header=identity.from_header, resolver=resolver, guard=guard
+    )
+    url = space.url(f"{origin}/robots.txt", purpose=Purpose.ROBOTS)
+    try:
+        outcome = await fetcher.fetch(url, max_body=settings.robots.max_bytes, total_timeout=settings.robots.timeout)
+        while isinstance(outcome, Redirect) and url.hops < MAX_HOPS:
+            try:
+                target = space.canonical(outcome.target, url.text)
+            except BadURL:
+                break
+            url = space.url(target, hops=url.hops + 1, purpose=Purpose.ROBOTS)
+            await asyncio.sleep(settings.politeness.min_delay)
+            outcome = await fetcher.fetch(url, max_body=settings.robots.max_bytes, total_timeout=settings.robots.timeout)
+        return outcome
+    finally:
+        await fetcher.close()
+        await resolver.close()

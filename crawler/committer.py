@@ -1,0 +1,80 @@
+"""Group commit from the event loop: when a group closes, and what happens when its commit ends.
+
+A group closes at once when nothing else is ready to run, else after `store.commit_interval`, `commit_visits` or `commit_bytes`. One commit
+runs at a time, on the store's writer thread; visits that settle meanwhile join the next group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from config.settings import Store as StoreSettings
+from storage.env import Store
+
+_GROUPS_BEHIND = 4  # groups' worth of visits that may wait for the writer before fetching pauses
+
+
+class Committer:
+    """Closes groups and reports a failed commit once."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: StoreSettings,
+        *,
+        clock: Callable[[], float],
+        failed: Callable[[BaseException], None],
+        committed: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._failed = failed
+        self._committed = committed
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def behind(self) -> bool:
+        """Whether the writer is so far behind that no new request should start."""
+        return (
+            self._store.pending_visits >= _GROUPS_BEHIND * self._settings.commit_visits
+            or self._store.pending_bytes >= _GROUPS_BEHIND * self._settings.commit_bytes
+        )
+
+    def settled(self, *, idle: bool) -> None:
+        """Say that a visit has joined the open group; `idle`: no other visit is about to join it."""
+        if self._store.committing:
+            return
+        full = self._store.pending_visits >= self._settings.commit_visits or self._store.pending_bytes >= self._settings.commit_bytes
+        if full or idle:
+            self.flush()
+        elif self._timer is None:
+            self._timer = self._loop.call_later(self._settings.commit_interval, self.flush)
+
+    def flush(self) -> None:
+        """Close the open group, if there is one and no commit is running."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._store.pending_visits and not self._store.committing:
+            self._store.flush(self._clock()).add_done_callback(lambda done: self._loop.call_soon_threadsafe(self._ended, done))
+
+    async def drain(self) -> None:
+        """Commit everything that has settled."""
+        while self._store.pending_visits or self._store.committing:
+            if not self._store.committing:
+                await asyncio.wrap_future(self._store.flush(self._clock()))
+            else:
+                await asyncio.sleep(0.001)
+
+    def _ended(self, done: Future[None]) -> None:
+        error = done.exception()
+        if error is not None:
+            self._failed(error)
+            return
+        self._committed()
+        if self._store.pending_visits and not self._store.committing:
+            self.flush()

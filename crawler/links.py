@@ -1,0 +1,132 @@
+"""From the links of a page to the URLs that it adds: static gate, seen test, learned gate.
+
+A link costs nothing but the static gate's remembered answer and one seen test unless it is new. Nothing is written here: `sift` says
+what the links came to, `crawler/settle.py` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from config.settings import Settings
+from crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason
+from crawler.core.url import URLSpace, directory_depth, hostname_of, is_home, origin_of, site_of
+from filters.base import Candidate, LinkJudgement
+from filters.panel import Panel, Sitting
+from filters.scope import matches
+from storage.schema import SeenRow
+from storage.seen import SeenSet
+
+_GATE_CACHE = 50_000  # URLs whose static verdict is remembered; about 12 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A link that is not followed, and which filter or rule says so."""
+
+    text: str
+    reason: Reason
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """What a page's links came to."""
+
+    known: list[tuple[bytes, SeenRow]] = field(default_factory=list)
+    texts: dict[bytes, str] = field(default_factory=dict)  # of the known ones that are queued
+    fresh: LinkBatch | None = None
+    sitting: Sitting[LinkJudgement] | None = None
+    skips: list[Skip] = field(default_factory=list)
+
+
+class LinkGate:
+    """Static gate, seen test and learned gate for a page's links at a time."""
+
+    def __init__(self, urls: URLSpace, seen: SeenSet, panel: Panel, settings: Settings) -> None:
+        self._urls = urls
+        self._seen = seen
+        self._panel = panel
+        self._max_depth = settings.limits.max_depth
+        self._depth_rules = [(override.match, override.max_depth) for override in settings.overrides if override.max_depth is not None]
+        self._cache: dict[str, bytes | tuple[Reason, str]] = {}
+
+    def sift(self, source: CrawlURL, texts: Sequence[str], *, is_redirect: bool = False) -> Sifted:
+        """Tell known from new among canonical, distinct URLs, and judge the new ones."""
+        sifted = Sifted()
+        keys, passed = [], []
+        for text in texts:
+            answer = self.check(text)
+            if isinstance(answer, bytes):
+                keys.append(answer)
+                passed.append(text)
+            else:
+                sifted.skips.append(Skip(text, *answer))
+        fresh: list[str] = []
+        fresh_keys: list[bytes] = []
+        for key, text, row in zip(keys, passed, self._seen.rows(keys), strict=True):
+            if row is not None:
+                sifted.known.append((key, row))
+                sifted.texts[key] = text
+            elif self.is_too_deep(source.seed_distance + (not is_redirect), text):
+                sifted.skips.append(Skip(text, Reason.DEPTH_LIMIT, "limits"))
+            else:
+                fresh.append(text)
+                fresh_keys.append(key)
+        if not fresh:
+            return sifted
+        batch = self._batch(source, fresh, fresh_keys, is_redirect)
+        return Sifted(sifted.known, sifted.texts, batch, self._panel.links(batch), sifted.skips)
+
+    def check(self, text: str) -> bytes | tuple[Reason, str]:
+        """Return the URL's key if the static gate passes it, else why not and who says so."""
+        answer = self._cache.get(text)
+        if answer is None:
+            origin = origin_of(text)
+            refusal = self._panel.static(Candidate(text, origin, site_of(hostname_of(origin))))
+            answer = refusal or self._urls.key(text)
+            if len(self._cache) >= _GATE_CACHE:
+                self._cache.clear()
+            self._cache[text] = answer
+        return answer
+
+    def child(self, batch: LinkBatch, i: int, *, is_redirect: bool, audited: bool = False) -> CrawlURL:
+        """Build the i-th URL of a batch."""
+        source = batch.source
+        return CrawlURL(
+            text=batch.texts[i],
+            site=batch.sites[i],
+            host=batch.hosts[i],
+            key=batch.keys[i],
+            seed_distance=source.seed_distance + (not is_redirect),
+            site_depth=int(batch.site_depths[i]),
+            hops=source.hops + 1 if is_redirect else 0,
+            purpose=Purpose.AUDIT if audited else Purpose.PAGE,
+            via=source.key,
+        )
+
+    def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
+        hosts = tuple(origin_of(text) for text in texts)
+        sites = tuple(site_of(hostname_of(host)) for host in hosts)
+        depths = [site_depth(source, text, site, step=not is_redirect) for text, site in zip(texts, sites, strict=True)]
+        return LinkBatch(source, tuple(texts), hosts, sites, tuple(keys), np.array(depths, dtype=np.int32))
+
+    def is_too_deep(self, seed_distance: int, text: str) -> bool:
+        """Return whether a URL lies more clicks from a seed than `limits.max_depth`, or an override, allows."""
+        limit = self._max_depth
+        if self._depth_rules:
+            origin = origin_of(text)
+            candidate = Candidate(text, origin, "")
+            covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, candidate)]
+            limit = max(covering)[1] if covering else limit
+        return limit is not None and seed_distance > limit
+
+
+def site_depth(source: CrawlURL, text: str, site: str, *, step: bool = True) -> int:
+    """Return the depth at which `text` enters its site: 0 at home, `step` more within a site, else its directory's depth."""
+    if is_home(text):
+        return 0
+    return source.site_depth + step if site == source.site else directory_depth(text)

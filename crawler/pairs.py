@@ -1,0 +1,55 @@
+"""End-to-end redirect pairs (original, final target), resolved through the table of edges.
+
+A chain of redirects is written edge by edge, in whatever order its URLs are fetched. A pair is complete when the chain's end has settled:
+fetched, failed for good, or refused (out of scope, denied): such a target is final as it stands. So a hundred originals that end at one page
+are a hundred pairs although the page is fetched once [LEE09, L = {(u, f(u))}, at most 5 hops].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from crawler.core.model import CrawlURL, RedirectPair, State
+from crawler.core.url import URLSpace
+from storage.organs import Organs
+
+MAX_HOPS = 5
+_FINAL = (State.DONE, State.REFUSED, State.ALIAS)
+
+
+class Pairs:
+    """Completes pairs from either end and writes each once."""
+
+    def __init__(self, organs: Organs, urls: URLSpace) -> None:
+        self._organs = organs
+        self._urls = urls
+
+    def after_redirect(self, url: CrawlURL, target: str) -> list[RedirectPair]:
+        """`url` has just redirected to `target`: return the pairs that this completes, if the chain's end has settled before."""
+        text, key, hops = target, self._urls.key(target), 1
+        while (edge := self._organs.redirects.edge(key)) is not None and edge.to_key:
+            text, key, hops = edge.to_text, edge.to_key, hops + 1
+            if hops > MAX_HOPS:
+                return []
+        row = self._organs.seen.row(key)
+        if row is not None and row.state not in _FINAL:
+            return []
+        page = self._organs.pages.read(row.visit) if row is not None and row.state is State.DONE else None
+        status, fingerprint = (page.status, page.fingerprint) if page is not None else (0, b"")
+        before = [(key, hops + n) for key, n in self._organs.redirects.ending_at(url.key, MAX_HOPS - hops)]
+        return self._complete(self._urls.url(text), status, fingerprint, [(url.key, hops), *before])
+
+    def after_end(self, url: CrawlURL, status: int, fingerprint: bytes) -> list[RedirectPair]:
+        """`url` has settled without a redirect: return the pairs that end at it."""
+        return self._complete(url, status, fingerprint, self._organs.redirects.ending_at(url.key, MAX_HOPS))
+
+    def _complete(self, target: CrawlURL, status: int, fingerprint: bytes, originals: Iterable[tuple[bytes, int]]) -> list[RedirectPair]:
+        """Write the pairs (original's key, hops) → target."""
+        pairs = []
+        for key, hops in originals:
+            row = self._organs.seen.row(key)
+            if row is not None and key != target.key:
+                text = self._organs.seen.url_of(row.seq)
+                self._organs.redirects.put_pair(key, target.key, target.text, hops, status)
+                pairs.append(RedirectPair(self._urls.url(text), target, hops, status, fingerprint))
+        return pairs

@@ -1,0 +1,152 @@
+"""What a person sees of a crawl: one live block on a terminal, a line every 30 s elsewhere, a table at the end. Written to stderr."""
+
+from __future__ import annotations
+
+import time
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from crawler.metrics import Status
+
+_LINE_EVERY_S = 30.0
+
+
+class LiveBlock:
+    """The live block of a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(Text("starting"), console=console, refresh_per_second=4, transient=True)
+        self._live.start()
+
+    def update(self, status: Status) -> None:
+        self._live.update(block(status))
+
+    def note(self, message: str) -> None:
+        self._live.console.print(Text(message, style="yellow"))
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+class Lines:
+    """One line every 30 s, for logs and pipes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._next = time.monotonic() + 1.0
+
+    def update(self, status: Status) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _LINE_EVERY_S
+            print(line(status), file=self._stream, flush=True)
+
+    def note(self, message: str) -> None:
+        print(message, file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Silent:
+    """No progress at all; notes still matter."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def update(self, status: Status) -> None:
+        """Show nothing."""
+
+    def note(self, message: str) -> None:
+        print(message, file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def line(status: Status) -> str:
+    """Return the progress in one line."""
+    waits = f"  {status.state}: {status.why}" if status.why else ""
+    return (
+        f"[{clock(status.running_s)}] {status.pages:,} pages ({status.pages_per_s:.1f}/s)  {size(status.wire_bytes)}  "
+        f"{_classes(status)}  hosts {status.hosts_active:,} active / {status.hosts_waiting:,} waiting / {status.hosts_backing_off:,} backing off  "
+        f"queued {status.queued:,}  known {status.known:,}{waits}"
+    )
+
+
+def block(status: Status) -> Group:
+    """Return the live block."""
+    rows = [
+        Text(
+            f"[{clock(status.running_s)}] {status.pages:,} pages  {status.pages_per_s:.1f}/s  {size(status.wire_bytes)}  {_classes(status)}",
+            style="bold",
+        ),
+        Text(
+            f"hosts {status.hosts_active:,} active / {status.hosts_waiting:,} waiting / {status.hosts_backing_off:,} backing off   "
+            f"queued {status.queued:,}   known {status.known:,}   in flight {status.in_flight:,}"
+        ),
+    ]
+    if status.saved:
+        rows.append(Text("saved by filters: " + _counts(status.saved)))
+    if status.skipped:
+        rows.append(Text("skipped: " + _counts(status.skipped), overflow="ellipsis", no_wrap=True))
+    if status.hosts_parked:
+        rows.append(Text("hosts parked: " + _counts(status.hosts_parked)))
+    if status.why:
+        rows.append(Text(f"{status.state}: {status.why}", style="yellow"))
+    return Group(*rows)
+
+
+def summary(status: Status) -> Table:
+    """Return the table that ends a crawl."""
+    table = Table(title=f"Crawl {status.state}: {status.why}", title_justify="left", show_header=False, box=None, padding=(0, 2))
+    rate = status.pages / status.running_s if status.running_s else 0.0
+    rows = [
+        (
+            "pages",
+            f"{status.pages:,}  ({rate:.1f}/s in this run of {clock(status.running_s)})" if not status.restarts else f"{status.pages:,}",
+        ),
+        ("received", size(status.wire_bytes)),
+        ("requests", f"{status.requests:,}, of which robots.txt {status.robots_requests:,}"),
+        ("answers", _classes(status) or "none"),
+        ("redirects", f"{status.redirects:,}"),
+        ("failed", f"{status.failed:,}" + (f"  ({_counts(status.causes)} by attempt)" if status.causes else "")),
+        ("URLs", f"{status.known:,} known, {status.queued:,} still queued"),
+        ("hosts", f"{status.hosts:,} known" + (f", parked: {_counts(status.hosts_parked)}" if status.hosts_parked else "")),
+        ("skipped", _counts(status.skipped) or "nothing"),
+        ("saved by filters", _counts(status.saved) or "nothing"),
+        (
+            "cost",
+            f"{status.cpu_s:.1f} CPU s, peak memory {size(status.rss_bytes)}"
+            + (f", {status.restarts} restarts" if status.restarts else ""),
+        ),
+    ]
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as h:mm:ss."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def size(n_bytes: float) -> str:
+    """Return a size in a unit that a person reads at a glance."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} TiB"
+
+
+def _classes(status: Status) -> str:
+    return "  ".join(f"{name} {n:,}" for name, n in sorted(status.status_classes.items()))
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))

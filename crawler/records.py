@@ -1,0 +1,58 @@
+"""From what a visit found to the record that is stored of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from crawler.core.model import NO_KEY, Failed, Fetched, Judgement, Page, Verdict
+from storage.schema import PageRecord, VerdictRecord
+
+_TITLE = 1_000  # characters of a title that are kept
+
+
+def page_record(
+    outcome: Fetched, page: Page | None, charset: str, judgement: Judgement | None, now: float, *, failure: Failed | None = None
+) -> PageRecord:
+    """Return the record of a response; `page` and `judgement` are None for one that failed for good with a body worth keeping."""
+    url, head = outcome.url, outcome.head
+    flags = page.flags if page else outcome.flags
+    return PageRecord(
+        url=url.text,
+        key=url.key,
+        status=head.status,
+        mime_type=head.mime_type,
+        charset=charset,
+        title=page.title[:_TITLE] if page else "",
+        n_bytes=len(outcome.body),
+        wire_bytes=outcome.wire_bytes,
+        fingerprint=page.fingerprint if page else NO_KEY,
+        seed_distance=url.seed_distance,
+        site_depth=url.site_depth,
+        hops=url.hops,
+        via=url.via,
+        purpose=url.purpose,
+        fetched_at=now,
+        elapsed_s=outcome.elapsed_s,
+        address=head.address,
+        headers=list(head.headers),
+        canonical=page.canonical if page else "",
+        noindex=page.directives.noindex if page else False,
+        nofollow=page.directives.nofollow if page else False,
+        signals=list(page.directives.signals) if page else [],
+        flags=sorted(flags),
+        keep=judgement.keep if judgement else True,
+        follow=judgement.follow if judgement else False,
+        verdicts=verdict_records(judgement.verdicts) if judgement else [],
+        n_links=len(page.links) if page else 0,
+        failed_cause=failure.cause if failure else "",
+        failed_detail=failure.detail if failure else "",
+    )
+
+
+def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
+    """Return the verdicts that say anything, as they are stored."""
+    return [
+        VerdictRecord(verdict.filter, verdict.keep, verdict.follow, verdict.score, verdict.reason or "", dict(verdict.evidence))
+        for verdict in verdicts
+        if not (verdict.keep and verdict.follow and not verdict.evidence)
+    ]

@@ -1,0 +1,119 @@
+"""What the robots.txt of every origin says, kept in the store for a day; parsed rules of the files in use, few, in memory.
+
+robots.txt is the first URL of every origin's queue: it is fetched in place of the first page, under the same host's politeness. A
+redirected robots.txt is followed hop by hop through the frontier, at each target host's pace and without asking that host's robots;
+the rules then hold for the origin that was asked first (RFC 9309, 2.3.1.2).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+
+from config.settings import Robots
+from crawler.core.model import CrawlURL, Outcome, Purpose, Redirect
+from crawler.core.robots import RobotsRecord, Rules, judge
+from crawler.core.url import BadURL, URLSpace
+from storage.robots import RobotsTable
+
+MAX_HOPS = 5
+_RULES_IN_MEMORY = 512
+_RECORDS_IN_MEMORY = 16_384
+
+
+class Standing(Enum):
+    """What robots.txt says of one URL right now."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    UNKNOWN = "unknown"  # must be fetched (again) first
+    UNREACHABLE = "unreachable"  # everything is disallowed until it is checked again
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A standing with the time of the next check (`UNREACHABLE` only)."""
+
+    standing: Standing
+    until: float = 0.0
+
+
+_ALLOWED, _DENIED, _UNKNOWN = Answer(Standing.ALLOWED), Answer(Standing.DENIED), Answer(Standing.UNKNOWN)
+
+
+class RobotsBook:
+    """Standings by origin. Memory: the records of 16,384 origins, the rules of 512 files."""
+
+    def __init__(self, table: RobotsTable, urls: URLSpace, settings: Robots, *, agent: str) -> None:
+        self._table = table
+        self._urls = urls
+        self._settings = settings
+        self._agent = agent
+        self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
+        self._rules: OrderedDict[bytes, Rules] = OrderedDict()
+        self._waiting: dict[str, set[str]] = {}  # hop URL → origins whose robots.txt led there
+
+    def ask(self, url: CrawlURL, now: float) -> Answer:
+        """Say what may be done with `url`; costs no I/O for an origin in use."""
+        record = self.record(url.host)
+        if record is None or record.expires_at <= now:
+            return _UNKNOWN
+        if record.kind == "rules":
+            return _ALLOWED if self.rules(record).allows(url.text) else _DENIED
+        return _ALLOWED if record.kind == "allow" else Answer(Standing.UNREACHABLE, record.expires_at)
+
+    def record(self, origin: str) -> RobotsRecord | None:
+        """Return what is known of an origin, fresh or not."""
+        record = self._records.get(origin) or self._table.record(self._urls.origin_key(origin))
+        if record is not None:
+            self._remember(origin, record)
+        return record
+
+    def rules(self, record: RobotsRecord) -> Rules:
+        """Return the parsed rules of a record of kind "rules"; one object for all origins with the same file."""
+        rules = self._rules.get(record.file)
+        if rules is None:
+            rules = Rules(self._table.body(record.file), self._agent)
+            self._rules[record.file] = rules
+            if len(self._rules) > _RULES_IN_MEMORY:
+                self._rules.popitem(last=False)
+        else:
+            self._rules.move_to_end(record.file)
+        return rules
+
+    def request(self, origin: str) -> CrawlURL:
+        """Return the URL of the origin's robots.txt."""
+        return self._urls.url(f"{origin}/robots.txt", purpose=Purpose.ROBOTS)
+
+    def hop(self, origins: set[str], redirect: Redirect) -> CrawlURL | None:
+        """Return the next hop of a redirected robots.txt and remember who waits for it; None if there is none to follow."""
+        if redirect.url.hops >= MAX_HOPS:
+            return None
+        try:
+            target = self._urls.canonical(redirect.target, redirect.url.text)
+        except BadURL:
+            return None
+        self._waiting.setdefault(target, set()).update(origins)
+        return self._urls.url(target, hops=redirect.url.hops + 1, purpose=Purpose.ROBOTS, via=redirect.url.key)
+
+    def waiting_for(self, url: CrawlURL) -> set[str]:
+        """Return the origins that wait for a hop, and forget that they do."""
+        return self._waiting.pop(url.text, set())
+
+    def learn(self, origin: str, outcome: Outcome, now: float) -> RobotsRecord:
+        """Judge the answer to an origin's robots.txt and write it into the open group."""
+        record, body = judge(origin, outcome, self.record(origin), self._settings, now)
+        self._table.put(self._urls.origin_key(origin), record, body)
+        self._remember(origin, record)
+        return record
+
+    def crawl_delay(self, record: RobotsRecord) -> float | None:
+        """Return the delay that the record's file asks of us, if any."""
+        return self.rules(record).crawl_delay if record.kind == "rules" else None
+
+    def _remember(self, origin: str, record: RobotsRecord) -> None:
+        self._records[origin] = record
+        self._records.move_to_end(origin)
+        if len(self._records) > _RECORDS_IN_MEMORY:
+            self._records.popitem(last=False)

@@ -1,0 +1,262 @@
+"""Settlement: what a visit found out becomes state, all of it in the visit's own commit.
+
+    host clock · robots · outcome · redirect edge and pairs · links · filter memories · effects · counters
+
+Every write goes to the store's open group; a group holds whole visits only. Nothing here awaits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from crawler.admission import Admission
+from crawler.core.frontier import Frontier
+from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Redirect, RedirectPair, State
+from crawler.core.ports import Entry
+from crawler.effects import Effector
+from crawler.links import Sifted, Skip
+from crawler.pairs import Pairs
+from crawler.records import page_record
+from crawler.totals import Totals
+from crawler.visit import Tools, Visit
+from filters.base import LinkJudgement
+from filters.panel import Asked, Record, Sitting
+from storage.env import Store
+from storage.schema import FailureRecord, PageRecord, SeenRow
+
+ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
+_PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
+
+
+class Settler:
+    """Writes visits. The only writer of a crawl's progress, beside the frontier's own rows."""
+
+    def __init__(self, store: Store, frontier: Frontier, tools: Tools, totals: Totals) -> None:
+        self._store = store
+        self._frontier = frontier
+        self._tools = tools
+        self.totals = totals
+        self._effects = Effector(store, frontier, tools, totals)
+        self.admission = Admission(store, frontier, tools, totals, self._effects)
+        self._pairs = Pairs(store, tools.urls)
+        self._notes: list[Record] = []  # of the visit being settled, for the journal
+
+    def settle(self, visit: Visit, now: float) -> None:
+        """Write one visit and close it."""
+        purpose = visit.lease.entry.url.purpose
+        if visit.robots_origins:
+            self._robots(visit, now)
+        elif visit.outcome is None:
+            self._without_request(visit, now)
+        elif purpose in (Purpose.PROBE, Purpose.VALIDATION):
+            self._answer(visit, visit.outcome, now)
+        else:
+            self._page(visit, visit.outcome, now)
+        self._close()
+        self._store.end_visit()
+
+    def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
+        """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
+        self.totals.failed(cause, terminal=False)
+        terminal = self._frontier.unresolvable(hostname, cause, detail, now)
+        self._store.end_visit()
+        for entry in terminal:
+            self._lost(entry, cause, detail, now)
+            self._close()
+            self._store.end_visit()
+
+    def admit_again(self, source: CrawlURL, sifted: Sifted, now: float) -> None:
+        """Write the links of a page that was stored before; the caller closes the visit."""
+        self.admission.admit(source, sifted, now)
+        self._learn((sifted.sitting,), now)
+        self._close()
+
+    def readmit(self, url: CrawlURL, row: SeenRow, sitting: Sitting[LinkJudgement], now: float) -> None:
+        """Queue a URL that was refused before; the caller closes the visit."""
+        self.admission.requeue(url, row, now)
+        self._learn((sitting,), now)
+        self._close()
+
+    def _close(self) -> None:
+        """Write the visit's journal."""
+        if self._notes:
+            self._store.journal.put(self._notes)
+            self._notes = []
+
+    # -- what became of the lease
+
+    def _robots(self, visit: Visit, now: float) -> None:
+        """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
+        outcome, lease, book = visit.outcome, visit.lease, self._tools.robots
+        assert outcome is not None
+        self.totals.request(outcome.wire_bytes, robots=True)
+        hop = book.hop(visit.robots_origins, outcome) if isinstance(outcome, Redirect) else None
+        until, why = (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn_robots(visit.robots_origins, outcome, now)
+        if visit.postponed is not None:
+            self._frontier.give_back(lease, now, until=until, why=why, requested=outcome)
+        else:
+            self._frontier.finish(lease, outcome, now, is_page=False)
+            for origin in () if hop else visit.robots_origins:
+                self._frontier.wake(self._tools.urls.queue_key(origin), now)
+        if hop is not None and not self._frontier.request_ahead(hop, now):
+            self._no_hop(hop, now)
+
+    def _no_hop(self, hop: CrawlURL, now: float) -> None:
+        """The host that a robots.txt was redirected to is parked: the origins that wait for it are told that it is unreachable."""
+        origins = self._tools.robots.waiting_for(hop)
+        self._learn_robots(origins, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
+        for origin in origins:
+            self._frontier.wake(self._tools.urls.queue_key(origin), now)
+
+    def _learn_robots(self, origins: Iterable[str], outcome: Outcome, now: float) -> tuple[float, str]:
+        """Write the rules of the origins; return until when their hosts wait, and why."""
+        until, why = 0.0, ""
+        for origin in origins:
+            record = self._tools.robots.learn(origin, outcome, now)
+            self._frontier.set_crawl_delay(self._tools.urls.queue_key(origin), self._tools.robots.crawl_delay(record))
+            if record.kind == "unreachable":
+                until, why = record.expires_at, "robots.txt unreachable"
+        return until, why
+
+    def _without_request(self, visit: Visit, now: float) -> None:
+        """The URL was refused, or its host postponed, before any request."""
+        if visit.refused is not None:
+            self._frontier.skip(visit.lease, now)
+            self._note_skip(visit.refused, visit.lease.entry.url.via)
+            if not self._is_own(visit):
+                self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
+                self._settle_pairs(visit.lease.entry.url, 0, b"", now)
+            else:
+                self._reply(visit, now)
+        else:
+            until, why = visit.postponed or (0.0, "")
+            self._frontier.give_back(visit.lease, now, until=until, why=why)
+
+    def _answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        """A filter's own request was answered: only that filter learns."""
+        self.totals.request(outcome.wire_bytes)
+        if self._frontier.finish(visit.lease, outcome, now, is_page=False) is None:
+            self._reply(visit, now)
+
+    def _reply(self, visit: Visit, now: float) -> None:
+        entry = visit.lease.entry
+        asker = self._store.requests.pop(entry.seq)
+        self._effects.apply(self._tools.panel.answered(asker, entry.url.text, visit.page), now)
+
+    def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        entry = visit.lease.entry
+        self.totals.request(outcome.wire_bytes)
+        is_page = isinstance(outcome, Fetched) and outcome.refused is None
+        retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
+        match outcome:
+            case Failed() if retry is not None:
+                self.totals.failed(outcome.cause, terminal=False)
+                self._store.failures.put(entry.url.key, _failure(outcome, entry.attempt + 1, now, final=False))
+            case Failed():
+                self._fail(entry.url, outcome, entry.attempt + 1, now)
+            case Redirect():
+                self._redirect(visit, outcome, now)
+            case Fetched(refused=None):
+                self._fetched(visit, outcome, now)
+            case Fetched():
+                self._unwanted(entry.url, outcome, now)
+
+    # -- what became of the URL
+
+    def _lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
+        failure = Failed(entry.url, cause, detail)
+        if entry.url.purpose in (Purpose.PROBE, Purpose.VALIDATION):
+            self._effects.apply(self._tools.panel.answered(self._store.requests.pop(entry.seq), entry.url.text, None), now)
+        else:
+            self._fail(entry.url, failure, entry.attempt + 1, now)
+
+    def _fail(self, url: CrawlURL, outcome: Failed, attempts: int, now: float) -> None:
+        """No more tries: say why, and keep an error's or a partial body if there is one."""
+        self.totals.failed(outcome.cause, terminal=True)
+        self._store.failures.put(url.key, _failure(outcome, attempts, now))
+        status = 0
+        if outcome.head is not None:
+            status = outcome.head.status
+            flags = frozenset({_PARTIAL[outcome.cause]} if outcome.cause in _PARTIAL else ())
+            answer = Fetched(url, outcome.head, outcome.body, outcome.wire_bytes, outcome.elapsed_s, flags)
+            self._keep(page_record(answer, None, "", None, now, failure=outcome), outcome.body)
+        self._store.seen.settle(url.key, State.DONE)
+        self._settle_pairs(url, status, b"", now)
+
+    def _unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
+        """A head gate refused the body: the URL is done, its answer is no page."""
+        assert outcome.refused is not None
+        status = outcome.head.status
+        detail = f"{outcome.head.mime_type or 'no type'}, {outcome.head.get(b'content-length') or 'unknown'} bytes"
+        self._store.failures.put(url.key, FailureRecord(str(outcome.refused), detail, now, 1, True, status))
+        self._note_skip(Skip(url.text, outcome.refused, "media"), url.via)
+        self.totals.status(status)
+        self._store.seen.settle(url.key, State.DONE, outcome.refused)
+        self._settle_pairs(url, status, b"", now)
+
+    def _fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
+        page, sitting, url = visit.page, visit.sitting, visit.lease.entry.url
+        assert page is not None
+        assert sitting is not None
+        record = page_record(outcome, page, visit.charset, sitting.judgement, now)
+        self._keep(record, outcome.body if sitting.judgement.keep else b"")
+        self._store.seen.settle(url.key, State.DONE)
+        sifted = visit.sifted or Sifted()
+        self._store.links.put(self.admission.admit(url, sifted, now))
+        for verdict in sitting.judgement.verdicts:
+            if not (verdict.keep and verdict.follow):
+                self.totals.saved(verdict.filter)
+        self._learn((sitting, sifted.sitting), now)
+        self._settle_pairs(url, page.status, page.fingerprint, now)
+
+    def _keep(self, record: PageRecord, body: bytes) -> None:
+        """Store a record, with its body if bodies are stored and there is one."""
+        self._store.pages.put(record, body if body and self._tools.settings.store.bodies else None)
+        self.totals.page(record.status)
+
+    def _redirect(self, visit: Visit, outcome: Redirect, now: float) -> None:
+        """Write the edge whatever becomes of the target; queue the target if it is new."""
+        url, target = outcome.url, visit.target
+        self.totals.redirect(outcome.head.status)
+        key = self._tools.urls.key(target) if target else b""
+        self._store.redirects.put(url.key, key, target or outcome.target[:2048], outcome.head.status, now)
+        self._store.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
+        if visit.refused is not None:
+            self._note_skip(visit.refused, url.key)
+        if visit.sifted is not None:
+            self.admission.admit(url, visit.sifted, now, is_redirect=True)
+            self._learn((visit.sifted.sitting,), now)
+        if target:
+            self._judge_pairs(self._pairs.after_redirect(url, target), now)
+
+    # -- filters
+
+    def _learn(self, sittings: Iterable[Sitting[Any] | None], now: float) -> None:
+        """Let the filters observe, write the journal, then do what they ask for."""
+        asked: list[Asked] = []
+        for sitting in sittings:
+            if sitting is not None:
+                effects, record = self._tools.panel.learn(sitting)
+                asked += [*sitting.effects, *effects]
+                if record is not None:
+                    self._notes.append(record)
+        self._effects.apply(asked, now)
+
+    def _settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+        self._judge_pairs(self._pairs.after_end(url, status, fingerprint), now)
+
+    def _judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
+        for pair in pairs:
+            self._learn((self._tools.panel.redirect(pair),), now)
+
+    def _note_skip(self, skip: Skip, via: bytes) -> None:
+        self.totals.skip(skip.reason)
+        self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+
+    def _is_own(self, visit: Visit) -> bool:
+        return visit.lease.entry.url.purpose in (Purpose.PROBE, Purpose.VALIDATION)
+
+
+def _failure(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:
+    return FailureRecord(str(outcome.cause), outcome.detail, now, attempts, final, outcome.head.status if outcome.head else 0)

@@ -1,0 +1,73 @@
+"""Where the CPU time of an agent goes: samples by the process's CPU clock, attributed to the innermost stage on the main thread's stack.
+
+The kernel's profiling timer (ITIMER_PROF) counts the CPU time of all threads; the handler runs on the main thread at the next bytecode. A
+sample that finds the main thread waiting for events was burnt by another thread: the store's writer. Used by the benchmark only.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+_INTERVAL_S = 0.001
+_WAITING = "selectors.py"
+
+# the first entry that matches the innermost file wins; files that none matches leave it to their caller
+_STAGES = (
+    ("fetch", ("/crawler/fetch.py", "/crawler/wire.py", "/aiohttp/", "/yarl/", "/multidict/", "/crawler/dns.py", "/crawler/guard.py")),
+    ("decode", ("/crawler/decode.py",)),
+    ("parse", ("/crawler/core/html.py", "/crawler/core/charset.py", "/crawler/core/bomb.py", "/crawler/parse.py")),
+    ("sketch", ("/crawler/core/sketch.py",)),
+    ("urls", ("/crawler/core/url.py",)),
+    ("robots", ("/crawler/core/robots.py", "/crawler/robots_book.py")),
+    ("frontier", tuple(f"/crawler/core/{name}.py" for name in ("frontier", "workbench", "host_queue", "slots", "politeness", "lease", "waiting"))),
+    ("filters", ("/filters/",)),
+    ("store", ("/storage/",)),
+    ("links", ("/crawler/links.py", "/crawler/admission.py")),
+    ("settle", ("/crawler/settle.py", "/crawler/records.py", "/crawler/totals.py", "/crawler/effects.py", "/crawler/pairs.py")),
+    ("visit", ("/crawler/visit.py", "/crawler/agent.py", "/crawler/committer.py")),
+    ("loop", ("/asyncio/",)),
+)
+
+
+class Sampler:
+    """Counts samples by stage from `start` to `stop`. One per process, on the main thread."""
+
+    def __init__(self) -> None:
+        self.samples: Counter[str] = Counter()
+        self._by_file: dict[str, str] = {}
+
+    def start(self) -> None:
+        signal.signal(signal.SIGPROF, self._sample)
+        signal.setitimer(signal.ITIMER_PROF, _INTERVAL_S, _INTERVAL_S)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+    def write(self, path: Path) -> None:
+        """Write {stage: share of the CPU time} as JSON."""
+        total = self.samples.total() or 1
+        path.write_bytes(msgspec.json.encode({stage: n / total for stage, n in self.samples.most_common()}))
+
+    def _sample(self, _number: int, frame: FrameType | None) -> None:
+        if frame is not None and frame.f_code.co_filename.endswith(_WAITING):
+            self.samples["writer thread"] += 1
+            return
+        while frame is not None:
+            stage = self._stage(frame.f_code.co_filename)
+            if stage:
+                self.samples[stage] += 1
+                return
+            frame = frame.f_back
+        self.samples["other"] += 1
+
+    def _stage(self, file: str) -> str:
+        stage = self._by_file.get(file)
+        if stage is None:
+            stage = next((name for name, parts in _STAGES if any(part in file for part in parts)), "")
+            self._by_file[file] = stage
+        return stage

@@ -1,0 +1,236 @@
+"""The journey of one URL: from its lease to a `Visit`, everything that one request produced. Read this file first.
+
+    robots → open → redirect? → head gate → read → parse → page gate → links
+
+`visit` awaits the network and the isolated parser, nothing else, and writes nothing. What it found out is written by
+`crawler/settle.py`, in one transaction with the URL's removal from its queue. From the page gate to the end of the settlement nothing
+awaits, so that two copies that arrive together are not both kept.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from config.settings import Settings
+from crawler.core.frontier import Lease
+from crawler.core.model import (
+    Cause,
+    CrawlURL,
+    Directives,
+    Failed,
+    Fetched,
+    Flag,
+    Head,
+    Judgement,
+    Outcome,
+    Page,
+    Parsed,
+    Purpose,
+    Reason,
+    Redirect,
+)
+from crawler.core.sketch import fingerprint, token_hashes
+from crawler.core.url import BadURL, URLSpace
+from crawler.fetch import Fetcher
+from crawler.links import LinkGate, Sifted, Skip
+from crawler.parse import Parser
+from crawler.robots_book import RobotsBook, Standing
+from crawler.suspects import Suspects
+from filters.panel import Panel, Sitting
+
+_HTML = frozenset(("text/html", "application/xhtml+xml", ""))
+_PLAIN = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a journey needs of its agent."""
+
+    settings: Settings
+    urls: URLSpace
+    fetcher: Fetcher
+    parser: Parser
+    robots: RobotsBook
+    panel: Panel
+    links: LinkGate
+    suspects: Suspects
+    clock: Callable[[], float]
+
+
+@dataclass(slots=True)
+class Visit:
+    """Everything that one journey produced: the unit of commit."""
+
+    lease: Lease
+    outcome: Outcome | None = None  # None: no request was made for the URL itself
+    refused: Skip | None = None  # known before any request: the URL is refused
+    postponed: tuple[float, str] | None = None  # until when its host waits, and why
+    robots_origins: set[str] = field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
+    page: Page | None = None
+    charset: str = ""
+    signals: tuple[str, ...] = ()
+    sitting: Sitting[Judgement] | None = None
+    sifted: Sifted | None = None
+    target: str = ""  # canonical target of a redirect
+
+
+async def visit(lease: Lease, tools: Tools) -> Visit:
+    """Make the journey of the URL that `lease` reserves."""
+    url = lease.entry.url
+    if url.purpose is Purpose.ROBOTS:
+        return Visit(lease, await _robots_txt(url, tools), robots_origins=tools.robots.waiting_for(url))
+    stop = await _before_request(lease, tools)
+    if stop is not None:
+        return stop
+    outcome = await tools.fetcher.fetch(url, head_gate=None if _is_own(url) else lambda head: _head_gate(head, tools))
+    try:
+        return await _after_response(lease, outcome, tools)
+    except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
+        detail = "".join(traceback.format_exception(error))[-2000:]
+        return Visit(lease, Failed(url, Cause.INTERNAL_ERROR, detail, outcome.elapsed_s, outcome.wire_bytes))
+
+
+async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
+    """Return the visit that takes place instead of a request for the URL, or None if it may be requested."""
+    url = lease.entry.url
+    if not _is_own(url):
+        answer = tools.links.check(url.text)
+        if not isinstance(answer, bytes):
+            return Visit(lease, refused=Skip(url.text, *answer))
+    standing = tools.robots.ask(url, tools.clock())
+    match standing.standing:
+        case Standing.DENIED:
+            return Visit(lease, refused=Skip(url.text, Reason.ROBOTS_DENIED, "robots"))
+        case Standing.UNREACHABLE:
+            return Visit(lease, postponed=(standing.until, "robots.txt unreachable"))
+        case Standing.UNKNOWN:
+            request = tools.robots.request(url.host)
+            return Visit(lease, await _robots_txt(request, tools), robots_origins={url.host}, postponed=(0.0, ""))
+        case Standing.ALLOWED:
+            return None
+
+
+async def _robots_txt(url: CrawlURL, tools: Tools) -> Outcome:
+    settings = tools.settings.robots
+    return await tools.fetcher.fetch(url, max_body=settings.max_bytes, total_timeout=settings.timeout)
+
+
+async def _after_response(lease: Lease, outcome: Outcome, tools: Tools) -> Visit:
+    match outcome:
+        case Failed():
+            return Visit(lease, outcome)
+        case Redirect():
+            return _redirected(lease, outcome, tools)
+        case Fetched(refused=None):
+            parsed = await _parse(outcome, tools)
+            return _page(lease, outcome, parsed, tools)
+        case _:
+            return Visit(lease, outcome)
+
+
+def _redirected(lease: Lease, outcome: Redirect, tools: Tools) -> Visit:
+    """Judge the target as a link is judged; it waits in its own host's queue."""
+    url = outcome.url
+    try:
+        target = tools.urls.canonical(outcome.target, url.text)
+    except BadURL as error:
+        return Visit(lease, outcome, refused=Skip(outcome.target[:2048], Reason.REDIRECT_INVALID, str(error.reason)))
+    if target == url.text:
+        return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
+    if url.hops >= tools.settings.limits.max_redirects:
+        return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "limits"))
+    if _is_own(url):
+        return Visit(lease, outcome, target=target)
+    return Visit(lease, outcome, target=target, sifted=tools.links.sift(url, [target], is_redirect=True))
+
+
+async def _parse(outcome: Fetched, tools: Tools) -> Parsed | None:
+    """Parse a document; None for what is not text."""
+    head = outcome.head
+    mime_type = head.mime_type
+    if (mime_type not in _HTML and mime_type != _PLAIN) or Flag.UNSUPPORTED_ENCODING in outcome.flags:
+        return None
+    robots_headers = head.all(b"x-robots-tag") if tools.settings.robots.x_robots_tag else []
+    content_type = head.get(b"content-type")
+    crashes = tools.suspects.crashes(outcome.url.key)
+    if crashes >= tools.suspects.limit:
+        return None
+    parsed = None
+    if crashes == 0:
+        with tools.suspects.watching(outcome.url.key):
+            parsed = tools.parser.here(outcome.body, content_type, mime_type, robots_headers)
+    return parsed or await tools.parser.apart(outcome.body, content_type, mime_type, robots_headers)
+
+
+def _page(lease: Lease, outcome: Fetched, parsed: Parsed | None, tools: Tools) -> Visit:
+    """Make the page, have it judged, and sift its links if they are to be followed."""
+    url = outcome.url
+    tokens = token_hashes(parsed.text if parsed else "")
+    texts, skips = page_links(url, parsed, tools) if parsed else ([], [])
+    page = Page(
+        url=url,
+        status=outcome.head.status,
+        mime_type=outcome.head.mime_type,
+        title=parsed.title if parsed else "",
+        text=parsed.text if parsed else "",
+        tokens=tokens,
+        fingerprint=fingerprint(tokens),
+        links=tuple(texts),
+        canonical=_canonical(url, parsed, tools),
+        directives=parsed.directives if parsed else Directives(),
+        n_bytes=len(outcome.body),
+        flags=outcome.flags | (parsed.flags if parsed else _unparsed(url, outcome, tools)),
+    )
+    visit = Visit(lease, outcome, page=page, charset=parsed.charset if parsed else "")
+    if _is_own(url):
+        return visit
+    visit.sitting = tools.panel.page(page)
+    follow = visit.sitting.judgement.follow and 200 <= page.status < 300 and not _nofollow(page, tools.settings)
+    visit.sifted = tools.links.sift(url, texts) if follow else Sifted()
+    visit.sifted.skips.extend(skips)
+    return visit
+
+
+def page_links(url: CrawlURL, parsed: Parsed, tools: Tools) -> tuple[list[str], list[Skip]]:
+    """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
+    base = tools.urls.base(url.text, parsed.base)
+    wanted, skips = parsed.links, []
+    if not tools.settings.robots.nofollow_links and any(link.rel for link in wanted):
+        nofollow = [link for link in wanted if "nofollow" in link.rel]
+        wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
+        skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in tools.urls.resolve(base, [link.href for link in nofollow])[0]]
+    texts, refused = tools.urls.resolve(base, [link.href for link in wanted])
+    skips.extend(Skip(href, reason, "url") for href, reason in refused)
+    if parsed.n_links > len(parsed.links):
+        skips.append(Skip(url.text, Reason.LINK_LIMIT, f"{parsed.n_links - len(parsed.links)} links beyond limits.max_links_per_page"))
+    return texts, skips
+
+
+def _canonical(url: CrawlURL, parsed: Parsed | None, tools: Tools) -> str:
+    if parsed is None or not parsed.canonical:
+        return ""
+    try:
+        return tools.urls.canonical(parsed.canonical, url.text)
+    except BadURL:
+        return ""
+
+
+def _unparsed(url: CrawlURL, outcome: Fetched, tools: Tools) -> frozenset[Flag]:
+    quarantined = tools.suspects.crashes(url.key) >= tools.suspects.limit
+    return frozenset((Flag.PARSE_SKIPPED,)) if quarantined else frozenset()
+
+
+def _nofollow(page: Page, settings: Settings) -> bool:
+    return page.directives.nofollow and (settings.robots.meta or settings.robots.x_robots_tag)
+
+
+def _is_own(url: CrawlURL) -> bool:
+    """Return whether the request is a filter's own (probe, validation): no page of the crawl, subject to no gate but robots."""
+    return url.purpose in (Purpose.PROBE, Purpose.VALIDATION)
+
+
+def _head_gate(head: Head, tools: Tools) -> Reason | None:
+    refusal = tools.panel.head(head)
+    return refusal[0] if refusal else None

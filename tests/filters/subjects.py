@@ -1,0 +1,62 @@
+"""Subjects for filters: pages, batches of links and redirect pairs in a small URL space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crawler.core.model import Directives, Fetched, Head, LinkBatch, Page, RedirectPair
+from crawler.core.sketch import fingerprint, token_hashes
+from crawler.core.url import URLRules, URLSpace, hostname_of, origin_of, site_of
+from filters.base import Candidate
+
+SPACE = URLSpace(bytes(16), URLRules(ports=None))
+LONG_TEXT = " ".join(f"word{i}" for i in range(40))
+
+
+def candidate(text: str) -> Candidate:
+    url = SPACE.url(SPACE.canonical(text))
+    return Candidate(url.text, url.host, url.site)
+
+
+def page(text: str, body: str = LONG_TEXT, *, status: int = 200, canonical: str = "", seed_distance: int = 1) -> Page:
+    tokens = token_hashes(body)
+    return Page(
+        url=SPACE.url(SPACE.canonical(text), seed_distance=seed_distance),
+        status=status,
+        mime_type="text/html",
+        title="",
+        text=body,
+        tokens=tokens,
+        fingerprint=fingerprint(tokens),
+        links=(),
+        canonical=canonical,
+        directives=Directives(),
+        n_bytes=len(body),
+    )
+
+
+def batch(*texts: str, source: str = "http://a.example/") -> LinkBatch:
+    urls = [SPACE.url(SPACE.canonical(text, source)) for text in texts]
+    hosts = tuple(origin_of(url.text) for url in urls)
+    return LinkBatch(
+        source=SPACE.url(source),
+        texts=tuple(url.text for url in urls),
+        hosts=hosts,
+        sites=tuple(site_of(hostname_of(host)) for host in hosts),
+        keys=tuple(url.key for url in urls),
+        site_depths=np.ones(len(urls), dtype=np.int32),
+    )
+
+
+def pair(original: str, target: str, *, status: int = 200) -> RedirectPair:
+    return RedirectPair(SPACE.url(SPACE.canonical(original)), SPACE.url(SPACE.canonical(target)), 1, status)
+
+
+def head(text: str, **headers: str) -> Head:
+    fields = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
+    return Head(SPACE.url(SPACE.canonical(text)), 200, fields, "127.0.0.1", 0.01)
+
+
+def fetched(text: str, body: bytes = b"") -> Fetched:
+    url = SPACE.url(SPACE.canonical(text))
+    return Fetched(url, Head(url, 200, ((b"Content-Type", b"text/html"),), "127.0.0.1", 0.01), body, len(body), 0.02)
