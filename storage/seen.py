@@ -91,18 +91,6 @@ class SeenSet:
         """Return up to `limit` (key, row) whose keys are not below `start`, in key order."""
         return [(key, unpack_seen(value)) for key, value in self._rows.scan(SEEN, start=start, limit=limit)]
 
-    def settle(self, key: bytes, state: State, reason: Reason | None = None) -> SeenRow:
-        """Give a URL its state and reason by the visit being settled; returns the new row."""
-        row = self.row(key)
-        assert row is not None, f"{key.hex()} is not known"
-        row = row._replace(state=state, reason=reason, visit=self._rows.visit)
-        self.update(key, row)
-        return row
-
-    def scan(self, start: bytes = b"", limit: int | None = None) -> list[tuple[bytes, SeenRow]]:
-        """Return up to `limit` (key, row) with keys from `start` on, in key order."""
-        return [(key, unpack_seen(value)) for key, value in self._rows.scan(SEEN, start=start, limit=limit)]
-
     def record(self, seq: int) -> UrlRecord:
         """Return text, key, first referrer and time of discovery of the URL numbered `seq`."""
         value = self._rows.get(URLS, pack_u64(seq))
