@@ -17,6 +17,7 @@ from urllib.robotparser import RobotFileParser
 
 import pytest
 
+from crawler.core.url import URLRules, URLSpace
 from crawler.demo.knobs import PROFILES, Knobs, profile
 from crawler.demo.plan import Kind
 from crawler.demo.truth import Truth, split
@@ -142,6 +143,14 @@ def test_truth_is_what_an_independent_walk_over_the_pages_finds(knobs: Knobs) ->
     assert truth.unfollowed.isdisjoint(walker.statuses)
     for copy, page in truth.copies().items():
         assert walker.bodies[copy] == web.respond(*split(page)).body, copy
+
+
+def test_truth_speaks_of_urls_in_the_crawlers_own_canonical_form() -> None:
+    truth = Web(EVERYTHING, port=PORT).truth()
+    space = URLSpace(b"demo" * 4, URLRules(ports=None))
+    urls = {*truth.urls, *truth.denied, *truth.unfollowed, *truth.cut}
+    assert any(not url.isascii() or "%" in url for url in urls)
+    assert {space.canonical(url) for url in urls} == urls
 
 
 def test_everything_is_planted_in_the_demo() -> None:
