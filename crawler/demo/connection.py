@@ -74,11 +74,11 @@ class Connection(asyncio.Protocol):
         here, peer = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
         if not (here and peer and here[0].startswith("127.") and peer[0].startswith("127.")):
             self._server.n_refused += 1
-            transport.abort()
+            self._transport.abort()
             return
         self._address = here[0]
         self._number = self._server.enter(self)
-        transport.set_write_buffer_limits(high=0)  # `resume_writing` then says when the last byte has left
+        self._transport.set_write_buffer_limits(high=0)  # `resume_writing` then says when the last byte has left
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._give_up()

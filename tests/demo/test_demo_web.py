@@ -124,8 +124,8 @@ class Walker:
         host = split(url)[0]
         if host not in self._robots:
             parser, reply = RobotFileParser(), self.web.respond(host, "/robots.txt")
-            parser.parse(reply.body.decode().splitlines() if reply.status == 200 else [])
-            parser.disallow_all = reply.status >= 500
+            text = "User-agent: *\nDisallow: /" if reply.status >= 500 else reply.body.decode() if reply.status == 200 else ""
+            parser.parse(text.splitlines())
             self._robots[host] = parser
         return self._robots[host].can_fetch("thresher", url)
 
