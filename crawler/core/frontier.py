@@ -354,10 +354,14 @@ class Frontier:
 
     def unpark(self, queue: bytes, now: float) -> bool:
         """Serve a parked host again; False if it is not parked. A budget that is used up parks it anew."""
-        record = self._store.host(queue)
+        host = self._bench.hosts.get(queue)
+        record = self._store.host(queue) if host is None else host.record
         if record is None or not record.parked:
             return False
-        self._bench.unpark(queue, record, now)
+        if host is None:
+            self._bench.unpark(queue, record, now)
+        else:  # it was to be parked after its lease
+            record.parked, record.parked_until = "", 0.0
         return True
 
     # -- for people

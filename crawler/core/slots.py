@@ -22,7 +22,7 @@ from itertools import count
 from config.settings import Politeness
 from crawler.core.host_queue import HostQueue
 
-_TYPICAL_REQUEST_S = 1.0  # to estimate how long a line will take
+_TYPICAL_REQUEST_S = 0.3  # to estimate how long a line will take; too much would leave an address idle, too little crowds the bench
 _Lines = list[tuple[int, int, "Line"]]  # heap of (seq of the first host's head, ticket, line)
 
 

@@ -1,0 +1,247 @@
+"""A crawl of a simulated web on a simulated clock: the frontier under test, a log of every request as the servers would have written it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count, pairwise
+
+import msgspec
+from fake_queues import Addresses, Queues
+
+from config.settings import Settings
+from crawler.core.frontier import Frontier, Lease, Retry, Wait
+from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose
+from crawler.core.ports import Entry, Lane
+from crawler.core.url import URLRules, URLSpace
+
+URLS = URLSpace(b"a secret of bytes", URLRules(ports=None))
+START = 1_700_000_000.0
+
+Answer = Callable[[CrawlURL, random.Random], Outcome]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One line of the servers' log."""
+
+    start: float
+    end: float
+    queue: bytes
+    address: str
+    entry: Entry
+    outcome: Outcome
+
+
+def configured(**sections: object) -> Settings:
+    """Return settings with some values changed: configured(politeness={"min_delay": 2.0})."""
+    tree = msgspec.to_builtins(Settings())
+    for name, changes in sections.items():
+        if isinstance(changes, dict):
+            tree[name] = {**tree[name], **changes}
+        else:
+            tree[name] = changes
+    return msgspec.convert(tree, Settings)
+
+
+def page(url: CrawlURL, elapsed_s: float = 0.05, *, status: int = 200, n_bytes: int = 1000) -> Fetched:
+    return Fetched(url, Head(url, status, (), "", elapsed_s), b"", n_bytes, elapsed_s)
+
+
+def failure(url: CrawlURL, cause: Cause, elapsed_s: float = 0.05, *, status: int = 0, retry_after: str = "") -> Failed:
+    headers = ((b"Retry-After", retry_after.encode()),) if retry_after else ()
+    return Failed(url, cause, "as told", elapsed_s, head=Head(url, status, headers, "", elapsed_s) if status else None)
+
+
+def steady(url: CrawlURL, rng: random.Random) -> Outcome:
+    """Answer everything with a page after 20 to 500 ms."""
+    return page(url, rng.uniform(0.02, 0.5))
+
+
+class World:
+    """The agent's part, played by a loop: at most `concurrency` requests in flight, time moves from event to event."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        seed: int = 0,
+        answer: Answer = steady,
+        addresses: Addresses | None = None,
+        concurrency: int = 32,
+        now: float = START,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.rng = random.Random(seed)
+        self.answer = answer
+        self.addresses = addresses or Addresses()
+        self.concurrency = concurrency
+        self.now = now
+        self.validates = True  # look at every place after each pop that found nothing: slow with many hosts
+        self.store = Queues()
+        self.log: list[Request] = []
+        self.ended: list[Entry] = []  # settled for good, in order
+        self.terminal_lookups: list[Entry] = []
+        self.unresolvable: dict[str, Cause] = {}
+        self.retries: list[Retry] = []
+        self.seqs = count(1)
+        self.pushed: list[Entry] = []
+        self.most_on_bench = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a life on what the store holds."""
+        self.started_at = self.now
+        self.in_flight: list[tuple[float, int, Lease, Outcome]] = []
+        self.frontier = Frontier(
+            self.store, self.addresses, self.settings, urls=URLS, rng=random.Random(self.rng.random()), started_at=self.now
+        )
+
+    def crash(self) -> None:
+        """Lose everything but the store's rows."""
+        self.log += [
+            Request(end - outcome.elapsed_s, self.now, lease.queue, lease.address, lease.entry, outcome)
+            for end, _, lease, outcome in self.in_flight
+        ]
+        self.store = self.store.reborn()
+        self.begin()
+
+    def push(self, text: str, *, depth: int = 0, lane: Lane = Lane.FRESH, purpose: Purpose = Purpose.PAGE) -> Entry | None:
+        """Queue a URL; None if it was refused."""
+        url = URLS.url(text, site_depth=depth, purpose=purpose)
+        entry = Entry(lane, depth if lane is Lane.FRESH else 0, next(self.seqs), 0, url)
+        if self.frontier.push(entry, self.now) is not None:
+            return None
+        self.pushed.append(entry)
+        return entry
+
+    def fill(self, n_hosts: int, n_urls: int, *, name: str = "h{}.site{}.example") -> None:
+        """Queue `n_urls` at each of `n_hosts`, hosts taking turns."""
+        for i in range(n_urls):
+            for h in range(n_hosts):
+                self.push(f"http://{name.format(h, h)}/{i}", depth=self.rng.randrange(3))
+
+    def pop(self) -> Lease | Wait:
+        popped = self.frontier.pop(self.now)
+        self.most_on_bench = max(self.most_on_bench, len(self.frontier._bench.hosts))
+        if isinstance(popped, Wait) and self.validates and "network down" not in popped.why:
+            check_places(self.frontier, popped, self.now)
+        return popped
+
+    def start_all(self) -> Wait | None:
+        """Start every request that may start now."""
+        while len(self.in_flight) < self.concurrency:
+            popped = self.pop()
+            if isinstance(popped, Wait):
+                if self.look_up():
+                    continue
+                return popped
+            outcome = self.answer(popped.entry.url, self.rng)
+            heappush(self.in_flight, (self.now + outcome.elapsed_s, popped.entry.seq, popped, outcome))
+        return None
+
+    def look_up(self) -> bool:
+        """Answer every look-up at once; return whether there was one."""
+        names = self.frontier.lookups()
+        for name in names:
+            cause = self.unresolvable.get(name)
+            if cause is None:
+                self.addresses.unknown.discard(name)
+                self.frontier.resolved(name, self.now)
+            else:
+                gone = self.frontier.unresolvable(name, cause, "no such name", self.now)
+                self.terminal_lookups += gone
+                self.ended += gone
+        return bool(names)
+
+    def end_one(self) -> None:
+        """Let the first request end."""
+        end, _, lease, outcome = heappop(self.in_flight)
+        self.now = end
+        self.log.append(Request(end - outcome.elapsed_s, end, lease.queue, lease.address, lease.entry, outcome))
+        retry = self.frontier.finish(lease, outcome, self.now, is_page=isinstance(outcome, Fetched))
+        if retry is None:
+            self.ended.append(lease.entry)
+        else:
+            self.retries.append(retry)
+
+    def step(self, limit: float = float("inf")) -> bool:
+        """Go on to the next event; return whether there was one before `limit`."""
+        wait = self.start_all()
+        end = self.in_flight[0][0] if self.in_flight else None
+        until = wait.until if wait is not None else None
+        if min(at for at in (end, until, float("inf")) if at is not None) > limit:
+            self.now = limit
+            return False
+        if end is not None and (until is None or end <= until):
+            self.end_one()
+        elif until is not None:
+            self.now = max(until, self.now + 1e-6)
+        return end is not None or until is not None
+
+    def run(self, *, until: float | None = None, max_steps: int = 1_000_000) -> None:
+        """Crawl until nothing is left, or the clock passes `until`."""
+        for _ in range(max_steps):
+            if not self.step(float("inf") if until is None else until):
+                return
+        raise AssertionError(f"no end in {max_steps} steps: {self.frontier.pop(self.now)}")
+
+    # -- judgements over the log
+
+    def by_queue(self) -> dict[bytes, list[Request]]:
+        queues: dict[bytes, list[Request]] = defaultdict(list)
+        for request in sorted(self.log, key=lambda request: request.start):
+            queues[request.queue].append(request)
+        return queues
+
+    def least_gap(self) -> float:
+        """Return the shortest time from the end of a response to the next request at the same host; negative if two overlap."""
+        gaps = [b.start - a.end for requests in self.by_queue().values() for a, b in pairwise(requests)]
+        return min(gaps, default=float("inf"))
+
+    def n_requests(self) -> Counter[int]:
+        """Count the requests of each seq."""
+        return Counter(request.entry.seq for request in self.log)
+
+    def check(self) -> None:
+        """Compare what the store counts with what it holds."""
+        self.store.check()
+
+
+def check_places(frontier: Frontier, wait: Wait, now: float) -> None:
+    """Check that nobody could have gone now, and that whoever can go later by the clock alone is waited for."""
+    bench, slots = frontier._bench, frontier._bench.slots
+    until = float("inf") if wait.until is None else wait.until
+    n_hosts = 0
+    for line in slots._lines.values():
+        waiting = {host.key for _, ticket, host in line.heap if host.ticket == ticket}
+        n_hosts += len(waiting)
+        assert line.n_hosts == len(waiting)
+        if waiting and line.address.has_place() and line.site.has_place():
+            assert line.address.next_start > now, "a host could have gone"
+            assert until <= line.address.next_start, "nobody wakes a host in time"
+    assert slots.n_hosts == n_hosts
+    for slot in (*slots._addresses.values(), *slots._sites.values()):
+        assert slot.lines or slot.in_flight or slot.next_start > now, "a slot at rest is kept"
+    in_place = Counter(
+        "leased" if host.leased else "looks up" if host.looks_up else "line" if host.line else "delay" for host in bench.hosts.values()
+    )
+    assert in_place["leased"] == frontier._n_in_flight
+    assert in_place["looks up"] == bench.n_looking_up
+    assert in_place["line"] == n_hosts
+    delayed = {host.key for _, ticket, host in bench._delays._heap if host.ticket == ticket}
+    assert in_place["delay"] == len(delayed) == bench.n_delayed(frontier._n_in_flight)
+    assert all(until <= host.ready_at for host in bench.hosts.values() if host.key in delayed)
+
+
+def most_at_once(requests: Iterable[Request]) -> int:
+    """Return the largest number of requests in flight together."""
+    events = sorted(event for request in requests for event in ((request.start, 1), (request.end, -1)))
+    n = most = 0
+    for _, change in events:
+        n += change
+        most = max(most, n)
+    return most
