@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -74,5 +74,11 @@ def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str]) -> Setti
     """Return the files' configuration, or the crawl's own, with environment and single options on top."""
     if configs:
         return load(configs, sets=sets, environ=os.environ).settings
-    own = msgspec.json.encode(msgspec.structs.replace(old, seeds=[])).decode()
-    return load(["-"], sets=sets, environ=os.environ, stdin=lambda: own).settings
+    return with_sets(old, sets, os.environ)
+
+
+def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}) -> Settings:
+    """Return settings with single options on top; all but the seeds go through the loader, which checks them."""
+    own = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[])).decode()
+    changed = load(["-"], sets=sets, environ=environ, stdin=lambda: own).settings
+    return msgspec.structs.replace(changed, seeds=changed.seeds or settings.seeds)
