@@ -1,0 +1,109 @@
+"""A small crawl without a network, run as a child that may be killed: python store_child.py DIR SEED VISITS.
+
+It visits a web that is a pure function of its URLs: page n links to pages 2n+1, 2n+2 and n // 3. Every acknowledged commit is
+printed as the number of URLs that are done and known, after the store says that it is on disk.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from hashlib import blake2b, shake_128
+from pathlib import Path
+
+from config.settings import Settings
+from config.settings import Store as StoreSettings
+from crawler.core.model import CrawlURL, Reason, State
+from crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
+from storage.env import Store
+from storage.schema import PageRecord
+
+N_HOSTS = 7
+SETTINGS = Settings(store=StoreSettings(map_size=1 << 20))
+
+
+def url_of(n: int) -> CrawlURL:
+    site = blake2b(b"%d" % (n % N_HOSTS), digest_size=8).digest()
+    text = f"https://host{n % N_HOSTS}.example/{n}"
+    return CrawlURL(
+        text, f"host{n % N_HOSTS}.example", f"https://host{n % N_HOSTS}.example", site + blake2b(text.encode(), digest_size=8).digest()
+    )
+
+
+def body_of(n: int) -> bytes:
+    return shake_128(b"%d" % n).digest(1000 + n % 2000)
+
+
+class Crawl:
+    def __init__(self, path: Path, seed: int) -> None:
+        self.store = Store.open(path, SETTINGS, 0.0) if (path / "state" / "data.mdb").exists() else Store.create(path, SETTINGS, 0.0)
+        self.dice = random.Random(seed)
+        self.now = self.store.clock
+
+    def admit(self, n: int) -> int:
+        url = url_of(n)
+        row = self.store.seen.row(url.key)
+        if row is not None:
+            return row.seq
+        seq = self.store.seen.add(url, State.QUEUED, None, self.now)
+        queue = url.key[:8] * 2
+        host = self.store.queues.host(queue)
+        if host is None:
+            host = HostRecord(name=url.site, site=url.site)
+            self.store.queues.save_site(url.key[:8], SiteRecord(name=url.site, n_hosts=1))
+        host.n_queued += 1
+        self.store.queues.put(queue, Entry(Lane.FRESH, 0, seq, 0, url))
+        self.place(queue, host, host.due or self.now + 1.0)
+        return seq
+
+    def place(self, queue: bytes, host: HostRecord, due: float) -> None:
+        if host.due != due:
+            self.store.queues.file(queue, host.due, due)
+        host.due = due
+        self.store.queues.save_host(queue, host)
+
+    def visit(self) -> bool:
+        due = self.store.queues.due((0.0, b""), 1e12, 1)
+        if not due:
+            return False
+        queue = due[0][1]
+        entry = self.store.queues.head(queue, Lane.FRESH, 1)[0]
+        self.now += 0.01
+        n = int(entry.url.text.rpartition("/")[2])
+        store = self.store
+        store.pages.put(PageRecord(url=entry.url.text, key=entry.url.key, status=200), body_of(n))
+        store.queues.delete(queue, entry)
+        store.seen.settle(entry.url.key, State.DONE)
+        host = store.queues.host(queue)
+        assert host is not None
+        host.n_queued -= 1
+        self.place(queue, host, self.now + 1.0 if host.n_queued else 0.0)
+        store.links.put([self.admit(m) for m in (2 * n + 1, 2 * n + 2, n // 3)])
+        if n % 5 == 0:
+            store.redirects.put(entry.url.key, url_of(n // 3).key, url_of(n // 3).text, 301, self.now)
+        store.memory("child").put(entry.url.key[:9], body_of(n)[:100], weight=float(n % 3))
+        store.skips.add(f"https://elsewhere.example/{n}", Reason.OUT_OF_SCOPE)
+        store.end_visit()
+        return True
+
+    def run(self, n_visits: int) -> None:
+        if not len(self.store.seen):
+            self.admit(0)
+            self.store.end_visit()
+        acknowledged: list[tuple[int, int]] = []
+        future = None
+        for _ in range(n_visits):
+            if not self.visit():
+                break
+            if self.dice.random() < 0.15 and not self.store.committing:
+                if future is not None:
+                    future.result()
+                    print(*acknowledged.pop(), flush=True)
+                acknowledged.append((self.store.seen.count(State.DONE), len(self.store.seen)))
+                future = self.store.flush(self.now)
+        self.store.close(self.now)
+        print(self.store.seen.count(State.DONE), len(self.store.seen), flush=True)
+
+
+if __name__ == "__main__":
+    Crawl(Path(sys.argv[1]), int(sys.argv[2])).run(int(sys.argv[3]))

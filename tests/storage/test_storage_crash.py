@@ -1,0 +1,86 @@
+"""Killed at any moment, a store holds what it acknowledged, and nothing half done."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from crawler.core.model import State
+from storage.env import Store
+from storage.verify import verify
+
+ROOT = Path(__file__).parents[2]
+CHILD = Path(__file__).with_name("store_child.py")
+POINTS = [
+    *("before_results_commit", "after_results_commit", "in_state_txn", "before_state_commit", "after_state_commit"),
+    *("before_map_resize", "after_map_resize"),
+]
+
+
+def start(path: Path, seed: int, visits: int, **environ: str) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
+    command = [sys.executable, str(CHILD), str(path), str(seed), str(visits)]
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
+
+
+def acknowledged(output: str) -> tuple[int, int]:
+    """Return (done, known) of the last whole line."""
+    lines = [line.split() for line in output.splitlines() if len(line.split()) == 2]
+    return (int(lines[-1][0]), int(lines[-1][1])) if lines else (0, 0)
+
+
+def examine(path: Path, output: str) -> int:
+    """Hold a killed store to its promises; return how many URLs are done."""
+    assert verify(path) == []
+    with Store.open(path, None, 0.0) as store:
+        done, known = store.seen.count(State.DONE), len(store.seen)
+        assert (done, known) >= acknowledged(output)
+        assert [visit for visit, _ in store.pages.since(store.visit)] == []
+        assert len(store.pages.since(0, 10**6)) == done
+    assert verify(path) == []
+    return done
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_at_a_point_the_store_is_whole_and_goes_on(tmp_path: Path, point: str) -> None:
+    """F81, F85: SIGKILL at each step of a commit and of growing the map; then the crawl goes on to the same end."""
+    for life, count in enumerate((2, 1)):
+        child = start(tmp_path, life, 3000, THRESHER_CRASH_AT=f"{point}:{count}")
+        output, _ = child.communicate(timeout=60)
+        assert child.returncode == -signal.SIGKILL, f"{point} was never reached"
+        if (tmp_path / "state" / "data.mdb").exists():
+            examine(tmp_path, output)
+    child = start(tmp_path, 9, 100)
+    assert (child.communicate(timeout=60)[0] != "", child.returncode) == (True, 0)
+    assert verify(tmp_path) == []
+
+
+def test_killed_at_random_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    """F81: eight lives, killed after a random time, on one directory."""
+    dice, done = random.Random(81), 0
+    for life in range(8):
+        child = start(tmp_path, life, 10**6)
+        assert child.stdout is not None
+        first = child.stdout.readline()
+        time.sleep(dice.uniform(0.0, 0.3))
+        child.kill()
+        output = first + child.stdout.read()
+        child.stdout.close()
+        child.wait()
+        assert examine(tmp_path, output) >= done
+        done = acknowledged(output)[0]
+
+
+def test_a_design_that_commits_new_urls_apart_is_caught(tmp_path: Path) -> None:
+    """F81: the check on the check. With new URLs in a second transaction, a kill between the two loses them, and `verify` says so."""
+    child = start(tmp_path, 1, 10**4, THRESHER_CRASH_AT="after_state_commit:5", THRESHER_BROKEN_DESIGN="split_txn")
+    child.communicate(timeout=60)
+    assert child.returncode == -signal.SIGKILL
+    assert verify(tmp_path) != []
