@@ -21,12 +21,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Self
 
+import lmdb
 import msgspec
 
 from config.settings import Settings
 from crawler.core.errors import StoreError
 from storage.counters import Counters
 from storage.disk import Disk, Write
+from storage.faults import as_ours
 from storage.lock import CrawlLock
 from storage.organs import Organs
 from storage.overlay import Change, Group, Row, shadow
@@ -72,8 +74,11 @@ class Store(Organs):
             raise StoreError(f"{path}: expected a directory, found a file. Name another directory")
         if path.is_dir() and not _may_be_new(path):
             raise _not_empty(path)
-        for folder in (path, path / STATE, path / RESULTS, path / "skipped"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            for folder in (path, path / STATE, path / RESULTS, path / "skipped"):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise as_ours(error) from None
         return cls._start(path, settings, patience_s, now, create=True)
 
     @classmethod
@@ -84,7 +89,7 @@ class Store(Organs):
 
     @classmethod
     def _start(cls, path: Path, settings: Settings | None, patience_s: float, now: float, *, create: bool) -> Self:
-        lock = CrawlLock(path / "crawl.lock")
+        lock = _lock(path)
         disk: Disk | None = None
         try:
             disk = Disk(path, (settings or Settings()).store.map_size, create=create)
@@ -93,10 +98,12 @@ class Store(Organs):
             check_version(path, disk.get(META, Meta.VERSION))
             chosen = settings or decode_config(path, disk.get(META, Meta.CONFIG))
             store = cls(path, lock, disk, chosen, patience_s=patience_s)
-        except BaseException:
+        except BaseException as error:
             if disk is not None:
                 disk.close()
             lock.release()
+            if isinstance(error, lmdb.Error | OSError):
+                raise as_ours(error) from None
             raise
         store.clock = max(store.clock, now)
         return store
@@ -270,6 +277,13 @@ def decode_config(path: Path, value: bytes | None) -> Settings:
         return msgspec.json.decode(value or b"", type=Settings)
     except msgspec.MsgspecError as error:
         raise StoreError(f"{path}: its stored configuration cannot be used ({error}). Give one with `-c`") from None
+
+
+def _lock(path: Path) -> CrawlLock:
+    try:
+        return CrawlLock(path / "crawl.lock")
+    except OSError as error:
+        raise as_ours(error) from None
 
 
 def _may_be_new(path: Path) -> bool:

@@ -6,6 +6,7 @@ Memory: about 100 bytes per waiting URL, per page and per host. Time: about 10 Â
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -71,7 +72,7 @@ def _readable(check: Iterator[str]) -> Iterator[str]:
     """Yield a check's problems; a row that cannot be decoded is one, and ends it."""
     try:
         yield from check
-    except (msgspec.MsgspecError, ValueError, AssertionError, IndexError) as error:
+    except (msgspec.MsgspecError, struct.error, ValueError, AssertionError, IndexError) as error:
         yield f"a row cannot be read: {error}"
 
 

@@ -9,8 +9,6 @@ so is it when this thread dies: every later call on it raises. Nothing is droppe
 
 from __future__ import annotations
 
-import errno
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -20,15 +18,15 @@ from threading import Event, Thread
 import lmdb
 from backports import zstd
 
-from crawler.core.errors import DiskError, StoreError, ThresherError
+from crawler.core.errors import ThresherError
 from storage import failpoint
 from storage.disk import Disk, Write
+from storage.faults import as_ours, is_disk
 from storage.overlay import Group, Layer
 from storage.packing import pack_skips
 from storage.schema import META, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, Meta, Raw
 from storage.segments import SegmentWriter
 
-_DISK_ERRNOS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0
 _CHECK_READERS_EVERY = 256
@@ -77,7 +75,7 @@ class Writer:
             try:
                 self._persist(group)
             except BaseException as error:  # the edge of the thread: whatever it was, the loop must hear of it
-                self.error = _as_ours(error)
+                self.error = as_ours(error)
                 future.set_exception(self.error)
                 return
             self._done()
@@ -92,7 +90,7 @@ class Writer:
                 self._commit(work)
                 break
             except (lmdb.Error, OSError) as error:
-                if not _is_disk(error) or time.monotonic() + wait_s > deadline or self._closing.is_set():
+                if not is_disk(error) or time.monotonic() + wait_s > deadline or self._closing.is_set():
                     raise
                 self.trouble = str(error)
             self._closing.wait(wait_s)
@@ -161,25 +159,3 @@ def _parts(writes: list[Write], disk: Disk) -> Iterable[list[Write]]:
             early = Write(table, write.deletes, [row for row in write.puts if row[0] in known])
             writes = [early if other is write else other for other in writes]
     return [writes, late]
-
-
-def _is_disk(error: BaseException) -> bool:
-    """Is the disk to blame? py-lmdb's errors carry no number, only the system's words for it."""
-    if isinstance(error, lmdb.Error):
-        return isinstance(error, lmdb.DiskError | lmdb.ReadonlyError) or any(os.strerror(number) in str(error) for number in _DISK_ERRNOS)
-    return isinstance(error, OSError) and error.errno in _DISK_ERRNOS
-
-
-def _as_ours(error: BaseException) -> ThresherError:
-    """Translate what stopped the writer into an error with an exit code."""
-    if isinstance(error, ThresherError):
-        return error
-    ours: ThresherError
-    if _is_disk(error) or isinstance(error, lmdb.PanicError):
-        ours = DiskError(f"the disk refuses writes: {error}. What was committed is safe: free or repair it, then run `resume`")
-    elif isinstance(error, lmdb.CorruptedError | lmdb.PageNotFoundError | lmdb.InvalidError):
-        ours = StoreError(f"the store is damaged: {error}. Restore it from a backup")
-    else:
-        ours = ThresherError(f"the store's writer thread died of {error!r}; what was committed is safe: run `resume`")
-    ours.__cause__ = error
-    return ours

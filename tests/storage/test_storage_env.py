@@ -250,7 +250,7 @@ def test_when_the_writer_dies_every_later_call_says_so(store: Store, monkeypatch
         store.flush().result(timeout=2)
     assert caught.value.exit_code == 1
     for call in (lambda: store.get(SEEN, b"other"), lambda: store.scan(SEEN), lambda: store.get_many(SEEN, [b"k"])):
-        with pytest.raises(ThresherError, match="writer thread died"):
+        with pytest.raises(ThresherError, match="the store broke"):
             call()
 
 
@@ -294,6 +294,15 @@ def test_a_disk_that_stays_broken_ends_the_crawl(tmp_path: Path, monkeypatch: py
     store.close()
     with Store.open(tmp_path, None, 0.0) as store:
         assert (store.get(SEEN, b"k"), store.get(SEEN, b"lost")) == (b"v", None)
+
+
+def test_a_directory_that_cannot_be_written_is_the_disks_fault(tmp_path: Path) -> None:
+    """F87: exit 74, in words."""
+    (tmp_path / "file").touch()
+    for path in (Path("/proc/thresher"), tmp_path / "file" / "crawl"):
+        with pytest.raises(DiskError, match="the disk refuses") as caught:
+            Store.create(path, Settings(), 0.0)
+        assert caught.value.exit_code == 74
 
 
 def test_a_full_disk_loses_nothing_acknowledged(tmp_path: Path) -> None:

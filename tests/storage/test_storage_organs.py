@@ -156,7 +156,7 @@ def test_a_waiting_url_keeps_its_attempts_and_place(store: Store) -> None:
 TIMES = st.sampled_from([1.0, 1.5, 1_700_000_000.123456, 1_700_000_000.123457, 1_700_000_000.9, 2e9])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), TIMES | st.just(0.0), st.booleans()), max_size=15), TIMES, TIMES)
 def test_hosts_stand_in_the_order_of_their_time(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[str, float, bool]], after: float, until: float
