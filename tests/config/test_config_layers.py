@@ -166,7 +166,7 @@ def values(key: str, kind: types.Type) -> st.SearchStrategy[Any]:
         "url.strip_params": st.sampled_from([[], ["utm_*", "*", "null"]]),
         "filters.media.skip_extensions": st.lists(st.sampled_from(["7z", "no", "1e3", "pdf"] * 9), max_size=40),
         "overrides": st.sampled_from(
-            [[], [{"match": "a.example", "min_delay": 0.5, "skip": True}, {"match": "https://a.example/#x: y", "obey_robots": False}]]
+            [[], [{"match": "a.example", "min_delay": 0.5, "skip": True}, {"match": "https://a.example/x:y/", "obey_robots": False}]]
         ),
     }
     if key in special:
