@@ -134,14 +134,16 @@ class _Brotli:
 
     def __init__(self) -> None:
         self._brotli = brotli.Decompressor()
+        self._is_full = False
 
     def decode(self, data: bytes, at_most: int) -> bytes:
         content: bytes = self._brotli.process(data, output_buffer_limit=at_most)
+        self._is_full = len(content) >= at_most or not self._brotli.can_accept_more_data()
         return content
 
     @property
     def pending(self) -> bool:
-        return not self._brotli.can_accept_more_data() and not self._brotli.is_finished()
+        return self._is_full and not self._brotli.is_finished()
 
     @property
     def ended(self) -> bool:

@@ -322,6 +322,7 @@ def _headers(settings: Fetch, user_agent: str, from_header: str) -> dict[str, st
     return ours | {name: value for name, value in settings.headers.items() if name.lower() not in taken}
 
 
+@functools.cache
 def _tls(ca_file: str) -> ssl.SSLContext:
     """Return a context that verifies certificates by the system's authorities and those of `ca_file`."""
     context = ssl.create_default_context()

@@ -1,0 +1,49 @@
+"""T-0: nothing in the suite reaches an address outside loopback; a test that tries fails, even if the error is swallowed on the way.
+
+Child processes and c-ares' own sockets are out of the hook's sight: tests point both at 127.0.0.0/8.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+_escapes: list[str] = []
+
+
+def _is_outside(host: object) -> bool:
+    if host is None or host in ("", b"", "localhost", b"localhost"):
+        return False
+    try:
+        return not ipaddress.ip_address(host.decode() if isinstance(host, bytes) else str(host)).is_loopback
+    except ValueError:
+        return True  # a name: asking a name server about it would leave the machine
+
+
+def _watch(event: str, args: tuple[object, ...]) -> None:
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        address = args[1]
+        host = address[0] if isinstance(address, tuple) else None  # unix and netlink sockets have no host
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        host = args[0]
+        if host in ("0.0.0.0", "::"):  # a server is bound, nothing is reached
+            return
+    else:
+        return
+    if _is_outside(host):
+        _escapes.append(f"{event} {host!r}")
+        raise PermissionError(f"T-0: {event} to {host!r}: tests stay on loopback")
+
+
+sys.addaudithook(_watch)
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only() -> Iterator[None]:
+    """Fail the test that tried to leave loopback."""
+    _escapes.clear()
+    yield
+    assert not _escapes, f"T-0: tests stay on loopback: {_escapes}"

@@ -1,0 +1,50 @@
+"""The network edge as tests use it: a fetcher that may reach loopback, and canonical URLs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from config.settings import Dns, Fetch
+from crawler.core.model import CrawlURL
+from crawler.core.url import URLRules, URLSpace
+from crawler.dns import Resolver
+from crawler.fetch import Fetcher
+from crawler.guard import AddressGuard
+
+USER_AGENT = "thresher/test (+https://contact.test/)"
+_URLS = URLSpace(bytes(16), URLRules(ports=None))
+
+
+def url(text: str) -> CrawlURL:
+    """Return the noun of a URL, in canonical form."""
+    return _URLS.url(_URLS.canonical(text))
+
+
+def as_sent(request: bytes) -> str:
+    """Return the request target of a raw request."""
+    return request.split(b" ")[1].decode()
+
+
+@contextlib.asynccontextmanager
+async def fetching(
+    *,
+    guard: AddressGuard | None = None,
+    dns: Dns | None = None,
+    resolver: Resolver | None = None,
+    from_header: str = "",
+    rate_grace_s: float = 10.0,
+    **settings: Any,
+) -> AsyncIterator[Fetcher]:
+    """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `config.settings.Fetch`."""
+    guard = guard or AddressGuard(["127.0.0.0/8"])
+    resolver = resolver or Resolver(dns or Dns(static={".test": "127.0.0.1"}), guard=guard)
+    fetcher = Fetcher(
+        Fetch(**settings), user_agent=USER_AGENT, from_header=from_header, resolver=resolver, guard=guard, rate_grace_s=rate_grace_s
+    )
+    try:
+        yield fetcher
+    finally:
+        await fetcher.close()
+        await resolver.close()

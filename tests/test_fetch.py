@@ -1,0 +1,454 @@
+"""What the fetcher sends, and what it makes of ordinary answers."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+
+import pytest
+import trustme
+from edge import USER_AGENT, as_sent, fetching, url
+from hostile import Answer, Question, Talk, always, chunked, name_server, response, serve, until
+
+from config.settings import Dns
+from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Reason, Redirect
+from crawler.dns import Resolver
+from crawler.fetch import retry_after_s
+from crawler.guard import AddressGuard
+
+
+def bare(text: str) -> CrawlURL:
+    """Return a URL that went past the canonical form, as no URL of a crawl may."""
+    return CrawlURL(text, "a.test", "http://a.test", b"k" * 16)
+
+
+# -- the request ------------------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_page_is_fetched_with_its_head_and_its_size() -> None:
+    async with serve(always(response(b"<p>hello", "X-Odd:  two  words "))) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url("/a")))
+    assert isinstance(outcome, Fetched)
+    assert outcome.body == b"<p>hello"
+    assert outcome.head.status == 200
+    assert outcome.head.headers[-1] == (b"X-Odd", b"two  words")
+    assert outcome.head.address == "127.0.0.1"
+    assert outcome.wire_bytes == len(response(b"<p>hello", "X-Odd:  two  words "))
+    assert 0 <= outcome.head.elapsed_s <= outcome.elapsed_s < 5
+    assert not outcome.flags
+
+
+async def test_the_request_names_the_crawler_and_nothing_else() -> None:
+    """S13: no Referer. S12: no credentials. P34, P35, P41."""
+    async with serve(always(response(b"x"))) as site, fetching(from_header="ops@contact.test", headers={"X-Note": "hi"}) as fetcher:
+        await fetcher.fetch(url(site.url("/a?b")))
+    lines = site.requests[0].decode().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines[1:] if line)
+    assert lines[0] == "GET /a?b HTTP/1.1"
+    assert set(headers) == {"Host", "User-Agent", "Accept", "Accept-Encoding", "From", "X-Note"}
+    assert headers["User-Agent"] == USER_AGENT
+    assert headers["From"] == "ops@contact.test"
+    assert headers["Accept-Encoding"] == "gzip, deflate, br, zstd"
+
+
+async def test_configured_headers_cannot_replace_the_identity() -> None:
+    async with serve(always(response(b"x"))) as site, fetching(headers={"user-agent": "Mozilla/5.0"}) as fetcher:
+        await fetcher.fetch(url(site.url()))
+    assert b"Mozilla" not in site.requests[0]
+
+
+async def test_one_connection_serves_many_requests() -> None:
+    async with serve(always(response(b"x"))) as site, fetching() as fetcher:
+        for i in range(5):
+            outcome = await fetcher.fetch(url(site.url(f"/{i}")))
+            assert isinstance(outcome, Fetched)
+    assert site.n_connections == 1
+
+
+TARGETS = [
+    "/?", "/a?", "/a//b", "/%2e%2e/x", "/a/./b/../c", "/%7Ea?q=%20+&a=b&&=;", "/a?x?y=/z?", "/|^`{}", "//x", "/a;b=c,d'!*()@:$",
+    "/%zz%4", "/caf%C3%A9?caf%E9", "/?%", "/a%2Fb%5C", "/\\a", "/[x]", "/a?b=\"<>'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+async def test_the_text_of_the_url_is_what_is_sent(target: str) -> None:
+    """S41, S51: scope and robots judge the very bytes that the server sees."""
+    async with serve(always(response(b"x"))) as site, fetching() as fetcher:
+        page = url(site.url(target))
+        assert isinstance(await fetcher.fetch(page), Fetched)
+    assert page.host + as_sent(site.requests[0]) == page.text
+
+
+INJECTIONS = [
+    "/\r\nX-Evil: 1", "/\nX-Evil: 1", "/\rX-Evil: 1", "/a b", "/\x00", "/ HTTP/1.1\r\nHost: evil.test\r\n\r\nGET /", "/é", "/\t",
+    "/\x7f", "/\x85", "/\u2028x", "/?q=\r\n\r\nGET /evil HTTP/1.1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", INJECTIONS)
+async def test_a_url_cannot_write_a_second_line(target: str) -> None:
+    """S16: neither in canonical form nor past it."""
+    async with serve(always(response(b"x"))) as site, fetching() as fetcher:
+        await fetcher.fetch(url(site.url(target)))
+        outcome = await fetcher.fetch(bare(site.url(target)))
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.INTERNAL_ERROR
+    assert len(site.requests) == 1
+    first, *lines = site.requests[0].decode().split("\r\n")
+    assert first.startswith("GET /")
+    assert first.endswith(" HTTP/1.1")
+    assert first.count(" ") == 2
+    assert not any(line.startswith(("GET", "X-Evil", "Host: evil")) for line in lines)
+
+
+async def test_host_and_server_name_are_those_of_the_url() -> None:
+    """S17"""
+    authority = trustme.CA()
+    names: list[str] = []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("a.test", "b.test").configure_cert(context)
+    context.sni_callback = lambda _sock, name, _context: names.append(name)
+    with authority.cert_pem.tempfile() as ca_file:
+        async with serve(always(response(b"x")), tls=context) as site, fetching(ca_file=ca_file) as fetcher:
+            for host in ("a.test", "b.test"):
+                outcome = await fetcher.fetch(url(site.url("/", host, "https")))
+                assert isinstance(outcome, Fetched)
+    assert names == ["a.test", "b.test"]
+    assert [request.split(b"\r\n")[1] for request in site.requests] == [f"Host: {host}:{site.port}".encode() for host in names]
+
+
+async def test_credentials_in_a_url_are_not_sent() -> None:
+    """S11"""
+    async with serve(always(response(b"x"))) as site, fetching() as fetcher:
+        await fetcher.fetch(url(site.url().replace("//", "//user:secret@")))
+    assert b"Authorization" not in site.requests[0]
+    assert b"secret" not in site.requests[0]
+
+
+async def test_a_proxy_of_the_environment_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S7"""
+    async with serve(always(response(b"proxy"))) as proxy, serve(always(response(b"direct"))) as site:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url("", "127.0.0.1"))
+        async with fetching() as fetcher:
+            outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Fetched)
+    assert outcome.body == b"direct"
+    assert proxy.n_connections == 0
+
+
+async def test_cookies_are_never_sent_back() -> None:
+    """F49, S14: 10,000 cookies in 100 responses leave nothing."""
+    flood = [f"Set-Cookie: n{i}=v; Domain={'com' if i % 2 else 'test'}; Path=/" for i in range(100)]
+    async with serve(always(response(b"x", *flood))) as site, fetching() as fetcher:
+        for _ in range(100):
+            assert isinstance(await fetcher.fetch(url(site.url())), Fetched)
+    assert not any(b"Cookie" in request for request in site.requests)
+
+
+# -- where it connects ------------------------------------------------------------------------------------------------------------------
+
+NOTATIONS = [
+    "0x7f.1", "2130706433", "0177.0.0.1", "127.1", "①②⑦.0.0.1", "127。0。0。1", "127.0.0.1.", "%31%32%37.0.0.1", "[::1]",
+    "[::ffff:127.0.0.1]", "[::127.0.0.1]", "localhost.test", "0x7f000001", "0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", NOTATIONS)
+async def test_no_notation_of_loopback_passes_the_guard(host: str) -> None:
+    """S4, S1: 0 connects."""
+    async with serve(always(response(b"secret"))) as site, fetching(guard=AddressGuard([])) as fetcher:
+        outcome = await fetcher.fetch(url(site.url("/", host)))
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.BLOCKED_ADDRESS
+    assert site.n_connections == 0
+
+
+async def test_a_name_that_changes_its_address_does_not_reach_what_is_private() -> None:
+    """F6, S5: TTL 0, the second answer is an address that the guard refuses."""
+
+    def zone(question: Question) -> Answer:
+        return Answer([(1, "127.0.0.1" if question.n == 0 else "127.0.0.9")] if question.kind == 1 else [], ttl=0)
+
+    guard = AddressGuard(["127.0.0.1"])
+    async with (
+        name_server(zone) as dns,
+        serve(always(response(b"x", "Connection: close"))) as site,
+        fetching(guard=guard, dns=Dns(servers=[dns.address], min_ttl=0)) as fetcher,
+    ):
+        first = await fetcher.fetch(url(site.url("/", "rebind.example")))
+        second = await fetcher.fetch(url(site.url("/", "rebind.example")))
+    assert isinstance(first, Fetched)
+    assert isinstance(second, Failed)
+    assert second.cause is Cause.BLOCKED_ADDRESS
+    assert len(site.requests) == 1
+
+
+async def test_the_socket_is_checked_whatever_the_resolver_says() -> None:
+    """S5: the address checked is the address connected to."""
+    lax = Resolver(Dns(static={"a.test": "127.0.0.1"}), guard=AddressGuard(["127.0.0.0/8"]))
+    async with serve(always(response(b"secret"))) as site, fetching(guard=AddressGuard([]), resolver=lax) as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.BLOCKED_ADDRESS
+    assert site.n_connections == 0
+
+
+class BrokenGuard(AddressGuard):
+    """Fails every connect with an error of the operating system."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(["127.0.0.0/8"])
+        self._number = number
+
+    def open_socket(self, addr_info: object) -> socket.socket:
+        raise OSError(self._number, "as the test says")
+
+
+@pytest.mark.parametrize(
+    ("number", "cause"),
+    [
+        (errno.ENETUNREACH, Cause.UNREACHABLE),
+        (errno.ENETDOWN, Cause.UNREACHABLE),
+        (errno.EHOSTUNREACH, Cause.CONN_TIMEOUT),
+        (errno.EMFILE, Cause.NO_DESCRIPTORS),
+        (errno.ENFILE, Cause.NO_DESCRIPTORS),
+    ],
+)
+async def test_what_the_system_refuses_is_not_held_against_the_host(number: int, cause: Cause) -> None:
+    """F13, F91: the cause, which politeness.RETRIES does not count against the host."""
+    async with fetching(guard=BrokenGuard(number)) as fetcher:
+        outcome = await fetcher.fetch(url("http://a.test/"))
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is cause
+
+
+async def test_a_name_without_address_says_so() -> None:
+    async with name_server(lambda _: Answer(rcode=3)) as dns, fetching(dns=Dns(servers=[dns.address])) as fetcher:
+        outcome = await fetcher.fetch(url("http://nowhere.example/"))
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.DNS_NXDOMAIN
+
+
+async def test_only_four_of_many_refusing_addresses_are_tried() -> None:
+    """F5: at most 10 connects, 4+3+2+1."""
+    sockets: list[object] = []
+
+    class CountingGuard(AddressGuard):
+        def open_socket(self, addr_info: tuple[int, int, int, str, tuple[str, int]]) -> socket.socket:  # type: ignore[override]
+            sockets.append(addr_info)
+            return super().open_socket(addr_info)
+
+    records = [(1, f"127.0.{i // 250}.{i % 250 + 1}") for i in range(30)]
+    zone = lambda question: Answer(records if question.kind == 1 else [])  # noqa: E731 - it is the zone's one line
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    async with name_server(zone) as dns, fetching(guard=CountingGuard(["127.0.0.0/8"]), dns=Dns(servers=[dns.address])) as fetcher:
+        outcome = await fetcher.fetch(url(f"http://many.example:{port}/"))
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.CONN_REFUSED
+    assert len(sockets) <= 10
+
+
+# -- answers that are no pages ----------------------------------------------------------------------------------------------------------
+
+LOCATIONS = [
+    b"/next", b"//b.test/", b"https://b.test/x", b"javascript:alert(1)", b"data:text/html,x", b"file:///etc/passwd", b"ftp://b.test/",
+    b"http://", b"http:///x", b"http://b.test:99999/", b"http://user:pw@b.test/", b"?q", b"#f", b"http:ok", b"\\\\b.test\\x", b"/a b",
+    b"mailto:x@b.test", b"HTTP://B.TEST/", b"/%zz", b"::",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("location", LOCATIONS)
+async def test_a_location_is_passed_on_as_it_came(location: bytes) -> None:
+    """F52: it is judged as a link is; nothing is requested for it, no Authorization is sent."""
+    answer = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + location + b"\r\n\r\n"
+    async with serve(always(answer)) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Redirect)
+    assert outcome.target == location.decode()
+    assert outcome.head.status == 302
+    assert len(site.requests) == 1
+
+
+async def test_latin1_bytes_of_a_location_are_percent_encoded() -> None:
+    """F53"""
+    answer = "HTTP/1.1 301 Moved\r\nContent-Length: 0\r\nLocation: /café\r\n\r\n".encode("latin-1")
+    async with serve(always(answer, response(b"x"))) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+        assert isinstance(outcome, Redirect)
+        await fetcher.fetch(url(site.url(outcome.target)))
+    assert as_sent(site.requests[1]) == "/caf%E9"
+
+
+async def test_the_first_of_two_locations_wins() -> None:
+    answer = b"HTTP/1.1 301 Moved\r\nContent-Length: 0\r\nLocation: /1\r\nLocation: /2\r\n\r\n"
+    async with serve(always(answer)) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Redirect)
+    assert outcome.target == "/1"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_small_redirect_keeps_its_connection(status: int) -> None:
+    redirect = response(b"moved", "Location: /x", status=f"{status} Moved")
+    async with serve(always(redirect, response(b"x"))) as site, fetching() as fetcher:
+        assert isinstance(await fetcher.fetch(url(site.url())), Redirect)
+        assert isinstance(await fetcher.fetch(url(site.url("/x"))), Fetched)
+    assert site.n_connections == 1
+
+
+async def test_the_endless_body_of_a_redirect_is_left_alone() -> None:
+    """F54: no more than 64 KiB of it are read, and one read from the socket."""
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.send(b"HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n")
+        await talk.flood(b"x" * 1024)
+
+    async with serve(script) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Redirect)
+    assert outcome.wire_bytes < 1 << 20
+
+
+@pytest.mark.parametrize("status", ["300 Choices", "304 Not Modified", "302 Found", "301 Moved"])
+async def test_a_3xx_without_location_is_a_page_with_its_status(status: str) -> None:
+    async with serve(always(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Fetched)
+    assert outcome.head.status == int(status[:3])
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        (429, Cause.HTTP_429), (503, Cause.HTTP_5XX), (500, Cause.HTTP_5XX), (502, Cause.HTTP_5XX), (599, Cause.HTTP_5XX),
+        (408, Cause.HTTP_RETRY), (425, Cause.HTTP_RETRY),
+    ],
+)  # fmt: skip
+async def test_a_status_that_asks_for_another_try_is_a_failure_with_head_and_body(status: int, cause: Cause) -> None:
+    """F57, F58, F59"""
+    async with serve(always(response(b"busy", status=f"{status} No"))) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is cause
+    assert outcome.head is not None
+    assert (outcome.head.status, outcome.body, outcome.retry_after_s) == (status, b"busy", None)
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 407, 410, 418, 451])
+async def test_other_4xx_are_pages(status: int) -> None:
+    """F59: terminal, not failures; P48: one attempt."""
+    async with serve(always(response(b"no", status=f"{status} No"))) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Fetched)
+    assert (outcome.head.status, outcome.body) == (status, b"no")
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "expected"),
+    [
+        (429, {b"Retry-After": b"120"}, 120.0),
+        (503, {b"Retry-After": b"Wed, 21 Oct 2026 07:30:00 GMT", b"Date": b"Wed, 21 Oct 2026 07:28:00 GMT"}, 120.0),
+        (503, {b"Retry-After": b"Wed, 21 Oct 2026 07:28:00 GMT", b"Date": b"Wed, 21 Oct 2026 07:30:00 GMT"}, 0.0),
+        (503, {b"Retry-After": b"Thu, 01 Jan 1970 01:00:00 GMT"}, 2600.0),
+        (429, {b"Retry-After": b"soon"}, 60.0),
+        (429, {b"Retry-After": b"-5"}, 60.0),
+        (500, {b"Retry-After": b"soon"}, None),
+        (503, {b"Retry-After": b"315360000"}, 86_400.0),
+        (503, {b"Retry-After": b"9" * 400}, 60.0),
+        (503, {}, None),
+    ],
+)
+def test_retry_after_is_read_and_clamped(status: int, headers: dict[bytes, bytes], expected: float | None) -> None:
+    """F58: seconds, dates, garbage, ten years; the wall clock says 1,000 s past the epoch."""
+    head = Head(bare("http://a.test/"), status, tuple(headers.items()), "", 0.0)
+    assert retry_after_s(head, 1000.0) == expected
+
+
+async def test_a_refused_head_leaves_its_body_unread() -> None:
+    """P43: of 100 MB no more is taken than one read from the socket."""
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/zip\r\nContent-Length: 100000000\r\n\r\n")
+        await talk.flood(b"x" * 1024, 1600)
+
+    async with serve(script) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(
+            url(site.url()), head_gate=lambda head: Reason.BAD_TYPE if head.mime_type == "application/zip" else None
+        )
+    assert isinstance(outcome, Fetched)
+    assert (outcome.refused, outcome.body) == (Reason.BAD_TYPE, b"")
+    assert outcome.wire_bytes <= 256 << 10
+
+
+async def test_a_small_refused_body_keeps_the_connection() -> None:
+    async with serve(always(response(b"small"))) as site, fetching() as fetcher:
+        for _ in range(3):
+            outcome = await fetcher.fetch(url(site.url()), head_gate=lambda _: Reason.BAD_TYPE)
+            assert isinstance(outcome, Fetched)
+    assert site.n_connections == 1
+
+
+async def test_a_body_is_cut_at_the_cap_and_flagged() -> None:
+    async with serve(always(response(b"x" * 1000))) as site, fetching(max_body=999) as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+        exact = await fetcher.fetch(url(site.url()), max_body=1000)
+    assert isinstance(outcome, Fetched)
+    assert isinstance(exact, Fetched)
+    assert (outcome.body, outcome.flags) == (b"x" * 999, frozenset((Flag.TRUNCATED_SIZE,)))
+    assert (exact.body, exact.flags) == (b"x" * 1000, frozenset())
+
+
+async def test_a_chunked_body_is_put_together() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(b"one ", b"two ", b"three")
+    async with serve(always(answer)) as site, fetching() as fetcher:
+        outcome = await fetcher.fetch(url(site.url()))
+    assert isinstance(outcome, Fetched)
+    assert (outcome.body, outcome.flags) == (b"one two three", frozenset())
+
+
+# -- connections ------------------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_connection_closed_while_idle_is_replaced_without_a_failure() -> None:
+    """RFC 9112 9.3.1: the second request goes out once more, on a new connection."""
+    closing = asyncio.Event()
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.send(response(b"x"))
+        if site.n_connections == 1:
+            await talk.request()  # taken off the wire, and the connection closed without a word
+            closing.set()
+        else:
+            await talk.gone()
+
+    async with serve(script) as site, fetching() as fetcher:
+        for _ in range(2):
+            assert isinstance(await fetcher.fetch(url(site.url())), Fetched)
+    assert closing.is_set()
+    assert site.n_connections == 2
+
+
+async def test_a_request_is_cancelled_from_outside_and_leaves_nothing_open() -> None:
+    async with serve(lambda talk: talk.gone()) as site, fetching() as fetcher:
+        task = asyncio.create_task(fetcher.fetch(url(site.url())))
+        await until(lambda: site.n_connections == 1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await until(lambda: fetcher._connections.n_open == 0)
+
+
+async def test_past_the_limit_of_descriptors_no_connection_is_kept() -> None:
+    async with serve(always(response(b"x"))) as site, fetching() as fetcher:
+        fetcher._connections.at_most = 0
+        for _ in range(3):
+            assert isinstance(await fetcher.fetch(url(site.url())), Fetched)
+    assert site.n_connections == 3
