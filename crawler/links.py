@@ -53,6 +53,7 @@ class LinkGate:
         self._max_depth = settings.limits.max_depth
         self._depth_rules = [(override.match, override.max_depth) for override in settings.overrides if override.max_depth is not None]
         self._cache: dict[str, bytes | tuple[Reason, str]] = {}
+        self._sites: dict[str, str] = {}  # origin → site
 
     def sift(self, source: CrawlURL, texts: Sequence[str], *, is_redirect: bool = False) -> Sifted:
         """Tell known from new among canonical, distinct URLs, and judge the new ones."""
@@ -86,7 +87,7 @@ class LinkGate:
         answer = self._cache.get(text)
         if answer is None:
             origin = origin_of(text)
-            refusal = self._panel.static(Candidate(text, origin, site_of(hostname_of(origin))))
+            refusal = self._panel.static(Candidate(text, origin, self._site(origin)))
             answer = refusal or self._urls.key(text)
             if len(self._cache) >= _GATE_CACHE:
                 self._cache.clear()
@@ -109,10 +110,18 @@ class LinkGate:
         )
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
-        hosts = tuple(origin_of(text) for text in texts)
-        sites = tuple(site_of(hostname_of(host)) for host in hosts)
+        hosts = tuple([origin_of(text) for text in texts])
+        sites = tuple([self._site(host) for host in hosts])
         depths = [site_depth(source, text, site, step=not is_redirect) for text, site in zip(texts, sites, strict=True)]
         return LinkBatch(source, tuple(texts), hosts, sites, tuple(keys), np.array(depths, dtype=np.int32))
+
+    def _site(self, origin: str) -> str:
+        site = self._sites.get(origin)
+        if site is None:
+            if len(self._sites) >= _GATE_CACHE:
+                self._sites.clear()
+            site = self._sites[origin] = site_of(hostname_of(origin))
+        return site
 
     def is_too_deep(self, seed_distance: int, text: str) -> bool:
         """Return whether a URL lies more clicks from a seed than `limits.max_depth`, or an override, allows."""

@@ -43,12 +43,15 @@ class ShapeTrap:
 
     def refuses(self, candidate: Candidate, /) -> Reason | None:
         path, _, query = candidate.text[len(candidate.origin) :].partition("?")
-        segments = path.split("/")[1:]
-        if len(segments) > self._max_segments:
-            return Reason.TOO_MANY_SEGMENTS
-        if len(segments) > self._max_repeats and max(Counter(filter(None, segments)).values(), default=0) > self._max_repeats:
+        if query and query.count("&") >= self._max_params:
             return Reason.PATH_TRAP
-        return Reason.PATH_TRAP if query.count("&") >= self._max_params else None
+        n_segments = path.count("/")
+        if n_segments <= self._max_repeats:
+            return None
+        if n_segments > self._max_segments:
+            return Reason.TOO_MANY_SEGMENTS
+        segments = Counter(segment for segment in path.split("/") if segment)
+        return Reason.PATH_TRAP if segments and max(segments.values()) > self._max_repeats else None
 
 
 class Measure(msgspec.Struct, array_like=True, frozen=True):

@@ -23,6 +23,8 @@ _UNSAFE = re.compile(
     re.IGNORECASE,
 )
 
+_HOSTS_REMEMBERED = 50_000
+
 
 class ScopeFilter:
     """Decide membership; O(1) for hosts and domains, O(seeds of the host) for prefixes."""
@@ -39,15 +41,18 @@ class ScopeFilter:
         self._hosts: set[str] = set()
         self._sites: set[str] = set()
         self._prefixes: dict[str, set[str]] = {}
+        self._whole_hosts: dict[str, bool] = {}  # origin → does all of it belong? for types that ask no more than the host
         for seed in seeds:
             self._add_seed(seed)
 
     def refuses(self, candidate: Candidate, /) -> Reason | None:
         """Return why the link is outside, or None."""
         text = candidate.text
-        if text.partition(":")[0] not in self._schemes:
+        if text[: text.index(":")] not in self._schemes:
             return Reason.BAD_SCHEME
-        if any(matches(rule, candidate) for rule in self._skipped) or any(pattern.search(text) for pattern in self._exclude):
+        if self._skipped and any(matches(rule, candidate) for rule in self._skipped):
+            return Reason.EXCLUDED
+        if self._exclude and any(pattern.search(text) for pattern in self._exclude):
             return Reason.EXCLUDED
         if _UNSAFE.search(text, len(candidate.origin)):
             return Reason.UNSAFE
@@ -59,15 +64,21 @@ class ScopeFilter:
         match self._type:
             case "any":
                 return True
-            case "host":
-                return queue_name(candidate.origin) in self._hosts
-            case "domain":
-                return candidate.site in self._sites
+            case "host" | "domain":
+                belongs = self._whole_hosts.get(candidate.origin)
+                return self._host_belongs(candidate) if belongs is None else belongs
             case "prefix":
                 path = candidate.text[len(candidate.origin) :]
                 return any(path.startswith(prefix) for prefix in self._prefixes.get(queue_name(candidate.origin), ()))
             case "page":
                 return candidate.text in self._pages
+
+    def _host_belongs(self, candidate: Candidate) -> bool:
+        belongs = candidate.site in self._sites if self._type == "domain" else queue_name(candidate.origin) in self._hosts
+        if len(self._whole_hosts) >= _HOSTS_REMEMBERED:
+            self._whole_hosts.clear()
+        self._whole_hosts[candidate.origin] = belongs
+        return belongs
 
     def _add_seed(self, seed: str) -> None:
         origin = origin_of(seed)

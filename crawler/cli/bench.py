@@ -31,23 +31,37 @@ def bench() -> None:
 
 
 @bench.command(epilog="Example: thresher bench crawl --pages 5000 --runs 3")
-@click.option("--profile", type=click.Choice(["median", "small"]), default="median", show_default=True, help="25 KB and 60 links a page, or 4 KB and 15.")
+@click.option(
+    "--profile",
+    type=click.Choice(["median", "small"]),
+    default="median",
+    show_default=True,
+    help="25 KB and 60 links a page, or 4 KB and 15.",
+)
 @click.option("--pages", type=click.IntRange(100), default=10_000, show_default=True, help="Pages a run.")
+@click.option(
+    "--hosts",
+    type=click.IntRange(2, 2000),
+    default=200,
+    show_default=True,
+    help="Hosts of the web; more of them mean more new URLs a page.",
+)
 @click.option("--runs", type=click.IntRange(1, 50), default=3, show_default=True, help="Runs; the median is the figure to quote.")
 @set_option
 @json_option
-def crawl(profile: str, pages: int, runs: int, sets: tuple[str, ...], as_json: bool) -> int:
+def crawl(profile: str, pages: int, hosts: int, runs: int, sets: tuple[str, ...], as_json: bool) -> int:
     """Crawl the demo web with politeness at its lowest and all filters on, the crawler on one core and the server on the other.
 
     Prints pages per CPU second (user and system, of the agent with its writer thread and parsers), wall-clock rate, peak memory, and the
     share of the CPU time by stage. On a machine with one core the two share it, and that is said.
     """
     cores = sorted(os.sched_getaffinity(0))
-    results = [_run(profile, pages, sets, cores) for _ in range(runs)]
+    results = [_run(profile, hosts, pages, sets, cores) for _ in range(runs)]
     rates = [result["pages_per_cpu_s"] for result in results]
     stages = {stage: statistics.median(result["stages"].get(stage, 0.0) for result in results) for stage in results[0]["stages"]}
     report = {
         "profile": profile,
+        "hosts": hosts,
         "runs": runs,
         "pages_per_cpu_s": {"median": statistics.median(rates), "min": min(rates), "max": max(rates)},
         "pages": results[0]["pages"],
@@ -67,9 +81,9 @@ def crawl(profile: str, pages: int, runs: int, sets: tuple[str, ...], as_json: b
     return 0
 
 
-def _run(profile: str, pages: int, sets: tuple[str, ...], cores: list[int]) -> dict[str, Any]:
+def _run(profile: str, hosts: int, pages: int, sets: tuple[str, ...], cores: list[int]) -> dict[str, Any]:
     """Make one crawl in a store of its own; return what it cost."""
-    with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, ServerProcess(f"bench_{profile}") as server:
+    with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, _server(profile, hosts) as server:
         os.sched_setaffinity(server.pid, cores[-1:])
         directory, stages = Path(temporary) / "crawl", Path(temporary) / "stages.json"
         create_store(directory, bench_settings(server, pages, sets))
@@ -85,6 +99,11 @@ def _run(profile: str, pages: int, sets: tuple[str, ...], cores: list[int]) -> d
             "loop_lag_ms_max": lag_ms,
             "stages": json.loads(stages.read_bytes()),
         }
+
+
+def _server(profile: str, hosts: int) -> ServerProcess:
+    """Make a web of `hosts` hosts, two a site, all of them seeds."""
+    return ServerProcess(f"bench_{profile}", changes={"n_sites": hosts // 2, "n_seeds": hosts // 2 * 2})
 
 
 def _crawl(directory: Path, stages: Path, core: int) -> tuple[Status, float, float, float]:
@@ -131,11 +150,16 @@ def _show(report: dict[str, Any]) -> None:
     rate = report["pages_per_cpu_s"]
     rows = [
         ("pages per CPU second", f"{rate['median']:.0f}  (min {rate['min']:.0f}, max {rate['max']:.0f}, {report['runs']} runs)"),
-        ("pages", f"{report['pages']:,} of profile {report['profile']}, {report['known_urls']:,} URLs known at the end"),
+        (
+            "pages",
+            f"{report['pages']:,} of profile {report['profile']} on {report['hosts']:,} hosts, {report['known_urls']:,} URLs known at the end",
+        ),
         ("pages per second", f"{report['pages_per_s_wall']:.0f} on the wall clock"),
         ("peak memory", f"{report['peak_rss_bytes'] / 2**20:.0f} MiB"),
         ("worst loop lag", f"{report['loop_lag_ms_max']:.0f} ms"),
         ("machine", f"{report['machine']}, Python {report['python']}, thresher {report['thresher']}"),
     ]
     print_table(("", ""), rows)
-    print_table(("stage", "share of CPU", "µs per page"), [(s, f"{n:.1%}", round(n / rate["median"] * 1e6)) for s, n in report["stages"].items()])
+    print_table(
+        ("stage", "share of CPU", "µs per page"), [(s, f"{n:.1%}", round(n / rate["median"] * 1e6)) for s, n in report["stages"].items()]
+    )
