@@ -92,8 +92,9 @@ class Frontier:
         return HostRecord(name=queue_name(url.host), site=url.site)
 
     def _hold(self, host: HostQueue, entry: Entry, now: float) -> None:
-        """Let a row that is new in the store take its place among those in memory."""
-        if not host.insert(entry, self._bench.heads) or host.leased is not None:
+        """Let a row that is new in the store take its place among those in memory, and its host another if it goes first."""
+        host.insert(entry, self._bench.heads)
+        if host.leased is not None:
             return
         head = host.head
         if head is None or entry[:3] < head[:3] or (head.lane is Lane.RETRY and head.rank > now * 1e6):
@@ -129,11 +130,7 @@ class Frontier:
         if host is None:
             return
         host.remove(entry_old)
-        if host.head is not None and host.head.seq == entry_old.seq:
-            host.head = None
-        host.insert(entry, self._bench.heads)
-        if host.leased is None and (host.head is None or entry[:3] < host.head[:3]):
-            self._bench.place(host, self._now)
+        self._hold(host, entry, self._now)
 
     def withdraw(self, url: CrawlURL, seq: int) -> bool:
         """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
@@ -204,7 +201,7 @@ class Frontier:
         record, first = host.record, host.head
         assert first is not None
         self._outage.note_failure(host.key, cause, now, answered_before=_has_answered(record))
-        entries = [entry for entry in host.held() if hostname_of(entry.url.host) == hostname]
+        entries = [entry for entry in host.held(now) if hostname_of(entry.url.host) == hostname]
         if self._outage.is_down or not RETRIES[cause].counts_as_try:
             entries = [entry for entry in entries if entry.seq == 0]
             host.blocked_until, host.why = now + TRIAL_MAX_S, str(cause)
@@ -252,7 +249,7 @@ class Frontier:
         """Drop the URL: no request was made, so its host may go on at once."""
         host, entry = self._land(lease, now)
         self._delete(host, entry)
-        self._bench.release(host, now, n_pages=0)
+        self._bench.release(host, now, was_used=False)
         self._settle(host, now)
 
     def give_back(self, lease: Lease, now: float, *, until: float = 0.0, why: str = "", requested: Outcome | None = None) -> None:
@@ -262,7 +259,7 @@ class Frontier:
         host.blocked_until, host.why = until, why
         if requested is not None:
             self._respond(host, requested, now)
-        self._bench.release(host, now, n_pages=0)
+        self._bench.release(host, now, was_used=requested is not None)
         self._settle(host, now)
 
     def _land(self, lease: Lease, now: float) -> tuple[HostQueue, Entry]:

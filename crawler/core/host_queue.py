@@ -25,6 +25,7 @@ class HostQueue:
 
     __slots__ = (
         "address",
+        "address_gap",
         "blocked_until",
         "head",
         "hops",
@@ -51,6 +52,7 @@ class HostQueue:
         self.leased: Entry | None = None
         self.head: Entry | None = None  # chosen to be next
         self.address = ""
+        self.address_gap = (0.0, 0.0)  # when the address was free before and after its reservation
         self.line: Line | None = None
         self.looks_up = ""  # hostname that it waits for
         self.ready_at = 0.0
@@ -91,17 +93,16 @@ class HostQueue:
             return None
         return self.blocked_until
 
-    def insert(self, entry: Entry, limit: int) -> bool:
-        """Hold a row that is new in the store if it belongs to the first; return whether it does."""
+    def insert(self, entry: Entry, limit: int) -> None:
+        """Hold a row that is new in the store if it belongs to the first."""
         lane = entry.lane
         rows = self.rows[lane]
         if not self.whole[lane] and (not rows or entry[:3] > rows[-1][:3]):
-            return False
+            return
         insort(rows, entry)
         if len(rows) > limit:
             rows.pop()
             self.whole[lane] = False
-        return True
 
     def put_back(self, entry: Entry) -> None:
         """Hold a row again that was leased."""
@@ -110,15 +111,19 @@ class HostQueue:
         else:
             insort(self.rows[entry.lane], entry)
 
-    def remove(self, entry: Entry) -> bool:
-        """Let go of a row; return whether it was held."""
+    def remove(self, entry: Entry) -> None:
+        """Let go of a row if it is held."""
         rows = self.hops if entry.seq == 0 else self.rows[entry.lane]
         for i, held in enumerate(rows):
             if held.seq == entry.seq and held.rank == entry.rank and held.url.key == entry.url.key:
                 del rows[i]
-                return True
-        return False
+                return
 
-    def held(self) -> list[Entry]:
-        """Return all entries in memory."""
-        return [*self.hops, *self.rows[0], *self.rows[1], *self.rows[2]]
+    def is_out_of_rows(self) -> bool:
+        """Return whether no entry is in memory."""
+        return not (self.hops or self.rows[0] or self.rows[1] or self.rows[2])
+
+    def held(self, now: float) -> list[Entry]:
+        """Return all entries in memory but the retries that are not due."""
+        ahead, retry, fresh = self.rows
+        return [*self.hops, *ahead, *(entry for entry in retry if entry.rank <= now * 1e6), *fresh]

@@ -3,8 +3,8 @@
 The one idea: what a server is owed is kept per HOST QUEUE, never per URL. A URL's retry waits for its own time and for its host's; a 429
 that comes back in a millisecond slows the whole host (a fast error never speeds a crawl up). All times count from the END of a response.
 
-    gap      = max(min_delay, delay_factor x elapsed), at most max_delay; at least Crawl-delay; at least min_delay x 2^failures;
-               twice that while a 429 or 503 is not forgiven; stretched by up to `jitter`, never shortened
+    gap      = max(min_delay, delay_factor x elapsed), at most max_delay; at least Crawl-delay; twice that while a 429 or 503 is not
+               forgiven; at least min_delay x 2^failures; stretched by up to `jitter`, never shortened
     back-off = 429, 503: Retry-After (clamped), or backoff_initial, doubled per incident, forgiven after backoff_forgive of quiet
     circuit  = dead_after failures in a row park the host for dead_wait, then one trial
 
@@ -188,10 +188,10 @@ class Pace:
     def gap(self, record: HostRecord, rules: HostRules, elapsed_s: float) -> float:
         """Return the wait after a response that took `elapsed_s`, before jitter."""
         floor = self.floor(record, rules)
-        gap = max(floor, min(rules.delay_factor * elapsed_s, rules.max_delay))
+        gap = max(floor, min(rules.delay_factor * elapsed_s, rules.max_delay)) * (2.0 if record.backoff_s else 1.0)
         if record.failures:
             gap = max(gap, min(floor * 2.0 ** min(record.failures, 30), self._politeness.dead_wait))
-        return 2.0 * gap if record.backoff_s else gap
+        return gap
 
     def respond(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float, *, excused: bool) -> None:
         """Enter the end of a request into the host's record. excused: the fault is the network's or ours, not the host's."""

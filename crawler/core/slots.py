@@ -142,9 +142,15 @@ class Slots:
                 return host
         return None
 
-    def release(self, address: str, site: bytes, now: float, *, n_pages: int) -> list[HostQueue]:
-        """Free a reservation. Returns the hosts that stand in line although their site's budget is used up: they are to be dropped."""
-        address_slot, site_slot = self._addresses[address], self._sites[site]
+    def release(self, host: HostQueue, now: float, *, n_pages: int, was_used: bool) -> list[HostQueue]:
+        """Free a reservation, as if it had never been if no request was made.
+
+        Returns the hosts that stand in line although their site's budget is used up: they are to be dropped.
+        """
+        address_slot, site_slot = self._addresses[host.address], self._sites[host.key[:8]]
+        before, after = host.address_gap
+        if not was_used and address_slot.next_start == after:  # nobody has started since
+            address_slot.next_start = before
         address_slot.in_flight -= 1
         site_slot.in_flight -= 1
         spent: list[HostQueue] = []
@@ -191,13 +197,12 @@ class Slots:
         address, site = line.address, line.site
         address.in_flight += 1
         site.in_flight += 1
+        host.address_gap = (address.next_start, now + address.gap_s)
         address.next_start = now + address.gap_s
         if line.first() is None:
             self._forget(line, now)
         else:
             self._put(line, self._ready, line.heap[0][0])
-            self._tend(address, now)
-            self._tend(site, now)
 
     def _forget(self, line: Line, now: float) -> None:
         address, site = line.address, line.site

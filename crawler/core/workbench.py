@@ -175,7 +175,7 @@ class Workbench:
         """Find out where the host stands now. Not while leased. may_leave: it has had a turn, so others may have its place."""
         self._leave(host)
         if host.needs_rows():
-            if may_leave and self.is_crowded(now) and not host.held():
+            if may_leave and self.is_crowded(now) and host.is_out_of_rows():
                 self._file_back(host, max(now, host.record.next_at))
                 return
             host.load(self._store, self.heads)
@@ -252,7 +252,7 @@ class Workbench:
                 assert host.head is not None
                 if self._addresses.address(hostname_of(host.head.url.host), now) is not None:
                     return host
-                self.release(host, now, n_pages=0)
+                self.release(host, now, was_used=False)
                 self.place(host, now)
             if not more:
                 break
@@ -266,9 +266,9 @@ class Workbench:
             n += 1
         return self._fill(now) or n == 8 * _ROUND
 
-    def release(self, host: HostQueue, now: float, *, n_pages: int) -> None:
-        """Free the reservation of address and site."""
-        for spent in self.slots.release(host.address, host.key[:8], now, n_pages=n_pages):
+    def release(self, host: HostQueue, now: float, *, n_pages: int = 0, was_used: bool = True) -> None:
+        """Free the reservation of address and site. was_used: a request was made."""
+        for spent in self.slots.release(host, now, n_pages=n_pages, was_used=was_used):
             self.park(spent, Reason.SITE_BUDGET)
 
     def _is_spent(self, host: HostQueue) -> bool:
