@@ -10,7 +10,7 @@ import asyncio
 import random
 import shutil
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from crawler.suspects import Suspects
 from crawler.totals import Totals
 from crawler.version import VERSION
 from crawler.visit import Tools, visit
+from filters.base import Plug
 from filters.panel import Panel
 from filters.registry import plugs
 from storage.env import Store
@@ -54,8 +55,10 @@ class Ending:
 class Agent:
     """One process's share of a crawl: the sites whose state lies in its store."""
 
-    def __init__(self, directory: Path, store: Store, settings: Settings, *, report: Callable[[Status], None]) -> None:
-        """Assemble the organs; inside a running loop."""
+    def __init__(
+        self, directory: Path, store: Store, settings: Settings, *, report: Callable[[Status], None], filters: Sequence[Plug] | None = None
+    ) -> None:
+        """Assemble the organs; inside a running loop. filters: in place of the registry's."""
         self._directory = directory
         self._store = store
         self._settings = settings
@@ -75,7 +78,8 @@ class Agent:
         )
         self._parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
         self._frontier = Frontier(store.queues, self._resolver, settings, urls=urls, rng=random.Random(), started_at=self._started_at)
-        panel = Panel(plugs(settings, settings.seeds), store.memory, audit_share=settings.filters.audit_share)
+        chosen = plugs(settings, settings.seeds) if filters is None else filters
+        panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
         links = LinkGate(urls, store.seen, panel, settings)
         robots = RobotsBook(store.robots, urls, settings.robots, agent=identity.agent)
         self._suspects = Suspects(directory, store.suspects)
