@@ -22,7 +22,7 @@ import msgspec
 from config.settings import Settings
 from crawler.agent import Agent, Ending
 from crawler.core.errors import ThresherError
-from crawler.metrics import Status
+from crawler.metrics import Status, usage
 from crawler.opening import open_store
 from crawler.stages import Sampler
 from storage.env import Store
@@ -65,7 +65,7 @@ async def _crawl(directory: Path, store: Store, settings: Settings) -> Ending:
     finally:
         if sampler is not None:
             sampler.stop()
-            sampler.write(Path(sys.argv[2]))
+            sampler.write(Path(sys.argv[2]), writer_cpu_s=store.writer_cpu_s, total_cpu_s=usage()[0])
         await agent.close()
 
 

@@ -213,6 +213,11 @@ class Store(Organs):
         """What the disk says while the writer tries again, or "". Admit nothing meanwhile."""
         return self._writer.trouble
 
+    @property
+    def writer_cpu_s(self) -> float:
+        """CPU seconds that the writer thread has used for commits."""
+        return self._writer.cpu_s
+
     def flush(self, now: float = 0.0) -> Future[None]:
         """Commit the open group; the future is done when it is on disk, or carries the error that broke the store.
 

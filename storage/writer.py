@@ -40,6 +40,7 @@ class Writer:
     def __init__(self, disk: Disk, segments: SegmentWriter, *, compression_level: int, patience_s: float, done: Callable[[], None]) -> None:
         self.error: ThresherError | None = None  # set once, for good
         self.trouble = ""  # what the disk says while it is being tried again
+        self.cpu_s = 0.0  # of this thread
         self._disk = disk
         self._segments = segments
         self._level = compression_level
@@ -78,6 +79,7 @@ class Writer:
                 self.error = as_ours(error)
                 future.set_exception(self.error)
                 return
+            self.cpu_s = time.thread_time()
             self._done()
             future.set_result(None)
 
