@@ -9,11 +9,14 @@ from typing import Any, TypeVar
 
 import click
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from config.load import Loaded, load
+from config.settings import Settings
+from storage.export.lines import json_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,7 +25,12 @@ config_option = click.option(
 )
 set_option = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one option, as in --set politeness.min_delay=2.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+top_option = click.option(
+    "--top", type=click.IntRange(0), default=None, metavar="N", help="Print the first N rows, 0 for all.  [default: 50; with --json all]"
+)
 directory_argument = click.argument("directory", metavar="DIR")
+
+_TOP = 50
 
 
 def load_config(configs: Sequence[str], sets: Sequence[str]) -> Loaded:
@@ -30,32 +38,83 @@ def load_config(configs: Sequence[str], sets: Sequence[str]) -> Loaded:
     return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read)
 
 
+def crawl_config(own: Settings, configs: Sequence[str], sets: Sequence[str]) -> Settings:
+    """Return a crawl's own configuration with single options on top, or that of `configs` in its place, with the crawl's seeds."""
+    if configs:
+        found = load_config(configs, sets).settings
+        return found if found.seeds else msgspec.structs.replace(found, seeds=own.seeds)
+    if not sets:
+        return own
+    text = msgspec.json.encode(msgspec.structs.replace(own, seeds=[])).decode()
+    return msgspec.structs.replace(load(["-"], sets=sets, stdin=lambda: text).settings, seeds=own.seeds)
+
+
+def top_of(top: int | None, *, as_json: bool) -> int | None:
+    """Return how many rows are wanted, None for all."""
+    return (None if as_json else _TOP) if top is None else top or None
+
+
 def printable(text: str) -> str:
     """Return text with control, bidirectional and other invisible characters shown as \\x1b, \\u202e …"""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") if char != "\udcff" else "?" for char in text
-    )
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON object on a line of ASCII."""
-    import json
-
-    print(json.dumps(msgspec.to_builtins(value), ensure_ascii=True, allow_nan=False))
+    print(json_line(msgspec.to_builtins(value)))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
-    """Print a table on standard output; text to the left, numbers to the right."""
-    table = Table(title=title or None, title_justify="left", box=None, header_style="bold", padding=(0, 2, 0, 0))
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table on standard output; text to the left, numbers to the right. None and "" are shown as -.
+
+    A terminal gets it folded to its width, a pipe one line a row. `columns` of no names make no header.
+    """
     filled = [list(row) for row in rows]
-    for i, column in enumerate(columns):
-        numeric = bool(filled) and all(isinstance(row[i], int | float) for row in filled)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in filled:
-        table.add_row(
-            *(
-                Text(f"{cell:,}" if isinstance(cell, int) else f"{cell:,.2f}" if isinstance(cell, float) else printable(str(cell)))
-                for cell in row
-            )
-        )
-    Console(soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 200).print(table)
+    numeric = [_is_numeric([row[i] for row in filled]) for i in range(len(columns))]
+    cells = [[_shown(cell) for cell in row] for row in filled]
+    if not sys.stdout.isatty():
+        _print_plain([list(columns), *cells] if any(columns) else cells, numeric)
+        return
+    table = Table(show_header=any(columns), box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for column, is_numeric in zip(columns, numeric, strict=True):
+        table.add_column(column, justify="right" if is_numeric else "left", overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))
+    Console(highlight=False).print(table)
+
+
+def _print_plain(rows: list[list[str]], numeric: Sequence[bool]) -> None:
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = []
+        for cell, width, is_numeric in zip(row, widths, numeric, strict=True):
+            blank = " " * (width - cell_len(cell))
+            padded.append(blank + cell if is_numeric else cell + blank)
+        print("  ".join(padded).rstrip())
+
+
+def say_more(n_found: int, limit: int | None) -> None:
+    """Say on standard error that a table was cut at `limit`."""
+    if limit is not None and n_found > limit:
+        click.echo("there are more; --top 0 prints all", err=True)
+
+
+def _is_numeric(cells: Sequence[object]) -> bool:
+    numbers = [isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells if cell is not None]
+    return bool(numbers) and all(numbers)
+
+
+def _shown(cell: object) -> str:
+    match cell:
+        case None | "":
+            return "-"
+        case bool():
+            return "yes" if cell else "no"
+        case int():
+            return f"{cell:,}"
+        case float():
+            return f"{cell:,.2f}"
+        case _:
+            return printable(str(cell))

@@ -1,0 +1,79 @@
+"""`thresher export`: what the store holds, as lines for other programs."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from crawler.cli.common import directory_argument
+from crawler.core.errors import DiskError, UsageError
+from storage.export.fields import Field, Kind
+from storage.export.kinds import KINDS, write_all
+from storage.export.lines import CsvLines, JsonLines, Lines
+from storage.export.target import replacing
+from storage.view import View
+
+
+@click.command(epilog="Example: thresher export example --what pages --fields url,status,depth,title --format csv -o pages.csv")
+@directory_argument
+@click.option("--what", type=click.Choice(list(KINDS)), default="pages", show_default=True, help="What to export.")
+@click.option("--fields", metavar="A,B,C", default="", help="Fields, in this order; default: all but those read from bodies.")
+@click.option("--format", "format_", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True, help="How to write it.")
+@click.option("-o", "--output", metavar="FILE", default="-", help="File to write, - for standard output.")
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--raw", is_flag=True, help="CSV for machines: leave what a spreadsheet takes for a formula as it is.")
+@click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")
+def export(directory: str, what: str, fields: str, format_: str, output: str, force: bool, raw: bool, list_fields: bool) -> int:
+    """Export what the crawl in DIR found, while it runs or afterwards, as JSON Lines or CSV.
+
+    pages: the newest record of each page; `--fields url,text` adds its visible text, `html` its characters, `body` its bytes as Base64.
+    urls: every known URL with its state. skipped: the log of what was not taken up. redirects: every redirect with the end of its chain.
+    links: the link graph.
+
+    FILE is written beside its place and renamed into it when it is complete.
+    """
+    kind = KINDS[what]
+    if list_fields:
+        for field in kind.fields:
+            print(field.name)
+        return 0
+    chosen = kind.choose([name.strip() for name in fields.split(",") if name.strip()])
+    if raw and format_ != "csv":
+        raise UsageError("--raw: JSON is never changed for spreadsheets; the flag is for --format csv")
+    with View(Path(directory)) as view:
+        if output == "-":
+            _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
+        else:
+            with replacing(Path(output), force=force) as out:
+                n = _write(view, kind, chosen, out, format_, raw=raw)
+            click.echo(f"{output}: {n:,} {what}", err=True)
+    return 0
+
+
+def _write(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], out: BinaryIO, format_: str, *, raw: bool) -> int:
+    """Write every row in a format; return how many there were. `out` stays open."""
+    text = io.TextIOWrapper(out, encoding="utf-8", newline="")
+    names = [field.name for field in fields]
+    try:
+        lines: Lines = CsvLines(text, names, raw=raw) if format_ == "csv" else JsonLines(text, names)
+        return write_all(view, kind, fields, lines)
+    finally:
+        text.detach()
+
+
+def _to_stdout(write: Callable[[BinaryIO], int]) -> None:
+    """Write to standard output; a reader that has seen enough (`| head`) is no error."""
+    out = sys.stdout.buffer
+    try:
+        write(out)
+        out.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered has no reader
+    except OSError as error:
+        raise DiskError(f"standard output: cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,224 @@
+"""`thresher stats`: what a crawl came to, in all or by host, site, status, filter, reason, depth, type or cause."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from heapq import nlargest
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
+from crawler.core.model import State
+from crawler.core.ports import HostRecord
+from crawler.metrics import Status
+from crawler.totals import Totals
+from storage.export.pages import current_pages
+from storage.export.scans import hosts, revisions
+from storage.schema import PageRecord
+from storage.view import View
+
+Row = dict[str, Any]  # column → value, in the order of the columns: the key, then counts
+
+
+def _totals(view: View) -> Row:
+    status = _status(view)
+    states = {state.name.lower(): view.seen.count(state) for state in State if view.seen.count(state)}
+    return {
+        "urls": status.known,
+        **states,
+        "pages": status.pages,
+        "wire_bytes": status.wire_bytes,
+        "requests": status.requests,
+        "robots_requests": status.robots_requests,
+        "redirects": status.redirects,
+        "failed": status.failed,
+        "hosts": status.hosts,
+        "skipped": sum(status.skipped.values()),
+        "saved": sum(status.saved.values()),
+        "audited": view.counters.get("audited"),
+    }
+
+
+# From the records of hosts -----------------------------------------------------------------------------------------------------------
+
+
+def _by_host(view: View) -> Iterator[Row]:
+    for _, record in hosts(view):
+        yield {"host": record.name, **_of_hosts([record])}
+
+
+def _by_site(view: View) -> Iterator[Row]:
+    for _, group in groupby(hosts(view), key=lambda row: row[0][:8]):
+        records = [record for _, record in group]
+        yield {"site": records[0].site, **_of_hosts(records), "hosts": len(records)}
+
+
+def _of_hosts(records: Iterable[HostRecord]) -> Row:
+    row = dict.fromkeys(("pages", "wire_bytes", "requests", "failed", "queued"), 0)
+    for record in records:
+        row["pages"] += record.n_pages
+        row["wire_bytes"] += record.n_bytes
+        row["requests"] += record.n_requests
+        row["failed"] += record.n_failed
+        row["queued"] += record.n_queued
+    return row
+
+
+# From the records of pages -----------------------------------------------------------------------------------------------------------
+
+
+class _Sum:
+    """What pages of one kind come to."""
+
+    __slots__ = ("bytes", "elapsed_s", "kept", "pages", "wire_bytes")
+
+    def __init__(self) -> None:
+        self.pages = self.kept = self.bytes = self.wire_bytes = 0
+        self.elapsed_s = 0.0
+
+    def add(self, page: PageRecord) -> None:
+        self.pages += 1
+        self.kept += page.keep
+        self.bytes += page.n_bytes
+        self.wire_bytes += page.wire_bytes
+        self.elapsed_s += page.elapsed_s
+
+    def row(self) -> Row:
+        mean_s = round(self.elapsed_s / self.pages, 3) if self.pages else 0.0
+        return {"pages": self.pages, "kept": self.kept, "bytes": self.bytes, "wire_bytes": self.wire_bytes, "mean_s": mean_s}
+
+
+def _sums(view: View, key: Callable[[PageRecord], Any]) -> dict[Any, _Sum]:
+    sums: defaultdict[Any, _Sum] = defaultdict(_Sum)
+    for _, page in current_pages(view):
+        sums[key(page)].add(page)
+    return sums
+
+
+def _by_type(view: View) -> Iterator[Row]:
+    for name, total in _sums(view, lambda page: page.mime_type).items():
+        yield {"type": name or None, **total.row()}
+
+
+def _by_status(view: View) -> Iterator[Row]:
+    """Answers of every kind by their counters; pages, which redirects and unwanted types are not, by their records."""
+    sums = _sums(view, lambda page: page.status)
+    answers = {int(name.removeprefix("status:")): n for name, n in view.counters.all("status:").items()}
+    for code in {*sums, *answers}:
+        yield {"status": code or None, "answers": answers.get(code, 0), **sums.get(code, _Sum()).row()}
+
+
+def _by_depth(view: View) -> Iterator[Row]:
+    from_seed: defaultdict[int, _Sum] = defaultdict(_Sum)
+    in_site: defaultdict[int, _Sum] = defaultdict(_Sum)
+    for _, page in current_pages(view):
+        from_seed[page.seed_distance].add(page)
+        in_site[page.site_depth].add(page)
+    for depth in sorted({*from_seed, *in_site}):
+        clicks, within = from_seed[depth], in_site[depth]
+        yield {
+            "depth": depth,
+            "pages_from_seed": clicks.pages,
+            "bytes_from_seed": clicks.bytes,
+            "pages_in_site": within.pages,
+            "bytes_in_site": within.bytes,
+        }
+
+
+# From counters and verdicts ----------------------------------------------------------------------------------------------------------
+
+
+def _by_reason(view: View) -> Iterator[Row]:
+    for name, n in _status(view).skipped.items():
+        yield {"reason": name, "skipped": n}
+
+
+def _by_cause(view: View) -> Iterator[Row]:
+    for name, n in _status(view).causes.items():
+        yield {"cause": name, "attempts": n}
+
+
+def _by_filter(view: View) -> Iterator[Row]:
+    """What each filter said of pages, and what it saved: links not queued, copies whose links were not followed."""
+    saved = _status(view).saved
+    rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(("saved", "verdicts", "not_kept", "not_followed", "revised"), 0))
+    for name, n in saved.items():
+        rows[name]["saved"] = n
+    for _, page in current_pages(view):
+        for verdict in page.verdicts:
+            row = rows[verdict.filter]
+            row["verdicts"] += 1
+            row["not_kept"] += not verdict.keep
+            row["not_followed"] += not verdict.follow
+    for _, revised in revisions(view):
+        for revision in revised:
+            rows[revision.verdict.filter]["revised"] += 1
+    for name, row in rows.items():
+        yield {"filter": name, **row}
+
+
+def _status(view: View) -> Status:
+    status = Status()
+    Totals(view.counters).fill(status)
+    return status
+
+
+_BY: dict[str, tuple[Callable[[View], Iterator[Row]], str]] = {  # by → rows, the column that orders them, most first
+    "host": (_by_host, "pages"),
+    "site": (_by_site, "pages"),
+    "status": (_by_status, "answers"),
+    "filter": (_by_filter, "saved"),
+    "reason": (_by_reason, "skipped"),
+    "depth": (_by_depth, ""),
+    "type": (_by_type, "pages"),
+    "cause": (_by_cause, "attempts"),
+}
+
+
+@click.command(epilog="Example: thresher stats example --by status")
+@directory_argument
+@click.option("--by", type=click.Choice(list(_BY)), help="Count by this; without it, totals.")
+@top_option
+@json_option
+def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int:
+    """Print what the crawl in DIR came to: pages, bytes, requests, failures, and what filters saved.
+
+    wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
+    the entry of a page's site.
+    """
+    with View(Path(directory)) as view:
+        if by is None:
+            _print_totals(_totals(view), as_json=as_json)
+            return 0
+        limit = top_of(top, as_json=as_json)
+        make, order = _BY[by]
+        rows = _first(make(view), order, None if limit is None else limit + 1)
+    if as_json:
+        for row in rows[:limit]:
+            print_json(row)
+    elif not rows:
+        click.echo("nothing to count yet", err=True)
+    else:
+        print_table([column.replace("_", " ") for column in rows[0]], [list(row.values()) for row in rows[:limit]])
+        say_more(len(rows), limit)
+    return 0
+
+
+def _first(rows: Iterator[Row], order: str, limit: int | None) -> list[Row]:
+    """Return the first `limit` rows by a column, most first; as they come if it is ""."""
+    if not order:
+        return list(islice(rows, limit))
+    if limit is None:
+        return sorted(rows, key=lambda row: row[order], reverse=True)
+    return nlargest(limit, rows, key=lambda row: row[order])
+
+
+def _print_totals(totals: Row, *, as_json: bool) -> None:
+    if as_json:
+        print_json(totals)
+    else:
+        print_table(("", ""), [(name.replace("_", " "), n) for name, n in totals.items()])

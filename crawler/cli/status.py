@@ -1,0 +1,127 @@
+"""`thresher status`: what a crawl is doing, or how it ended."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import msgspec
+
+from crawler.cli.common import directory_argument, json_option, print_json, print_table
+from crawler.metrics import Status
+from crawler.progress import clock, size
+from crawler.totals import Totals
+from storage.export.fields import iso
+from storage.lock import boot_id
+from storage.view import View
+
+
+class Report(Status, kw_only=True):
+    """The last status of a crawl, and whether somebody still works on it."""
+
+    pid: int = 0  # of the supervisor that wrote the status; 0: the status is read from the store
+    alive: bool = False  # a process holds the store's lock
+    holder: int = 0  # that process; 0: none
+
+
+@click.command(epilog="Example: thresher status example --json")
+@directory_argument
+@json_option
+def status(directory: str, as_json: bool) -> int:
+    """Say what the crawl in DIR is doing, or how it ended.
+
+    While it runs the figures are at most a second old. Where no status was left, they are those of the store's last commit.
+    """
+    path = Path(directory)
+    with View(path) as view:
+        report = _written(path) or _counted(view)
+    report.holder = lock_holder(path)
+    report.alive = report.holder != 0
+    if as_json:
+        print_json(report)
+    else:
+        print_table(("", ""), _rows(report))
+    return 0
+
+
+def lock_holder(path: Path) -> int:
+    """Return the process that holds the store's lock, 0 if none does.
+
+    A starting crawl is not disturbed: the lock is tried only where the process that it names is there.
+    """
+    try:
+        descriptor = os.open(path / "crawl.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        pid, _, boot = os.read(descriptor, 200).decode("ascii", "replace").strip().partition(" ")
+        if not pid.isdigit() or boot != boot_id() or not _exists(int(pid)):
+            return 0
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return 0
+        return int(pid)
+    finally:
+        os.close(descriptor)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
+
+
+def _written(path: Path) -> Report | None:
+    """Return the status that a supervisor left, None if there is none that can be read."""
+    try:
+        return msgspec.json.decode((path / "status.json").read_bytes(), type=Report)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _counted(view: View) -> Report:
+    """Return a status made of the store's counters."""
+    report = Report(state="stopped", why="no status was written; these are the figures of the last commit", at=view.clock)
+    Totals(view.counters).fill(report)
+    return report
+
+
+def _rows(report: Report) -> list[tuple[str, object]]:
+    ended = not report.alive
+    state = f"{report.state}: {report.why}" if report.why else report.state
+    if ended and report.state not in ("done", "stopped", "failed"):
+        state = f"ended without a word (its last state was {state})"
+    classes = {name: report.status_classes[name] for name in sorted(report.status_classes)}
+    return [
+        ("state", state),
+        ("process", f"{report.holder} is at work" if report.alive else "none; `thresher resume` goes on"),
+        ("as of", iso(report.at)),
+        ("ran for" if ended else "running for", clock(report.running_s)),
+        ("pages", f"{report.pages:,}" + ("" if ended else f"  ({report.pages_per_s:.1f}/s)")),
+        ("received", size(report.wire_bytes)),
+        ("requests", f"{report.requests:,}, of which robots.txt {report.robots_requests:,}"),
+        ("answers", _counts(classes)),
+        ("redirects", report.redirects),
+        ("failed", f"{report.failed:,}" + (f"  (by attempt: {_counts(report.causes)})" if report.causes else "")),
+        ("URLs", f"{report.known:,} known, {report.queued:,} queued, {report.in_flight:,} in flight"),
+        ("hosts", f"{report.hosts:,} known" + ("" if ended else _at_work(report))),
+        ("parked", _counts(report.hosts_parked)),
+        ("skipped", _counts(report.skipped)),
+        ("saved by filters", _counts(report.saved)),
+        ("cost", f"{report.cpu_s:.1f} CPU s, peak memory {size(report.rss_bytes)}, {report.restarts:,} restarts"),
+    ]
+
+
+def _at_work(report: Report) -> str:
+    return f", {report.hosts_active:,} active, {report.hosts_waiting:,} waiting, {report.hosts_backing_off:,} backing off"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in counts.items())

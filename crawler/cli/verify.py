@@ -1,0 +1,61 @@
+"""`thresher verify`: every invariant of a store, checked where a damaged file cannot take this process down."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from crawler.cli.common import directory_argument, json_option, print_json, printable
+from crawler.core.errors import StoreError
+from storage.env import require_store
+
+_CHILD = """
+import sys
+from pathlib import Path
+import msgspec
+from crawler.core.errors import ThresherError
+from storage.verify import verify
+try:
+    problems = verify(Path(sys.argv[1]), bodies=sys.argv[2] == "True")
+except ThresherError as error:
+    problems = [str(error)]
+sys.stdout.buffer.write(msgspec.json.encode(problems))
+"""
+
+
+@click.command(epilog="Example: thresher verify example")
+@directory_argument
+@click.option("--bodies/--no-bodies", default=True, show_default=True, help="Unpack every body and compare it with its sha256.")
+@json_option
+def verify(directory: str, bodies: bool, as_json: bool) -> int:
+    """Check that the store in DIR is sound: exit 0 if it is, 6 if it is not.
+
+    Changes nothing. A crawl may be running: what is checked is the store as of one moment.
+    """
+    require_store(Path(directory))
+    problems = verified(directory, bodies=bodies)
+    for problem in problems:
+        if as_json:
+            print_json({"problem": problem})
+        else:
+            print(printable(problem))
+    if problems:
+        click.echo(f"{directory}: {len(problems):,} problem(s)", err=True)
+        return StoreError.exit_code
+    click.echo(f"{directory}: sound", err=True)
+    return 0
+
+
+def verified(directory: str, *, bodies: bool) -> list[str]:
+    """Return what is wrong with a store. A child looks: reading a page that a cut file lacks kills the process that does it."""
+    child = subprocess.run([sys.executable, "-c", _CHILD, directory, str(bodies)], stdout=subprocess.PIPE, check=False)  # noqa: S603
+    if child.returncode < 0:
+        return [f"{directory}: damaged: reading it kills the reader (signal {-child.returncode}). Restore it from a backup"]
+    try:
+        return msgspec.json.decode(child.stdout, type=list[str])
+    except msgspec.MsgspecError:
+        return [f"{directory}: the check ended without a result (exit {child.returncode}): see above"]

@@ -1,0 +1,25 @@
+"""What a stored body says: its characters and its visible text. Parsed anew, so that no text is stored twice."""
+
+from __future__ import annotations
+
+from crawler.core import html
+from storage.schema import PageRecord
+
+_DOCUMENTS = frozenset(("text/html", "application/xhtml+xml", "text/plain", ""))
+
+
+def text_of(body: bytes, page: PageRecord, agent: str) -> str | None:
+    """Return the visible text; None for what is no document, and for one that only an isolated parser may be given."""
+    if page.mime_type not in _DOCUMENTS:
+        return None
+    parsed = html.read(body, _content_type(page), page.mime_type, agent=agent, max_links=1)
+    return None if parsed is None else parsed.text
+
+
+def characters_of(body: bytes, page: PageRecord) -> str:
+    """Return the body as characters, decoded as it was when it was fetched."""
+    return html.decode(body, _content_type(page))[0].decode("utf-8", "replace")
+
+
+def _content_type(page: PageRecord) -> str:
+    return f"{page.mime_type}; charset={page.charset}" if page.charset else page.mime_type

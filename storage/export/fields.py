@@ -1,0 +1,49 @@
+"""What an export consists of: a kind names its fields in order, and where its rows come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Any, Generic, TypeVar
+
+from crawler.core.errors import UsageError
+from storage.view import View
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Generic[R]):
+    """One column: its name and how it is read from a row. Values are builtins: None, bool, int, float, str, lists and dicts of them."""
+
+    name: str
+    of: Callable[[R], Any]
+    on_request: bool = False  # left out unless it is named
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[R]):
+    """One kind of export. `rows` is told which fields are wanted, so that what nobody asked for is not read."""
+
+    name: str
+    rows: Callable[[View, frozenset[str]], Iterator[R]]
+    fields: tuple[Field[R], ...]
+
+    def choose(self, names: Sequence[str]) -> tuple[Field[R], ...]:
+        """Return the named fields in that order, all but those on request for no names; raises UsageError on a name that is none."""
+        known = {field.name: field for field in self.fields}
+        for name in names:
+            if name not in known:
+                nearest = get_close_matches(name, known, 1)
+                meant = f" Did you mean {nearest[0]}?" if nearest else ""
+                raise UsageError(f"--fields {name!r}: no field of {self.name}.{meant} There are: {', '.join(known)}")
+        return tuple(known[name] for name in names) or tuple(field for field in self.fields if not field.on_request)
+
+
+def iso(at: float) -> str | None:
+    """Return a time as ISO 8601 in UTC with milliseconds, None if there is none."""
+    if not 0 < at < 253402300800:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,65 @@
+"""A page's verdicts as they stand today: pages are append-only, revisions lie beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from storage.export.fields import iso
+from storage.schema import PageRecord, RevisionRecord, VerdictRecord
+
+_KEY = re.compile("[0-9a-f]{32}")
+
+
+class Standing(NamedTuple):
+    """A filter's newest verdict on a page. `revised_at` is 0 for the one that was given with the page."""
+
+    verdict: VerdictRecord
+    revised_at: float
+
+
+def standing(page: PageRecord, revisions: Iterable[RevisionRecord]) -> list[Standing]:
+    """Return the newest verdict of each filter."""
+    newest = {verdict.filter: Standing(verdict, 0.0) for verdict in page.verdicts}
+    newest.update((revision.verdict.filter, Standing(revision.verdict, revision.at)) for revision in revisions)
+    return list(newest.values())
+
+
+def keeps(page: PageRecord, verdicts: Sequence[Standing]) -> bool:
+    """Return whether the page is kept, with revised verdicts in place of earlier ones."""
+    return _stands(page.keep, [(standing.verdict.keep, standing.revised_at) for standing in verdicts])
+
+
+def follows(page: PageRecord, verdicts: Sequence[Standing]) -> bool:
+    """Return whether the page's links are followed, with revised verdicts in place of earlier ones."""
+    return _stands(page.follow, [(standing.verdict.follow, standing.revised_at) for standing in verdicts])
+
+
+def _stands(was: bool, words: Sequence[tuple[bool, float]]) -> bool:
+    """Only enforcing filters revise, so a revision decides; what was refused is let off when no filter refuses it any more."""
+    revised = [word for word, at in words if at]
+    if not all(revised):
+        return False
+    return was or (bool(revised) and all(word for word, _ in words))
+
+
+def named_keys(verdicts: Iterable[Standing]) -> list[bytes]:
+    """Return the keys of URLs that the verdicts give as evidence, like the page that a copy copies."""
+    values = [value for standing in verdicts for value in standing.verdict.evidence.values()]
+    return [bytes.fromhex(value) for value in values if isinstance(value, str) and _KEY.fullmatch(value)]
+
+
+def verdict_object(standing: Standing, texts: Mapping[bytes, str]) -> dict[str, Any]:
+    """Return a verdict as people and programs see it, with `texts` in place of the keys of URLs."""
+    verdict, revised_at = standing
+    names = {key.hex(): text for key, text in texts.items()}
+    shown = {
+        "filter": verdict.filter,
+        "keep": verdict.keep,
+        "follow": verdict.follow,
+        "score": verdict.score,
+        "reason": verdict.reason or None,
+        "evidence": {name: names.get(value, value) if isinstance(value, str) else value for name, value in verdict.evidence.items()},
+    }
+    return {**shown, "revised_at": iso(revised_at)} if revised_at else shown

@@ -1,0 +1,27 @@
+"""Every kind of export, by name, and the loop that writes one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from storage.export.fields import Field, Kind
+from storage.export.lines import Lines
+from storage.export.links import LINKS_KIND
+from storage.export.pages import PAGES_KIND
+from storage.export.redirects import REDIRECTS_KIND
+from storage.export.skipped import SKIPPED_KIND
+from storage.export.urls import URLS_KIND
+from storage.view import View
+
+KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in (PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND)}
+
+
+def write_all(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], lines: Lines) -> int:
+    """Write every row of a kind; return how many there were. Memory: a chunk of rows."""
+    readers = [field.of for field in fields]
+    n = 0
+    for row in kind.rows(view, frozenset(field.name for field in fields)):
+        lines.write([read(row) for read in readers])
+        n += 1
+    return n

@@ -1,0 +1,24 @@
+"""`links`: the link graph as pairs of known URLs, page by page, in the order of each page's links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from storage.export.fields import Field, Kind
+from storage.export.pages import current_pages
+from storage.export.texts import Texts
+from storage.view import View
+
+Link = tuple[str, str]
+
+
+def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
+    """Yield (source, target) of every link of every page that is its URL's newest."""
+    texts = Texts(view)
+    for visit, page in current_pages(view):
+        seqs = view.links.read(visit)
+        found = texts.of_seqs(seqs)
+        yield from ((page.url, found[seq]) for seq in seqs if seq in found)
+
+
+LINKS_KIND = Kind("links", rows, (Field("source", lambda link: link[0]), Field("target", lambda link: link[1])))

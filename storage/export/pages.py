@@ -1,0 +1,135 @@
+"""`pages`: the records of the crawl's pages, one for each URL: that of its newest visit, with the verdicts as they stand now."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from crawler.core.model import Purpose
+from storage.export.content import characters_of, text_of
+from storage.export.fields import Field, Kind, iso
+from storage.export.judged import Standing, follows, keeps, named_keys, standing, verdict_object
+from storage.export.texts import Texts
+from storage.packing import unpack_seen
+from storage.schema import REVISIONS, SEEN, VERDICTS, PageRecord
+from storage.view import View
+
+_CHUNK = 200
+_PAGES = frozenset((Purpose.PAGE, Purpose.AUDIT))
+_OF_BODY = frozenset(("text", "html", "body"))
+_JUDGED = frozenset(("keep", "follow", "verdicts"))
+
+
+@dataclass(slots=True)
+class PageRow:
+    """One page, and beside its record what the wanted fields need."""
+
+    visit: int
+    page: PageRecord
+    agent: str
+    via: str | None = None
+    verdicts: list[Standing] = field(default_factory=list)
+    texts: dict[bytes, str] = field(default_factory=dict)  # of the URLs that the verdicts name
+    body: bytes | None = None
+
+
+def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
+    """Yield (visit, record) of each page that is its URL's newest, each URL once, while a crawl may go on.
+
+    A URL that is settled again after this began is given as it was, at the end. Memory: a key for each of those.
+    """
+    end = view.visit
+    settled_since: dict[bytes, int] = {}
+    pages = view.all_pages()
+    while read := list(islice(pages, _CHUNK)):
+        chunk = [(visit, page) for visit, page in read if page.purpose in _PAGES]
+        rows = view.get_many(SEEN, [page.key for _, page in chunk])
+        for (visit, page), value in zip(chunk, rows, strict=True):
+            newest = visit if value is None else unpack_seen(value).visit
+            if newest == visit:
+                settled_since.pop(page.key, None)
+                yield visit, page
+            elif newest >= end:
+                settled_since[page.key] = visit
+    for visit in settled_since.values():
+        record = view.pages.read(visit)
+        if record is not None:
+            yield visit, record
+
+
+def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
+    """Yield the rows of the export. A body is there only until the next row is asked for."""
+    texts, agent = Texts(view), view.settings.identity.agent
+    pages = current_pages(view)
+    while chunk := [PageRow(visit, page, agent) for visit, page in islice(pages, _CHUNK)]:
+        if "via" in wanted:
+            found = texts.of_keys(row.page.via for row in chunk)
+            for row in chunk:
+                row.via = found.get(row.page.via)
+        if wanted & _JUDGED:
+            _add_verdicts(view, chunk, texts)
+        for row in chunk:
+            if row.page.has_body and wanted & _OF_BODY:
+                row.body = view.bodies.get(row.visit)
+            yield row
+            row.body = None
+
+
+def _add_verdicts(view: View, chunk: list[PageRow], texts: Texts) -> None:
+    for row, value in zip(chunk, view.get_many(VERDICTS, [row.page.key for row in chunk]), strict=True):
+        row.verdicts = standing(row.page, () if value is None else REVISIONS.decode(value))
+        if named := named_keys(row.verdicts):
+            row.texts = texts.of_keys(named)
+
+
+def _of_body(read: Callable[[bytes, PageRow], Any]) -> Callable[[PageRow], Any]:
+    return lambda row: None if row.body is None else read(row.body, row)
+
+
+def _field(name: str, of: Callable[[PageRecord], Any]) -> Field[PageRow]:
+    return Field(name, lambda row: of(row.page))
+
+
+PAGES_KIND = Kind(
+    "pages",
+    rows,
+    (
+        _field("url", lambda page: page.url),
+        _field("status", lambda page: page.status or None),
+        _field("depth", lambda page: page.seed_distance),
+        _field("site_depth", lambda page: page.site_depth),
+        _field("type", lambda page: page.mime_type or None),
+        _field("charset", lambda page: page.charset or None),
+        _field("title", lambda page: page.title),
+        _field("bytes", lambda page: page.n_bytes),
+        _field("wire_bytes", lambda page: page.wire_bytes),
+        _field("sha256", lambda page: page.sha256.hex() or None),
+        _field("fingerprint", lambda page: page.fingerprint.hex() or None),
+        _field("hops", lambda page: page.hops),
+        Field("via", lambda row: row.via),
+        _field("fetched_at", lambda page: iso(page.fetched_at)),
+        _field("elapsed", lambda page: round(page.elapsed_s, 6)),
+        _field("address", lambda page: page.address or None),
+        _field("canonical", lambda page: page.canonical or None),
+        _field("noindex", lambda page: page.noindex),
+        _field("nofollow", lambda page: page.nofollow),
+        _field("signals", lambda page: page.signals),
+        _field("flags", lambda page: page.flags),
+        Field("keep", lambda row: keeps(row.page, row.verdicts)),
+        Field("follow", lambda row: follows(row.page, row.verdicts)),
+        Field("verdicts", lambda row: [verdict_object(verdict, row.texts) for verdict in row.verdicts]),
+        _field("links", lambda page: page.n_links),
+        _field("failed", lambda page: page.failed_cause or None),
+        _field("failed_detail", lambda page: page.failed_detail or None),
+        _field("purpose", lambda page: Purpose(page.purpose).name.lower()),
+        Field("visit", lambda row: row.visit),
+        _field("has_body", lambda page: page.has_body),
+        _field("headers", lambda page: [[name.decode("latin-1"), value.decode("latin-1")] for name, value in page.headers]),
+        Field("text", _of_body(lambda body, row: text_of(body, row.page, row.agent)), on_request=True),
+        Field("html", _of_body(lambda body, row: characters_of(body, row.page)), on_request=True),
+        Field("body", _of_body(lambda body, _: b64encode(body).decode("ascii")), on_request=True),
+    ),
+)

@@ -1,0 +1,52 @@
+"""`redirects`: every redirect that was answered, with the end of its chain where that has settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from storage.export.fields import Field, Kind, iso
+from storage.export.texts import Texts
+from storage.schema import PAIR, PAIRS, EdgeRecord, PairRecord
+from storage.view import View
+
+_CHUNK = 1000
+_OF_PAIR = frozenset(("final", "final_status", "hops"))
+
+
+@dataclass(slots=True)
+class RedirectRow:
+    """One edge, and the pair that its original came to."""
+
+    url: str | None
+    edge: EdgeRecord
+    pair: PairRecord | None = None
+
+
+def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
+    """Yield the rows of the export."""
+    texts = Texts(view)
+    edges = view.all_edges()
+    while chunk := list(islice(edges, _CHUNK)):
+        found = texts.of_keys(key for key, _ in chunk)
+        made = [RedirectRow(found.get(key), edge) for key, edge in chunk]
+        if wanted & _OF_PAIR:
+            for row, value in zip(made, view.get_many(PAIRS, [key for key, _ in chunk]), strict=True):
+                row.pair = None if value is None else PAIR.decode(value)
+        yield from made
+
+
+REDIRECTS_KIND = Kind(
+    "redirects",
+    rows,
+    (
+        Field("url", lambda row: row.url),
+        Field("to", lambda row: row.edge.to_text),
+        Field("status", lambda row: row.edge.status),
+        Field("final", lambda row: row.pair and row.pair.target_text),
+        Field("final_status", lambda row: (row.pair and row.pair.status) or None),
+        Field("hops", lambda row: row.pair and row.pair.hops),
+        Field("at", lambda row: iso(row.edge.found_at)),
+    ),
+)

@@ -1,0 +1,61 @@
+"""An output file that is whole or absent: written beside its place, synced, then renamed into it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from crawler.core.errors import DiskError, UsageError
+from storage.failpoint import reached
+
+
+@contextmanager
+def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
+    """Give a file to write that takes `path`'s place when the block ends well, and leaves no trace when it does not.
+
+    Raises UsageError when there is a file already and `force` is not set, DiskError on a symbolic link and on what the disk refuses.
+    """
+    _check(path, force=force)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"{path.parent}: no such directory. Make it first, or name another place with -o") from None
+    except OSError as error:
+        raise DiskError(f"{temporary}: cannot be written: {error.strerror}") from error
+    try:
+        with os.fdopen(descriptor, "wb", buffering=1 << 20) as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        _check(path, force=force)
+        reached("export_rename")
+        temporary.replace(path)
+        _sync_directory(path.parent)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DiskError(f"{path}: cannot be written: {error.strerror or error}. What was there is untouched") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _check(path: Path, *, force: bool) -> None:
+    if path.is_symlink():
+        raise DiskError(f"{path}: a symbolic link, which is never followed. Remove it, or name its target with -o")
+    if path.is_dir():
+        raise UsageError(f"{path}: a directory, expected a file. Name a file in it with -o")
+    if path.exists() and (not force or not path.is_file()):
+        raise UsageError(f"{path}: exists already. Add --force to replace it, or name another file with -o")
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,64 @@
+"""`urls`: every known URL with its state, in the order of discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from crawler.core.model import Purpose
+from storage.export.fields import Field, Kind, iso
+from storage.export.texts import Texts
+from storage.schema import FAILURE, FAILURES, FailureRecord, SeenRow, UrlRecord
+from storage.view import View
+
+_CHUNK = 1000
+_OF_FAILURE = frozenset(("attempts", "failure", "failure_detail", "failed_at", "final"))
+
+
+@dataclass(slots=True)
+class UrlRow:
+    """One known URL, and beside its rows what the wanted fields need."""
+
+    url: UrlRecord
+    seen: SeenRow
+    via: str | None = None
+    failure: FailureRecord | None = None
+
+
+def rows(view: View, wanted: frozenset[str]) -> Iterator[UrlRow]:
+    """Yield the rows of the export."""
+    texts = Texts(view)
+    known = view.all_urls()
+    while chunk := [UrlRow(url, seen) for url, seen in islice(known, _CHUNK)]:
+        if "via" in wanted:
+            found = texts.of_keys(row.url.via for row in chunk)
+            for row in chunk:
+                row.via = found.get(row.url.via)
+        if wanted & _OF_FAILURE:
+            for row, value in zip(chunk, view.get_many(FAILURES, [row.url.key for row in chunk]), strict=True):
+                row.failure = None if value is None else FAILURE.decode(value)
+        yield from chunk
+
+
+URLS_KIND = Kind(
+    "urls",
+    rows,
+    (
+        Field("url", lambda row: row.url.text),
+        Field("state", lambda row: row.seen.state.name.lower()),
+        Field("reason", lambda row: row.seen.reason and str(row.seen.reason)),
+        Field("depth", lambda row: row.seen.seed_distance),
+        Field("site_depth", lambda row: row.seen.site_depth),
+        Field("hops", lambda row: row.seen.hops),
+        Field("purpose", lambda row: Purpose(row.seen.purpose).name.lower()),
+        Field("via", lambda row: row.via),
+        Field("found_at", lambda row: iso(row.url.found_at)),
+        Field("attempts", lambda row: row.failure and row.failure.attempts),
+        Field("failure", lambda row: row.failure and row.failure.reason),
+        Field("failure_detail", lambda row: row.failure and row.failure.detail),
+        Field("failed_at", lambda row: row.failure and iso(row.failure.at)),
+        Field("final", lambda row: row.failure and row.failure.final),
+        Field("visit", lambda row: row.seen.visit or None),
+    ),
+)
