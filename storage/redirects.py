@@ -37,12 +37,14 @@ class Redirects:
         return [row[16:] for row, _ in self._rows.scan(EDGES_IN, key, limit=limit)]
 
     def ending_at(self, key: bytes, max_hops: int = 5) -> list[tuple[bytes, int]]:
-        """Return (original, hops) of every chain of at most `max_hops` that leads to this target, nearest first; loops are cut."""
+        """Return (original, hops) of every chain of at most `max_hops` that leads to this target, nearest first.
+
+        An original has one edge, so it is met once, and a loop is one that comes back to the target.
+        """
         found: dict[bytes, int] = {}
         ring = [key]
         for hops in range(1, max_hops + 1):
-            origins = [origin for target in ring for origin in self.into(target, MAX_ORIGINS)]
-            ring = [origin for origin in dict.fromkeys(origins) if origin not in found and origin != key]
+            ring = [origin for target in ring for origin in self.into(target, MAX_ORIGINS) if origin != key]
             found.update(dict.fromkeys(ring, hops))
             if not ring or len(found) >= MAX_ORIGINS:
                 break
