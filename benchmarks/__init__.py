@@ -1,0 +1,1 @@
+"""Longer proofs and measurements, each with a command of its own."""

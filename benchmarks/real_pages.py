@@ -1,0 +1,144 @@
+"""Crawl pages that nobody here wrote, and count what is missing: `python -m benchmarks.real_pages`.
+
+Needs Debian's nginx-light, postgresql-doc-15 and python3-doc. nginx serves the two manuals on two loopback addresses, each is crawled from one
+seed by the command line, and the store is compared with a walk over the files on disk that shares no code with the crawler (html.parser
+and urllib of the standard library): every page reachable by plain links must be there, none twice.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+SITES = {
+    "http://127.0.0.2:8802/": Path("/usr/share/doc/postgresql-doc-15/html"),
+    "http://127.0.0.3:8803/": Path("/usr/share/doc/python3.11-doc/html"),
+}
+PAGE_TYPES = {".html": "text/html", ".htm": "text/html", ".txt": "text/plain"}
+NGINX = """
+daemon off; pid {dir}/pid; error_log {dir}/error.log; worker_processes 1;
+events {{ worker_connections 512; }}
+http {{
+  access_log off; default_type application/octet-stream; disable_symlinks off;
+  types {{ text/html html htm; text/plain txt; text/css css; application/javascript js; image/png png; image/svg+xml svg; }}
+  client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fcgi; uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
+{servers}
+}}
+"""
+
+
+class Links(HTMLParser):
+    """The plain links of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.base = ""
+        self._inert = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        of = dict(attrs)
+        self._inert += tag == "template"
+        if self._inert:
+            return
+        if tag == "base" and not self.base:
+            self.base = of.get("href") or ""
+        is_followed_link = tag == "link" and {"next", "prev", "alternate"} & set((of.get("rel") or "").lower().split())
+        target = of.get("href") if tag in ("a", "area") or is_followed_link else of.get("src") if tag in ("frame", "iframe") else None
+        if target and "nofollow" not in (of.get("rel") or ""):
+            self.found.append(target)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inert -= tag == "template"
+
+
+def walk(seed: str, root: Path) -> set[str]:
+    """Return the URLs of all pages on disk that plain links lead to from the seed."""
+    found, queue = {seed}, [seed]
+    while queue:
+        url = queue.pop()
+        parser = Links()
+        parser.feed(_file(url, root).read_text("utf-8", "replace") if _type(url, root) == "text/html" else "")
+        for href in parser.found:
+            target = urldefrag(urljoin(urljoin(url, parser.base), href.strip()))[0]
+            if target.startswith(seed) and target not in found and _type(target, root):
+                found.add(target)
+                queue.append(target)
+    return found
+
+
+def _file(url: str, root: Path) -> Path:
+    path = root / unquote(urlsplit(url).path).lstrip("/")
+    return path / "index.html" if path.is_dir() else path
+
+
+def _type(url: str, root: Path) -> str:
+    file = _file(url, root)
+    return PAGE_TYPES.get(file.suffix, "") if file.is_file() else ""
+
+
+def crawl(seed: str, directory: Path) -> list[dict[str, str]]:
+    """Crawl from the seed with the command line; return the rows of its pages."""
+    quick = ("politeness.min_delay=0", "politeness.delay_factor=0", "politeness.address_delay=0", "limits.min_free_disk=0")
+    allowed = ("fetch.allow_addresses=[127.0.0.0/8]", "fetch.allow_ports=any", "identity.contact=https://example.org/bot")
+    sets = [part for value in (*quick, *allowed) for part in ("--set", value)]
+    thresher = [sys.executable, "-m", "crawler.cli"]
+    subprocess.run([*thresher, "crawl", seed, *sets, "-o", str(directory)], check=True)
+    export = [*thresher, "export", str(directory), "--fields", "url,status,type", "--format", "csv"]
+    rows = subprocess.run(export, check=True, capture_output=True, text=True).stdout
+    return list(csv.DictReader(io.StringIO(rows)))
+
+
+def main() -> int:
+    """Serve, crawl, compare; return 0 if nothing is missing and nothing is there twice."""
+    missing_roots = [str(root) for root in SITES.values() if not root.is_dir()]
+    if missing_roots:
+        print(f"not there: {', '.join(missing_roots)}. apt-get install nginx-light postgresql-doc-15 python3-doc", file=sys.stderr)
+        return 2
+    failures = 0
+    with tempfile.TemporaryDirectory(prefix="thresher-real-") as temporary:
+        nginx = _serve(Path(temporary))
+        try:
+            for n, (seed, root) in enumerate(SITES.items()):
+                truth = walk(seed, root)
+                counts = Counter(row["url"] for row in crawl(seed, Path(temporary) / f"crawl{n}") if row["status"] == "200")
+                missing, extra = truth - counts.keys(), counts.keys() - truth
+                twice = [url for url, times in counts.items() if times > 1]
+                print(f"{seed} ({root}): {len(truth)} pages on disk reachable, {len(counts)} stored, missing {len(missing)}, extra {len(extra)}, twice {len(twice)}")
+                for label, urls in (("missing", missing), ("extra", extra), ("twice", twice)):
+                    for url in sorted(urls)[:5]:
+                        print(f"  {label}: {url}")
+                failures += bool(missing or twice)
+        finally:
+            nginx.terminate()
+            nginx.wait()
+    return int(failures > 0)
+
+
+def _serve(directory: Path) -> subprocess.Popen[bytes]:
+    """Start nginx on the two addresses and wait until it answers."""
+    servers = "\n".join(f"  server {{ listen {urlsplit(seed).netloc}; root {root}; }}" for seed, root in SITES.items())
+    config = directory / "nginx.conf"
+    config.write_text(NGINX.format(dir=directory, servers=servers))
+    nginx = subprocess.Popen(["nginx", "-c", str(config), "-p", str(directory)])
+    for seed in SITES:
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(seed, timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+    return nginx
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,5 @@
+"""`python -m crawler.cli`, the same as `thresher`."""
+
+from crawler.cli import main
+
+main()
