@@ -1,0 +1,106 @@
+"""The one import rule: config ← crawler/core ← filters, storage ← crawler/*; core and filters do no I/O, read no clock, roll no dice."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+OURS = ("config", "crawler", "filters", "storage", "tests", "benchmarks")
+IMPURE = frozenset(
+    "aiodns aiohttp asyncio click logging multiprocessing os pathlib pycares rich secrets select selectors shutil signal socket subprocess tempfile "
+    "threading time".split()
+)
+CORE_LIBRARIES = frozenset(("ada_url", "cchardet", "msgspec", "numpy", "protego", "publicsuffixlist", "selectolax", "webencodings", "xxhash"))
+
+
+def rooms() -> Iterator[tuple[str, Path, set[str]]]:
+    """Yield (room, file, modules it imports) of every file; a room is config, core, filters, storage or shell."""
+    for package in OURS[:4]:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            room = "core" if (ROOT / "crawler/core") in file.parents else "shell" if package == "crawler" else package
+            yield room, file.relative_to(ROOT), set(_imports(ast.parse(file.read_text())))
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _room_of(module: str) -> str:
+    package = module.partition(".")[0]
+    if package == "crawler":
+        return "core" if module.startswith("crawler.core") else "shell"
+    return package if package in OURS else ""
+
+
+ALLOWED = {
+    "config": {"config"},
+    "core": {"config", "core"},
+    "filters": {"config", "core", "filters"},
+    "storage": {"config", "core", "storage"},
+    "shell": {"config", "core", "filters", "storage", "shell"},
+}
+
+
+def test_every_import_keeps_to_the_rule() -> None:
+    """Mutation: an import of storage in a filter fails this."""
+    wrong = [
+        f"{file} imports {module}"
+        for room, file, modules in rooms()
+        for module in modules
+        if (target := _room_of(module)) and target not in ALLOWED[room] and module != "crawler"
+    ]
+    assert wrong == []
+
+
+def test_only_storage_imports_lmdb() -> None:
+    assert [str(file) for room, file, modules in rooms() if "lmdb" in {m.partition(".")[0] for m in modules} and room != "storage"] == []
+
+
+def test_core_and_filters_do_no_io_and_read_no_clock() -> None:
+    wrong = [
+        f"{file} imports {module}"
+        for room, file, modules in rooms()
+        if room in ("core", "filters")
+        for module in modules
+        if module.partition(".")[0] in IMPURE
+    ]
+    assert wrong == []
+
+
+def test_core_uses_no_library_but_the_listed_ones() -> None:
+    import sys
+
+    foreign = {
+        module.partition(".")[0]
+        for room, _, modules in rooms()
+        if room == "core"
+        for module in modules
+        if module.partition(".")[0] not in sys.stdlib_module_names and module.partition(".")[0] not in OURS
+    }
+    assert foreign <= CORE_LIBRARIES
+
+
+def test_packages_that_gather_others_import_nothing() -> None:
+    for package in ("crawler", "crawler/core"):
+        tree = ast.parse((ROOT / package / "__init__.py").read_text())
+        assert [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)] == []
+
+
+def test_one_http_session_no_pickle_no_eval() -> None:
+    """S6, S15, S44: no side path has a session of its own; nothing is unpickled or evaluated."""
+    sessions, banned = [], []
+    for _, file, modules in rooms():
+        tree = ast.parse((ROOT / file).read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                sessions += [str(file)] if name == "ClientSession" else []
+                banned += [f"{file}: {name}"] if isinstance(node.func, ast.Name) and name in ("eval", "exec") else []
+        banned += [f"{file}: {m}" for m in modules if m.partition(".")[0] in ("pickle", "marshal", "shelve", "dill")]
+    assert sessions == ["crawler/fetch.py"]
+    assert banned == []
