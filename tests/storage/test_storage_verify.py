@@ -253,8 +253,9 @@ def test_a_view_of_no_store_says_so(tmp_path: Path) -> None:
         View(tmp_path)
 
 
-def test_a_view_follows_a_crawl_that_runs_and_grows(tmp_path: Path) -> None:
+def test_a_view_follows_a_crawl_that_runs_and_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F89: readers beside a writer, through the growth of its map; each of their reads is short."""
+    monkeypatch.setattr("storage.view._SPARE_BYTES", 0)
     child = Path(__file__).with_name("store_child.py")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
