@@ -248,6 +248,8 @@ class BodyDecoder:
 
     def _decode(self, piece: bytes) -> bool:
         """Decode one slice, through the ends of members; return whether there is room for more."""
+        if self._make is None:
+            return self._keep(piece)
         self._n_in += len(piece)
         while piece and not self._is_past_end:
             if self._stream is None:

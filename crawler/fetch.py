@@ -158,9 +158,6 @@ class _Fetch:
         """Read the response as far as it is wanted."""
         exchange, status = self.exchange, response.status
         head = Head(self.url, status, response.raw_headers, exchange.address, exchange.head_at - exchange.sent_at)
-        if not 200 <= status <= 599 or response.version is None or response.version.major != 1:
-            response.close()
-            return self.failed(Cause.PROTOCOL_STATUS, f"status {status}, version {response.version}", elapsed_s=head.elapsed_s)
         if status in _REDIRECTS:
             target = _location(head)
             if target:

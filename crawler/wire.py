@@ -133,12 +133,17 @@ class WireProtocol(ResponseHandler):
         """Take a parsed head on its way to the request that waits for it."""
         exchange = self._exchange
         assert exchange is not None
+        if exchange.fault is not None:
+            return  # the segment that broke the rule had more in it
         status = data[0].code
         if 100 <= status < 200 and status != 101:
             exchange.n_interim += 1
             if exchange.n_interim > MAX_INTERIM:
                 self._end(exchange, Cause.PROTOCOL_WIRE_BUDGET, f"more than {MAX_INTERIM} interim responses")
                 return
+        elif not 200 <= status <= 599 or data[0].version.major != 1:
+            self._end(exchange, Cause.PROTOCOL_STATUS, f"status {status}, HTTP/{data[0].version.major}.{data[0].version.minor}")
+            return
         elif not self._is_answered:
             self._is_answered = True
             exchange.head_at = exchange.read_at

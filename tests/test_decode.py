@@ -145,11 +145,11 @@ def test_past_the_first_mib_a_fault_costs_a_slice(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "zstd"])
-@pytest.mark.parametrize("plain", [b"<p>plain", b"\x1e", b"\x1f", b"\x28\xb5\x2f", b"\x1f\x8c" * 9])
+@pytest.mark.parametrize("plain", [b"<p>plain", b"\x1e", b"\x1f", b"\x28\xb5\x2f", b"\x1f\x8c" * 9, TEXT])
 def test_a_body_without_magic_number_is_taken_as_it_is(encoding: str, plain: bytes) -> None:
     """F36"""
     assert decode(encoding, plain) == (plain, {Flag.NOT_ENCODED}, True)
-    assert decode(encoding, plain, slices=[1] * len(plain)) == (plain, {Flag.NOT_ENCODED}, True)
+    assert decode(encoding, plain, slices=[1] * min(len(plain), 20)) == (plain, {Flag.NOT_ENCODED}, True)
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "gzip,br", "compress", "sdch", "gzip;q=1", "identity, deflate, zstd"])
