@@ -1,6 +1,6 @@
 """The agent: one event loop that turns leases into visits and visits into commits.
 
-A fixed crew of workers takes leases from the frontier; none is created per fetch. `_dispatch` is the only place that hands out leases, one timer
+A fixed crew of workers takes leases from the frontier; none is created per fetch. `_dispatch` hands leases to idle workers, and one timer
 wakes it when the next host is ready. The agent owns its organs; they do not know it.
 """
 
@@ -11,6 +11,7 @@ import random
 import shutil
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from crawler.links import LinkGate
 from crawler.metrics import Rate, Status, usage
 from crawler.parse import Parser
 from crawler.readmit import Readmission
+from crawler.request_log import RequestLog
 from crawler.robots_book import RobotsBook
 from crawler.seeds import Seeder
 from crawler.settle import Settler
@@ -37,9 +39,11 @@ from crawler.visit import Tools, visit
 from filters.base import Plug
 from filters.panel import Panel
 from filters.registry import plugs
+from storage import failpoint
 from storage.env import Store
 
 _GRACE_S = 10.0  # for requests in flight after a stop
+_GENTLE = (0, 3, 4)  # endings that let requests in flight finish
 _TICK_S = 0.5
 _DISK_EVERY = 10  # ticks
 
@@ -77,23 +81,26 @@ class Agent:
             guard=guard,
         )
         self._parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
-        self._frontier = Frontier(store.queues, self._resolver, settings, urls=urls, rng=random.Random(), started_at=self._started_at)
+        rng = random.Random()  # noqa: S311 - jitter is no secret
+        self._frontier = Frontier(store.queues, self._resolver, settings, urls=urls, rng=rng, started_at=self._started_at)
         chosen = plugs(settings, settings.seeds) if filters is None else filters
         panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
         links = LinkGate(urls, store.seen, panel, settings)
-        robots = RobotsBook(store.robots, urls, settings.robots, agent=identity.agent)
+        robots = RobotsBook(store.robots, urls, settings, agent=identity.agent)
         self._suspects = Suspects(directory, store.suspects)
         self._tools = Tools(settings, urls, self._fetcher, self._parser, robots, panel, links, self._suspects, self._clock)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
         self._seeder = Seeder(store, self._settler.admission, urls)
         self._readmission = Readmission(store, self._settler, self._tools)
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._dispatch)
+        self._requests = RequestLog(settings.log.requests)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._looking_up: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._ending: Ending | None = None
         self._ended = asyncio.Event()
+        self._quiet = asyncio.Event()  # after the end: nothing is in flight, or nobody waits for it any more
         self._status = Status()
         self._rate = Rate()
         self._paused = ""
@@ -128,6 +135,7 @@ class Agent:
     def leave(self, code: int, why: str) -> None:
         """Cut a graceful stop short: commit what has settled, give up what is in flight."""
         self._ending = Ending(code, why)
+        self._quiet.set()
 
     async def close(self) -> None:
         """Release network and processes; the store is its opener's to close."""
@@ -135,6 +143,7 @@ class Agent:
         await self._parser.close()
         await self._resolver.close()
         self._suspects.close()
+        self._requests.close()
 
     async def _work(self) -> None:
         """Take leases one after another; the only coroutine that fetches."""
@@ -147,9 +156,16 @@ class Agent:
                 if lease is None:
                     continue
             try:
-                self._settler.settle(await visit(lease, self._tools), self._clock())
+                made = await visit(lease, self._tools)
+                now = self._clock()
+                self._settler.settle(made, now)
             finally:
                 del self._in_flight[lease.queue]
+                if self._ending is not None and not self._in_flight:
+                    self._quiet.set()
+            if made.outcome is not None:
+                self._requests.write(made.outcome, now)
+            failpoint.reached("settled")
             self._committer.settled(idle=not self._in_flight)
             self._look_up()
 
@@ -165,7 +181,16 @@ class Agent:
             self._sleep_until(popped)
             return None
         self._in_flight[popped.queue] = popped
+        if failpoint.dispatch_delete:
+            self._forget(popped)
+        failpoint.reached("dispatched")
         return popped
+
+    def _forget(self, lease: Lease) -> None:
+        """Take a URL from its queue before it is fetched: the broken design that the kill test must catch."""
+        self._store.queues.delete(lease.queue, lease.entry)
+        self._store.end_visit()
+        self._committer.flush()
 
     def _dispatch(self) -> None:
         """Hand leases to idle workers until there are no more of either."""
@@ -186,12 +211,11 @@ class Agent:
             return "stopping"
         if self._paused:
             return self._paused
+        if self._store.trouble:
+            return f"the disk refuses writes: {self._store.trouble}"
         if self._committer.behind:
             return "the disk is slower than the crawl"
-        limit = self._over_limit(in_flight=len(self._in_flight))
-        if limit:
-            return limit
-        return ""
+        return self._over_limit(in_flight=len(self._in_flight))
 
     def _over_limit(self, in_flight: int) -> str:
         limits, totals = self._settings.limits, self._settler.totals
@@ -232,9 +256,9 @@ class Agent:
     async def _wind_down(self, workers: list[asyncio.Task[None]]) -> None:
         """Let requests in flight finish for a while, then commit what has settled."""
         assert self._ending is not None
-        deadline = self._clock() + _GRACE_S
-        while self._in_flight and self._clock() < deadline and self._ending.code in (0, 3, 4):
-            await asyncio.sleep(0.02)
+        if self._in_flight and self._ending.code in _GENTLE:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._quiet.wait(), _GRACE_S)
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
@@ -285,6 +309,7 @@ class Agent:
             if ticks % _DISK_EVERY == 0:
                 self._watch_disk()
             ticks += 1
+            self._requests.flush()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
 

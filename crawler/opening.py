@@ -24,7 +24,7 @@ def check_startable(settings: Settings) -> None:
     """Raise UsageError for what is a valid configuration but no crawl that may start."""
     if not settings.identity.contact:
         raise UsageError(
-            "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing: no crawl starts without one. "
+            "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
             f"Write it into the configuration, or give --set {_EXAMPLE}"
         )
     if settings.agents not in (1, "auto"):

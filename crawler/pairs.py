@@ -1,8 +1,8 @@
 """End-to-end redirect pairs (original, final target), resolved through the table of edges.
 
 A chain of redirects is written edge by edge, in whatever order its URLs are fetched. A pair is complete when the chain's end has settled:
-fetched, failed for good, or refused (out of scope, denied): such a target is final as it stands. So a hundred originals that end at one page
-are a hundred pairs although the page is fetched once [LEE09, L = {(u, f(u))}, at most 5 hops].
+fetched, failed for good, or refused (out of scope, denied): such a target is final as it stands. So a hundred originals that end at one
+page are a hundred pairs although the page is fetched once [LEE09, L = {(u, f(u))}, at most 5 hops].
 """
 
 from __future__ import annotations

@@ -72,8 +72,7 @@ def line(status: Status) -> str:
     waits = f"  {status.state}: {status.why}" if status.why else ""
     return (
         f"[{clock(status.running_s)}] {status.pages:,} pages ({status.pages_per_s:.1f}/s)  {size(status.wire_bytes)}  "
-        f"{_classes(status)}  hosts {status.hosts_active:,} active / {status.hosts_waiting:,} waiting / {status.hosts_backing_off:,} backing off  "
-        f"queued {status.queued:,}  known {status.known:,}{waits}"
+        f"{_classes(status)}  {_hosts(status)}  queued {status.queued:,}  known {status.known:,}{waits}"
     )
 
 
@@ -81,13 +80,11 @@ def block(status: Status) -> Group:
     """Return the live block."""
     rows = [
         Text(
-            f"[{clock(status.running_s)}] {status.pages:,} pages  {status.pages_per_s:.1f}/s  {size(status.wire_bytes)}  {_classes(status)}",
+            f"[{clock(status.running_s)}] {status.pages:,} pages  {status.pages_per_s:.1f}/s  "
+            f"{size(status.wire_bytes)}  {_classes(status)}",
             style="bold",
         ),
-        Text(
-            f"hosts {status.hosts_active:,} active / {status.hosts_waiting:,} waiting / {status.hosts_backing_off:,} backing off   "
-            f"queued {status.queued:,}   known {status.known:,}   in flight {status.in_flight:,}"
-        ),
+        Text(f"{_hosts(status)}   queued {status.queued:,}   known {status.known:,}   in flight {status.in_flight:,}"),
     ]
     if status.saved:
         rows.append(Text("saved by filters: " + _counts(status.saved)))
@@ -142,6 +139,10 @@ def size(n_bytes: float) -> str:
             return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
         n_bytes /= 1024
     return f"{n_bytes:.1f} TiB"
+
+
+def _hosts(status: Status) -> str:
+    return f"hosts {status.hosts_active:,} active / {status.hosts_waiting:,} waiting / {status.hosts_backing_off:,} backing off"
 
 
 def _classes(status: Status) -> str:

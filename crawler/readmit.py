@@ -2,8 +2,8 @@
 
 URLs that were known and refused are judged anew. Links that the static gate refused were only counted, so the stored pages are read again:
 their links pass the gates as if the page had just been fetched; no request is made. What still waits is judged at dispatch as always.
-A mark in the store lasts until all of it is done, so that a kill in between costs nothing. A page without a stored body keeps the links that
-it had.
+A mark in the store lasts until all of it is done, so that a kill in between costs nothing. A page without a stored body keeps the links
+that it had.
 """
 
 from __future__ import annotations

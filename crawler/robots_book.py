@@ -11,10 +11,12 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum
 
-from config.settings import Robots
+from config.settings import Settings
 from crawler.core.model import CrawlURL, Outcome, Purpose, Redirect
 from crawler.core.robots import RobotsRecord, Rules, judge
 from crawler.core.url import BadURL, URLSpace
+from filters.base import Candidate
+from filters.scope import matches
 from storage.robots import RobotsTable
 
 MAX_HOPS = 5
@@ -45,10 +47,12 @@ _ALLOWED, _DENIED, _UNKNOWN = Answer(Standing.ALLOWED), Answer(Standing.DENIED),
 class RobotsBook:
     """Standings by origin. Memory: the records of 16,384 origins, the rules of 512 files."""
 
-    def __init__(self, table: RobotsTable, urls: URLSpace, settings: Robots, *, agent: str) -> None:
+    def __init__(self, table: RobotsTable, urls: URLSpace, settings: Settings, *, agent: str) -> None:
         self._table = table
         self._urls = urls
-        self._settings = settings
+        self._settings = settings.robots
+        self._obeys = [(rule.match, rule.obey_robots) for rule in settings.overrides if rule.obey_robots is not None]
+        self._obeys.sort(key=lambda rule: -len(rule[0]))
         self._agent = agent
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
         self._rules: OrderedDict[bytes, Rules] = OrderedDict()
@@ -56,12 +60,23 @@ class RobotsBook:
 
     def ask(self, url: CrawlURL, now: float) -> Answer:
         """Say what may be done with `url`; costs no I/O for an origin in use."""
+        if not self.obeys(url):
+            return _ALLOWED
         record = self.record(url.host)
         if record is None or record.expires_at <= now:
             return _UNKNOWN
         if record.kind == "rules":
             return _ALLOWED if self.rules(record).allows(url.text) else _DENIED
         return _ALLOWED if record.kind == "allow" else Answer(Standing.UNREACHABLE, record.expires_at)
+
+    def obeys(self, url: CrawlURL) -> bool:
+        """Return whether robots.txt counts for this URL: `robots.obey`, or the longest override that says otherwise."""
+        if self._obeys:
+            candidate = Candidate(url.text, url.host, url.site)
+            for match, obeys in self._obeys:
+                if matches(match, candidate):
+                    return obeys
+        return self._settings.obey
 
     def record(self, origin: str) -> RobotsRecord | None:
         """Return what is known of an origin, fresh or not."""

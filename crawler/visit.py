@@ -31,6 +31,7 @@ from crawler.core.model import (
     Reason,
     Redirect,
 )
+from crawler.core.robots import directives
 from crawler.core.sketch import fingerprint, token_hashes
 from crawler.core.url import BadURL, URLSpace
 from crawler.fetch import Fetcher
@@ -39,6 +40,7 @@ from crawler.parse import Parser
 from crawler.robots_book import RobotsBook, Standing
 from crawler.suspects import Suspects
 from filters.panel import Panel, Sitting
+from storage import failpoint
 
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN = "text/plain"
@@ -152,7 +154,7 @@ async def _parse(outcome: Fetched, tools: Tools) -> Parsed | None:
     mime_type = head.mime_type
     if (mime_type not in _HTML and mime_type != _PLAIN) or Flag.UNSUPPORTED_ENCODING in outcome.flags:
         return None
-    robots_headers = head.all(b"x-robots-tag") if tools.settings.robots.x_robots_tag else []
+    robots_headers = head.all(b"x-robots-tag")
     content_type = head.get(b"content-type")
     crashes = tools.suspects.crashes(outcome.url.key)
     if crashes >= tools.suspects.limit:
@@ -160,6 +162,7 @@ async def _parse(outcome: Fetched, tools: Tools) -> Parsed | None:
     parsed = None
     if crashes == 0:
         with tools.suspects.watching(outcome.url.key):
+            failpoint.reached("parsing")
             parsed = tools.parser.here(outcome.body, content_type, mime_type, robots_headers)
     return parsed or await tools.parser.apart(outcome.body, content_type, mime_type, robots_headers)
 
@@ -187,7 +190,7 @@ def _page(lease: Lease, outcome: Fetched, parsed: Parsed | None, tools: Tools) -
     if _is_own(url):
         return visit
     visit.sitting = tools.panel.page(page)
-    follow = visit.sitting.judgement.follow and 200 <= page.status < 300 and not _nofollow(page, tools.settings)
+    follow = visit.sitting.judgement.follow and 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, tools.settings)
     visit.sifted = tools.links.sift(url, texts) if follow else Sifted()
     visit.sifted.skips.extend(skips)
     return visit
@@ -222,8 +225,15 @@ def _unparsed(url: CrawlURL, outcome: Fetched, tools: Tools) -> frozenset[Flag]:
     return frozenset((Flag.PARSE_SKIPPED,)) if quarantined else frozenset()
 
 
-def _nofollow(page: Page, settings: Settings) -> bool:
-    return page.directives.nofollow and (settings.robots.meta or settings.robots.x_robots_tag)
+def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
+    """Return whether the page's links are not to be followed, by the directives that the configuration obeys."""
+    meta, header = settings.robots.meta, settings.robots.x_robots_tag
+    if not found.nofollow or not (meta or header):
+        return False
+    if meta and header:
+        return True
+    by_header = directives((), head.all(b"x-robots-tag"), settings.identity.agent).nofollow
+    return by_header if header else not by_header
 
 
 def _is_own(url: CrawlURL) -> bool:

@@ -152,7 +152,7 @@ def _show(report: dict[str, Any]) -> None:
         ("pages per CPU second", f"{rate['median']:.0f}  (min {rate['min']:.0f}, max {rate['max']:.0f}, {report['runs']} runs)"),
         (
             "pages",
-            f"{report['pages']:,} of profile {report['profile']} on {report['hosts']:,} hosts, {report['known_urls']:,} URLs known at the end",
+            f"{report['pages']:,} of profile {report['profile']} on {report['hosts']:,} hosts, {report['known_urls']:,} URLs known",
         ),
         ("pages per second", f"{report['pages_per_s_wall']:.0f} on the wall clock"),
         ("peak memory", f"{report['peak_rss_bytes'] / 2**20:.0f} MiB"),

@@ -21,7 +21,8 @@ from crawler.opening import create_store
 def demo(directory: str, seconds: float, seed: int, progress: str) -> int:
     """Crawl a made-up web of several hundred hosts on this machine, politely, for some seconds.
 
-    It has what real ones have: redirects, errors, slow hosts, copies, session ids, a calendar trap, robots rules. Nothing leaves the machine.
+    It has what real ones have: redirects, errors, slow hosts, copies, session ids, a calendar trap, robots rules.
+    Nothing leaves the machine.
     """
     path = _fresh(Path(directory))
     with ServerProcess("demo", changes={"seed": seed}) as server:
@@ -62,4 +63,3 @@ What to try next:
   thresher verify {dir}                   every invariant of the store
   thresher crawl https://example.org/ --set identity.contact=YOU@example.org --set limits.max_pages=100 -o my-crawl
 """
-

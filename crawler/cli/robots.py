@@ -46,7 +46,7 @@ def robots(target: str, paths: tuple[str, ...], agent: str | None, configs: tupl
     rules = Rules(body, token)
     kind = record.kind if record else "rules"
     allowed = {url: kind == "allow" or (kind == "rules" and rules.allows(url)) for url in asked}
-    result = {
+    result: dict[str, object] = {
         "origin": origin if record else str(file),
         "kind": kind,
         "detail": record.detail if record else "",

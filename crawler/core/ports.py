@@ -124,10 +124,11 @@ class AddressBook(Protocol):
 
 
 class Memory(Protocol):
-    """A filter's memory: small records by key. The first 8 bytes of a key are the site's, so that a site's records lie together and are capped.
+    """A filter's memory: small records by key.
 
-    Reads see every write made before; writes are committed with the visit that made them. When a site's records outgrow
-    `filters.site_bytes`, those of least weight go first, among equals the longest untouched.
+    The first 8 bytes of a key are the site's, so that a site's records lie together and are capped. Reads see every write made
+    before; writes are committed with the visit that made them. When a site's records outgrow `filters.site_bytes`, those of least weight go
+    first, among equals the longest untouched.
     """
 
     def get(self, key: bytes, /) -> bytes | None: ...
