@@ -94,10 +94,10 @@ class Connection(asyncio.Protocol):
             self._late.cancel()
             self._late = None
         if self._leaving is not None:
-            self._log(*self._leaving)
+            self._log(*self._leaving, time.monotonic())
             self._leaving = None
         for asked in self._asked:
-            self._log(asked, 0, 0)
+            self._log(asked, 0, 0, time.monotonic())
         self._asked.clear()
 
     def data_received(self, data: bytes) -> None:
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         if self._leaving is not None:
             leaving, self._leaving = self._leaving, None
-            self._finish(*leaving)
+            self._finish(*leaving, time.monotonic())
             self._go_on()
 
     def _go_on(self) -> None:
@@ -152,19 +152,19 @@ class Connection(asyncio.Protocol):
         start = f"{_STATUS_LINES[reply.status]}server: demo\r\n{head}content-length: {len(body)}\r\n{close}\r\n".encode("latin-1")
         n_bytes = 0 if asked.method == "HEAD" else len(body)
         self._leaving = asked, reply.status, n_bytes
+        end = time.monotonic()  # before the kernel has it: the client may go on while this process still waits for its next turn
         self._transport.write(start + body if n_bytes else start)
         if self._leaving is not None and not self._transport.get_write_buffer_size():
             self._leaving = None
-            self._finish(asked, reply.status, n_bytes)
+            self._finish(asked, reply.status, n_bytes, end)
 
-    def _finish(self, asked: Asked, status: int, n_bytes: int) -> None:
-        self._log(asked, status, n_bytes)
+    def _finish(self, asked: Asked, status: int, n_bytes: int, end: float) -> None:
+        self._log(asked, status, n_bytes, end)
         if asked.is_last:
             self._give_up()
             self._transport.close()
 
-    def _log(self, asked: Asked, status: int, n_bytes: int) -> None:
-        end = time.monotonic()
+    def _log(self, asked: Asked, status: int, n_bytes: int, end: float) -> None:
         self._server.record(
             Request(asked.start, end, self._address, asked.host, self._number, asked.method, asked.path, status, n_bytes, asked.agent)
         )

@@ -5,7 +5,7 @@ One line per request, written when its answer has left or its connection was los
     start  end  address  host  connection  method  path  status  bytes  agent
 
 start and end are seconds of the monotonic clock, which all processes of a machine share: head of the request complete, last byte of the
-answer taken by the kernel. Status 0: the client went away before it was answered. `host` is the Host header: name and port.
+answer handed to the kernel. Status 0: the client went away before it was answered. `host` is the Host header: name and port.
 """
 
 from __future__ import annotations
