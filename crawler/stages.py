@@ -23,7 +23,10 @@ _STAGES = (
     ("sketch", ("/crawler/core/sketch.py",)),
     ("urls", ("/crawler/core/url.py",)),
     ("robots", ("/crawler/core/robots.py", "/crawler/robots_book.py")),
-    ("frontier", tuple(f"/crawler/core/{name}.py" for name in ("frontier", "workbench", "host_queue", "slots", "politeness", "lease", "waiting"))),
+    (
+        "frontier",
+        tuple(f"/crawler/core/{name}.py" for name in ("frontier", "workbench", "host_queue", "slots", "politeness", "lease", "waiting")),
+    ),
     ("filters", ("/filters/",)),
     ("store", ("/storage/",)),
     ("links", ("/crawler/links.py", "/crawler/admission.py")),
