@@ -93,6 +93,13 @@ def _counted(view: View) -> Report:
     return report
 
 
+def crawl_state(path: Path, view: View) -> str:
+    """Return in words what the crawl is doing, or how it ended."""
+    report = _written(path) or _counted(view)
+    said = f"{report.state}: {report.why}" if report.why else report.state
+    return f"{said} (process {holder})" if (holder := lock_holder(path)) else f"{said}; no process is at work"
+
+
 def _rows(report: Report) -> list[tuple[str, object]]:
     ended = not report.alive
     state = f"{report.state}: {report.why}" if report.why else report.state
