@@ -1,0 +1,205 @@
+"""From the bytes of a page to its links, title, directives and visible text: one tree, built once [lexbor].
+
+`read` is the whole way; the steps stand alone for tests and tools. `scan` takes links from a page that has no tree, because building it
+killed the parser: a bounded search by regular expression in its first 256 KiB.
+
+Links are what a reader without scripts can follow: a, area, frame, iframe, link rel=next/prev/alternate and meta refresh, in the order of
+the page, those in noscript included, those in template and comments not. Text is what such a page shows, without noscript. Every element
+ends a word: without style sheets nobody can say which elements are blocks, and "HomeNews" of a menu is worse than "H 2 O".
+
+Never ask a hostile tree for `.html` (recursive: it overflows the C stack) or `unwrap_tags` (quadratic).
+
+Time per 25 KB with 60 links: tree 95 µs, links 70, text 80. Memory: about 12 times the page while the tree lives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from html import unescape
+from typing import Final
+
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
+
+from crawler.core import robots
+from crawler.core.bomb import bomb
+from crawler.core.charset import WIDE, declared, decode
+from crawler.core.markup import attributes
+from crawler.core.model import Flag, Link, Parsed
+
+__all__ = ["bomb", "decode", "is_binary", "parse", "plain", "read", "scan"]
+
+SNIFF_BYTES: Final = 1_024
+SCAN_BYTES: Final = 256 << 10
+MAX_HREF: Final = 1 << 16  # characters; a longer one is counted and dropped: no page is there
+MAX_TITLE: Final = 2_048
+MAX_META: Final = 1_000  # elements looked at for directives
+
+_NAMED: Final = "a[href],area[href],link[href],base[href],iframe[src],frame[src],meta[content]"
+_UNSEEN: Final = ["script", "style", "noscript", "iframe", "noframes", "title"]  # the inside of a template is not in the tree at all
+_FOLLOWED_RELS: Final = frozenset({"next", "prev", "alternate"})
+_ALWAYS_LINKS: Final = frozenset({"a", "area", "frame", "iframe"})
+_SPACE: Final = "\t\n\f\r "
+
+_REFRESH = re.compile(
+    r"""\s*+(?:\d++[.\d]*+|\.[.\d]*+)\s*+(?:[;,]\s*+|(?<=\s))(?:url\s*+=\s*+)?+(?:"([^"]*+)|'([^']*+)|(.++))""", re.IGNORECASE | re.DOTALL
+)
+_ENTITY = re.compile(r"&#?\w{1,32};")
+_SCANNED = re.compile(rb"<(a|area|base|frame|iframe|link|meta)[\t\n\f\r /]([^<>]++)|<title[^<>]*+>([^<]*+)", re.IGNORECASE)
+
+Attributes = Mapping[str, str | None]
+
+
+class _Finds:
+    """What a page's elements come to, told one at a time in the order of the page."""
+
+    def __init__(self, max_links: int) -> None:
+        self._max_links = max_links
+        self.links: list[Link] = []
+        self.n_links = 0
+        self.base = ""
+        self.canonical = ""
+        self.meta: list[tuple[str, str]] = []
+
+    def take(self, tag: str, attrs: Attributes) -> None:
+        """Take an element that may link or direct."""
+        match tag:
+            case "a" | "area":
+                self._link(attrs.get("href"), attrs.get("rel"), tag)
+            case "frame" | "iframe":
+                self._link(attrs.get("src"), None, tag)
+            case "link":
+                self._take_link(attrs.get("href"), attrs.get("rel") or "")
+            case "meta":
+                self._take_meta(attrs, attrs.get("content") or "")
+            case "base" if not self.base:
+                self.base = _address(attrs.get("href"))
+
+    def parsed(self, *, title: str, text: str, charset: str, agent: str, headers: Iterable[str], flags: Iterable[Flag] = ()) -> Parsed:
+        is_cut = self.n_links > self._max_links
+        return Parsed(
+            title=" ".join(title[: 4 * MAX_TITLE].split())[:MAX_TITLE],
+            base=self.base,
+            canonical=self.canonical,
+            links=tuple(self.links),
+            directives=robots.directives(self.meta, headers, agent),
+            text=text,
+            charset=charset,
+            flags=frozenset(flags) | ({Flag.LINKS_TRUNCATED} if is_cut else frozenset()),
+            n_links=self.n_links,
+        )
+
+    def _link(self, href: str | None, rel: str | None, tag: str) -> None:
+        address = href.strip(_SPACE) if href else ""
+        if not address:
+            return
+        self.n_links += 1
+        if len(self.links) < self._max_links and len(address) <= MAX_HREF:
+            self.links.append(Link(address, rel.lower() if rel else "", tag))
+
+    def _take_link(self, href: str | None, rel: str) -> None:
+        rels = rel.lower().split()
+        if "canonical" in rels and not self.canonical:
+            self.canonical = _address(href)
+        if "stylesheet" not in rels and not _FOLLOWED_RELS.isdisjoint(rels):
+            self._link(href, rel, "link")
+
+    def _take_meta(self, attrs: Attributes, content: str) -> None:
+        if name := attrs.get("name"):
+            if len(self.meta) < MAX_META:
+                self.meta.append((name, content))
+        elif (attrs.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
+            self._link(match[1] or match[2] or match[3], None, "refresh")
+
+
+def read(
+    body: bytes, content_type: str, mime_type: str, *, agent: str, max_links: int, headers: Iterable[str] = (), is_isolated: bool = False
+) -> Parsed | None:
+    """Take a page as it came from the wire all the way.
+
+    `headers` are the values of X-Robots-Tag. None means that the page must be parsed where it can be killed; `is_isolated` says that
+    this is such a place.
+    """
+    if is_binary(body, content_type):
+        return _Finds(0).parsed(title="", text="", charset="", agent=agent, headers=headers, flags=[Flag.NOT_HTML])
+    body_utf8, charset = decode(body, content_type)
+    if mime_type == "text/plain":
+        return plain(body_utf8, charset, agent=agent, headers=headers)
+    if not is_isolated and bomb(body_utf8):
+        return None
+    return parse(body_utf8, charset, agent=agent, max_links=max_links, headers=headers)
+
+
+def is_binary(body: bytes, content_type: str) -> bool:
+    """Tell by a zero byte near the start that a body is no text, whatever its type says; UTF-16 and UTF-32 are text."""
+    return body.find(b"\0", 0, SNIFF_BYTES) >= 0 and declared(body, content_type) not in WIDE
+
+
+def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
+    """Build the tree and take everything from it. A hostile page keeps this busy for minutes: see `bomb`."""
+    tree = LexborHTMLParser(body_utf8, options=LexborDocumentOptions.WO_EVENTS)
+    finds = _Finds(max_links)
+    for node in tree.css(_NAMED):
+        finds.take(node.tag or "", node.attributes)
+    title = tree.css_first("head > title") or tree.css_first("body > title")
+    title_text = title.text() if title else ""
+    return finds.parsed(title=title_text, text=_visible_text(tree), charset=charset, agent=agent, headers=headers)
+
+
+def plain(body_utf8: bytes, charset: str, *, agent: str = "", headers: Iterable[str] = ()) -> Parsed:
+    """Take a text/plain body: words, no links."""
+    text = _collapsed(body_utf8.decode("utf-8", "replace"))
+    return _Finds(0).parsed(title="", text=text, charset=charset, agent=agent, headers=headers)
+
+
+def scan(body_utf8: bytes, charset: str, max_links: int, *, agent: str = "", headers: Iterable[str] = ()) -> Parsed:
+    """Take links and directives from the first 256 KiB without building a tree: in linear time, and blind to scripts and comments."""
+    finds = _Finds(max_links)
+    title = ""
+    for found in _SCANNED.finditer(body_utf8[:SCAN_BYTES]):
+        tag = (found[1] or b"title").lower().decode()
+        if tag == "title":
+            title = title or _unescaped(found[3])
+        elif finds.n_links > max_links and tag in _ALWAYS_LINKS:
+            finds.n_links += 1
+        else:
+            finds.take(tag, _attributes(found[2]))
+    return finds.parsed(title=title, text="", charset=charset, agent=agent, headers=headers)
+
+
+def _visible_text(tree: LexborHTMLParser) -> str:
+    """Return the words of the body, one space between them. The tree loses what shows no text."""
+    body = tree.body
+    if body is None:
+        return ""
+    body.strip_tags(_UNSEEN, recursive=True)
+    return _collapsed(body.text(separator=" ", strip=True, skip_empty=True))
+
+
+def _collapsed(text: str) -> str:
+    """Return text with single spaces for runs of ASCII white space and no-break spaces; twice as fast as split and join."""
+    for space in "\n\xa0\t\r\f":
+        if space in text:
+            text = text.replace(space, " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text.strip(" ")
+
+
+def _address(value: str | None) -> str:
+    """Return a URL as the page writes it, "" if it is none or absurdly long."""
+    address = value.strip(_SPACE) if value else ""
+    return address if len(address) <= MAX_HREF else ""
+
+
+def _attributes(inside: bytes) -> Attributes:
+    """Return the attributes in a tag's source; of two with one name the first counts."""
+    found: dict[str, str | None] = {}
+    for name, value in attributes(inside):
+        found.setdefault(name.decode("utf-8", "replace"), _unescaped(value))
+    return found
+
+
+def _unescaped(source: bytes) -> str:
+    """Return source as text. Only entities with their semicolon count: "&copy=1" is part of a query."""
+    return _ENTITY.sub(lambda entity: unescape(entity[0]), source.decode("utf-8", "replace"))

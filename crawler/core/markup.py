@@ -1,0 +1,31 @@
+"""The source of a single tag, read as the HTML Standard's tokeniser and prescan read it: in linear time, without a tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+# Possessive throughout: what is taken is never given back, so that no input makes them search. Quotes count only behind a "=". An open
+# quote takes all that follows.
+ATTRIBUTES: Final = rb"""(?:[^>=]++|=[\t\n\f\r ]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+"""
+_TAG = re.compile(rb"</?[^\t\n\f\r />]++(" + ATTRIBUTES + rb")")
+_ATTRIBUTE = re.compile(
+    rb"""[\t\n\f\r /]*+([^\t\n\f\r />][^\t\n\f\r />=]*+)[\t\n\f\r ]*+"""
+    rb"""(?:=[\t\n\f\r ]*+(?:"([^"]*+)"?+|'([^']*+)'?+|([^\t\n\f\r >]*+)))?+"""
+)
+
+
+def attributes(inside: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield names, in lower case, and values of the attributes in the inside of a tag."""
+    position = 0
+    while match := _ATTRIBUTE.match(inside, position):
+        name, double, single, bare = match.groups()
+        yield name.lower(), double or single or bare or b""
+        position = match.end()
+
+
+def measure(body: bytes, at: int) -> tuple[int, int]:
+    """Return where the tag that begins at `at` ends, and the number of its attributes."""
+    tag = _TAG.match(body, at)
+    return (tag.end(), len(_ATTRIBUTE.findall(tag[1]))) if tag else (at, 0)

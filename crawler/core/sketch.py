@@ -1,0 +1,118 @@
+"""From visible text to the hashes of its words, in order: what every sketch of a page's content is made from.
+
+A word is a run of letters, digits and marks of any script; an ideograph or kana is a word by itself, since these scripts put no space
+between words. Case is folded where the lower case is one character. Every character beyond U+FFFF (emoji, rare ideographs) counts as a
+letter.
+
+The hash of a word c0 c1 ... is Σ r[ci]·Bⁱ mod 2⁶⁴, scrambled, where r is a table of random numbers. The sums of all words are differences
+of one running sum over the text, r[c]·Bʲ at place j, divided by B to the power of the word's place; B is odd, so it has an inverse. No
+loop runs over words, characters or bytes. Equal words have equal hashes wherever they stand; different words collide once in 2⁶⁴, unless
+somebody takes the trouble. Hashes depend on nothing but the text: they are the same in every process and crawl.
+
+Only the first 262,144 characters are told apart word by word; what follows counts as one more word.
+
+Time: 65 µs for 10 KB of text. Memory: 5 MB of tables.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from crawler.core.model import U64
+
+MAX_UNITS: Final = 1 << 18  # UTF-16 code units; a power of two for the tables
+_BASE: Final = 0x9E3779B97F4A7C15
+_U = np.uint64
+_SEED: Final = _U(0x2545F4914F6CDD1D)
+
+_NO_LETTER: Final = 0
+_LETTER: Final = 1
+_IDEOGRAPH: Final = 2
+_IDEOGRAPHS: Final = ((0x3041, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF))
+_FIRST_IDEOGRAPH: Final = 0x3041
+
+
+def _scrambled(values: U64) -> U64:
+    """Scramble in place so that every bit depends on every bit: the finaliser of splitmix64."""
+    values ^= values >> _U(30)
+    values *= _U(0xBF58476D1CE4E5B9)
+    values ^= values >> _U(27)
+    values *= _U(0x94D049BB133111EB)
+    values ^= values >> _U(31)
+    return values
+
+
+def _powers(base: int) -> U64:
+    """Return base⁰, base¹, ... mod 2⁶⁴ for every place of a text, doubling what is known."""
+    powers = np.ones(MAX_UNITS, dtype=np.uint64)
+    known, factor = 1, base
+    while known < MAX_UNITS:
+        powers[known : 2 * known] = powers[:known] * _U(factor)
+        known, factor = 2 * known, factor * factor % (1 << 64)
+    return powers
+
+
+def _letters() -> tuple[npt.NDArray[np.int8], U64]:
+    """Return for every UTF-16 code unit its class, and the random number of its lower case."""
+    classes = np.zeros(1 << 16, dtype=np.int8)
+    folded = np.arange(1 << 16, dtype=np.uint64)
+    for unit, character in enumerate(map(chr, range(1 << 16))):
+        if character.isalnum() or unicodedata.category(character)[0] == "M":
+            classes[unit] = _LETTER
+            lower = character.lower()
+            if lower != character and len(lower) == 1:
+                folded[unit] = ord(lower)
+    classes[0xD800:0xE000] = _LETTER
+    for first, last in _IDEOGRAPHS:
+        block = classes[first : last + 1]
+        block[block == _LETTER] = _IDEOGRAPH
+    return classes, _scrambled((folded + _U(1)) * _SEED)
+
+
+_POWERS: Final = _powers(_BASE)
+_INVERSES: Final = _powers(pow(_BASE, -1, 1 << 64))
+_CLASSES, _NUMBERS = _letters()
+
+
+def token_hashes(text: str) -> U64:
+    """Return the hashes of the text's words in order."""
+    units = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype="<u2")
+    rest = b""
+    if units.size > MAX_UNITS:
+        cut = _last_gap(units[:MAX_UNITS])
+        units, rest = units[:cut], units[cut:].tobytes()
+    starts, ends = _words(units)
+    sums = np.zeros(units.size + 1, dtype=np.uint64)
+    np.cumsum(_NUMBERS[units] * _POWERS[: units.size], out=sums[1:])
+    hashes = _scrambled((sums[ends] - sums[starts]) * _INVERSES[starts])
+    return np.append(hashes, _U(xxhash.xxh3_64_intdigest(rest))) if rest else hashes
+
+
+def fingerprint(tokens: U64) -> bytes:
+    """Return 16 bytes that stand for the sequence of words, b"" if there is none."""
+    return xxhash.xxh3_128_digest(np.ascontiguousarray(tokens, dtype="<u8").data) if tokens.size else b""
+
+
+def _words(units: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return where words start and where they end (the place after)."""
+    classes = np.zeros(units.size + 2, dtype=np.int8)  # nothing stands before and behind the text
+    np.take(_CLASSES, units, out=classes[1:-1])
+    is_letter = classes > _NO_LETTER
+    is_edge = is_letter[1:] != is_letter[:-1]
+    if not units.size or units.max() < _FIRST_IDEOGRAPH:
+        edges = np.flatnonzero(is_edge)
+        return edges[0::2], edges[1::2]
+    is_single = classes == _IDEOGRAPH
+    is_edge |= is_single[1:] | is_single[:-1]
+    return np.flatnonzero(is_edge & is_letter[1:]), np.flatnonzero(is_edge & is_letter[:-1])
+
+
+def _last_gap(units: npt.NDArray[np.uint16]) -> int:
+    """Return the end of the last word that surely ends within `units`, or their number if no word does."""
+    gaps = np.flatnonzero(_CLASSES[units[-4096:]] != _LETTER)
+    return units.size - min(4096, units.size) + int(gaps[-1]) if gaps.size else units.size
