@@ -1,0 +1,122 @@
+"""Filters made for tests: each does what a table says, so that a contract is exercised without an algorithm in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from crawler.core.model import Effect, Judgement, LinkBatch, Page, Reason, RedirectPair, Verdict
+from crawler.core.ports import Memory
+from filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling
+
+Table = Mapping[str, tuple[Effect, ...]]  # URL → what is asked for when it is seen
+
+
+class SeenPage(msgspec.Struct, array_like=True, frozen=True):
+    url: str
+    key: bytes
+
+
+class PageScript:
+    """Page gate: gives the verdict and asks for the effects that tables name for a URL; remembers the pages that the panel kept."""
+
+    measure_type = SeenPage
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        asks: Table | None = None,
+        asks_later: Table | None = None,
+        drops: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """asks: beside the verdict; asks_later: once the panel's judgement is known; drops: URLs neither kept nor followed."""
+        self.name = name
+        self.asks = asks or {}
+        self.asks_later = asks_later or {}
+        self.judged: list[str] = []
+        self.answers: list[tuple[str, Page | None]] = []
+        self.on_answer: Table = {}
+        self._drops = drops
+
+    def measure(self, page: Page, /) -> SeenPage:
+        return SeenPage(page.url.text, page.url.key)
+
+    def decide(self, measure: SeenPage, memory: Memory, /) -> tuple[Verdict, Effects]:
+        self.judged.append(measure.url)
+        is_kept = not self._drops(measure.url)
+        verdict = Verdict(self.name, is_kept, is_kept, reason=None if is_kept else Reason.REFUSED_BY_FILTER)
+        return verdict, self.asks.get(measure.url, NO_EFFECTS)
+
+    def observe(self, measure: SeenPage, judgement: Judgement, memory: Memory, /) -> Effects:
+        if judgement.keep:
+            memory.put(measure.key, measure.url.encode())
+        return self.asks_later.get(measure.url, NO_EFFECTS)
+
+    def answered(self, url: str, page: Page | None, memory: Memory, /) -> Effects:
+        self.answers.append((url, page))
+        return self.on_answer.get(url, NO_EFFECTS)
+
+
+class SeenLinks(msgspec.Struct, array_like=True, frozen=True):
+    urls: tuple[str, ...]
+    keys: tuple[bytes, ...]
+
+
+class LinkScript:
+    """Learned gate: refuses and asks as told; remembers which links were admitted."""
+
+    measure_type = SeenLinks
+
+    def __init__(
+        self, name: str, *, refuses: Callable[[str], bool] = lambda _: False, asks: Callable[[str], Iterable[Effect]] = lambda _: ()
+    ) -> None:
+        self.name = name
+        self.judged: list[str] = []
+        self._refuses = refuses
+        self._asks = asks
+
+    def measure(self, batch: LinkBatch, /) -> SeenLinks:
+        return SeenLinks(batch.texts, batch.keys)
+
+    def decide(self, measure: SeenLinks, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+        self.judged += measure.urls
+        verdict = Verdict(self.name, keep=False, follow=False, reason=Reason.REFUSED_BY_FILTER)
+        refused = {i: verdict for i, url in enumerate(measure.urls) if self._refuses(url)}
+        return LinkRuling(refused), tuple(effect for url in measure.urls for effect in self._asks(url))
+
+    def observe(self, measure: SeenLinks, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+        for i, key in enumerate(measure.keys):
+            if judgement.admitted[i]:
+                memory.put(key, measure.urls[i].encode())
+        return NO_EFFECTS
+
+
+class SeenPair(msgspec.Struct, array_like=True, frozen=True):
+    original: str
+    key: bytes
+    target: str
+    hops: int
+    status: int
+
+
+class PairWitness:
+    """Redirect gate: writes down every pair that it is shown."""
+
+    measure_type = SeenPair
+
+    def __init__(self, name: str = "witness") -> None:
+        self.name = name
+        self.pairs: list[SeenPair] = []
+
+    def measure(self, pair: RedirectPair, /) -> SeenPair:
+        return SeenPair(pair.original.text, pair.original.key, pair.target.text, pair.hops, pair.status)
+
+    def decide(self, measure: SeenPair, memory: Memory, /) -> tuple[Verdict, Effects]:
+        return Verdict(self.name), NO_EFFECTS
+
+    def observe(self, measure: SeenPair, judgement: Judgement, memory: Memory, /) -> Effects:
+        self.pairs.append(measure)
+        memory.put(measure.key, measure.target.encode())
+        return NO_EFFECTS

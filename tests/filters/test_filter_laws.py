@@ -1,0 +1,222 @@
+"""The laws of DESIGN.md 4, held against every filter of the registry: a new filter's line there is enough to be judged by them.
+
+Each law was mutation-checked once: its docstring says what was broken on purpose and seen to fail.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from planted import LinkScript, PageScript
+from subjects import SPACE, candidate, head
+from webs import SUBJECTS, Bench, Subject, pages, registered, settings, stories, urls
+
+from config.settings import Settings
+from config.settings import Store as StoreSettings
+from crawler.core.model import Mode, Page, Reason, Verdict
+from filters.base import Gate, Plug
+from filters.panel import Record
+from storage.env import Store
+
+NAMES = [plug.name for plug in registered()]
+PARTS = [(plug.name, gate) for plug in registered() for gate, _ in plug.parts()]
+LEARNERS = sorted({name for name, _ in PARTS})
+each_filter = pytest.mark.parametrize("name", NAMES)
+each_learner = pytest.mark.parametrize("name", LEARNERS)
+each_part = pytest.mark.parametrize(("name", "gate"), PARTS, ids=[f"{name}-{gate.name.lower()}" for name, gate in PARTS])
+SITES = tuple(SPACE.site_key(site) for site in ("a.example", "b.example"))
+FEW_BYTES = 120  # of a site's memory: so few that a story's records do not all fit
+
+
+def thorough(n: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return examples(max_examples=n, deadline=None, derandomize=True)
+
+
+@contextmanager
+def small_store() -> Iterator[Store]:
+    of = settings()
+    small = msgspec.structs.replace(
+        of, filters=msgspec.structs.replace(of.filters, site_bytes=FEW_BYTES), store=StoreSettings(map_size=1 << 20)
+    )
+    with tempfile.TemporaryDirectory(prefix="thresher-law-") as path, Store.create(Path(path) / "store", small, 0.0) as store:
+        yield store
+
+
+def test_every_filter_of_the_configuration_stands_in_the_registry() -> None:
+    of: Settings = settings()
+    assert {name for name in of.filters.__struct_fields__ if hasattr(getattr(of.filters, name), "mode")} | {"scope"} == set(NAMES)
+
+
+# -- deciding
+
+
+@each_part
+@thorough(40)
+@given(story=stories, data=st.data())
+def test_deciding_twice_gives_the_same_ruling_and_changes_no_memory(
+    name: str, gate: Gate, story: list[Subject], data: st.DataObject
+) -> None:
+    """Mutation: `ExactDuplicateFilter.decide` wrote the page that it did not find; `YieldTrap.decide` wrote counts, plus one."""
+    filters = registered()
+    bench = Bench.of(filters)
+    bench.tell(story)
+    judge = next(part for plug in filters if plug.name == name for at, part in plug.parts() if at is gate)
+    memory, subject, before = bench.memories[name], data.draw(SUBJECTS[gate]), bench.rows(name)
+    rulings = [judge.decide(judge.measure(subject), memory) for _ in range(2)]
+    assert rulings[0] == rulings[1]
+    assert bench.rows(name) == before
+
+
+@each_filter
+@thorough(40)
+@given(text=urls, content_type=st.sampled_from(("text/html", "image/png", "")))
+def test_a_gate_without_memory_always_says_the_same(name: str, text: str, content_type: str) -> None:
+    """Mutation: `ExtensionFilter.refuses` remembered its last URL and refused it the second time."""
+    plug = next(plug for plug in registered() if plug.name == name)
+    if plug.static:
+        assert plug.static.refuses(candidate(text)) == plug.static.refuses(candidate(text))
+    if plug.head:
+        answer = head(text, content_type=content_type)
+        assert plug.head.refuses(answer) == plug.head.refuses(answer)
+
+
+# -- learning
+
+
+def _naysayers(mode: Mode) -> tuple[Plug, ...]:
+    """Return filters that drop and refuse some of what comes, so that others learn from judgements that are not their own."""
+    return (
+        Plug("dropper", mode, page=PageScript("dropper", drops=lambda url: "1" in url)),
+        Plug("refuser", mode, learned=LinkScript("refuser", refuses=lambda url: "2" in url)),
+    )
+
+
+@each_learner
+@thorough(40)
+@given(story=stories)
+def test_replaying_the_journal_into_empty_memories_gives_equal_memories(name: str, story: list[Subject]) -> None:
+    """Mutation: `replay` passed a judgement that kept everything, or admitted everything, instead of the one in the journal."""
+    lived, replayed = (Bench.of((*registered(), *_naysayers(Mode.ENFORCE))) for _ in range(2))
+    replayed.panel.replay(lived.tell(story))
+    assert replayed.rows(name) == lived.rows(name)
+
+
+@thorough(12)
+@given(story=stories)
+def test_replaying_a_store_s_journal_gives_an_equal_store_evictions_included(story: list[Subject]) -> None:
+    """Mutation: evictions took records at random; `Journal.put` kept only a visit's first entry."""
+    with small_store() as first, small_store() as second:
+        lived, replayed = Bench.of(registered(), first.memory), Bench.of(registered(), second.memory)
+        for i in range(0, len(story), 2):  # two sittings a visit, as a page and its links are
+            if records := lived.tell(story[i : i + 2]):
+                first.journal.put(records)
+            first.end_visit()
+        first.flush().result()
+        for visit in range(1, first.visit):
+            replayed.panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in first.journal.read(visit))
+            second.end_visit()
+        assert replayed.all_rows() == lived.all_rows()
+        assert [first.memory(name).used(site) for name in LEARNERS for site in SITES] == [
+            second.memory(name).used(site) for name in LEARNERS for site in SITES
+        ]
+
+
+@each_learner
+@thorough(12)
+@given(story=st.lists(stories, min_size=2, max_size=4))
+def test_a_filter_s_memory_of_a_site_stays_below_its_cap(name: str, story: list[list[Subject]]) -> None:
+    """Mutation: `Memory.put` did not evict."""
+    with small_store() as store:
+        bench = Bench.of(registered(), store.memory)
+        for part in story:
+            bench.tell(part)
+            for site in SITES:
+                rows = dict(bench.memories[name].scan(site))
+                assert sum(len(key) + len(value) for key, value in rows.items()) <= store.memory(name).used(site) <= FEW_BYTES
+
+
+def _drop_everything() -> Plug:
+    return Plug("dropper", Mode.ENFORCE, page=PageScript("dropper", drops=lambda _: True))
+
+
+def _copies_called(bench: Bench, seen: list[Page]) -> list[Verdict]:
+    """Return the verdicts that call a page a copy when each page comes again under another name."""
+    again = [
+        replace(page, url=SPACE.url(f"{page.url.text}{'&' if '?' in page.url.text else '?'}again=1", seed_distance=2)) for page in seen
+    ]
+    verdicts = [verdict for page in again for verdict in bench.panel.page(page).judgement.verdicts]
+    return [verdict for verdict in verdicts if verdict.reason is Reason.DUPLICATE_CONTENT or "copy_of" in verdict.evidence]
+
+
+@thorough(60)
+@given(story=st.lists(pages, min_size=1, max_size=15))
+def test_a_page_that_any_filter_dropped_teaches_no_kept_memory(story: list[Page]) -> None:
+    """Mutation: `ExactDuplicateFilter.observe` learned whatever the judgement was."""
+    dropped = Bench.of((*registered(), _drop_everything()))
+    dropped.tell(story)
+    untaught = Bench.of(registered())
+    assert not _copies_called(dropped, story)
+    for page in story:
+        assert dropped.panel.page(page).judgement.verdicts[:-1] == untaught.panel.page(page).judgement.verdicts
+
+
+@thorough(20)
+@given(story=st.lists(pages, min_size=1, max_size=15))
+def test_a_page_that_was_kept_does_teach(story: list[Page]) -> None:
+    """The law above is not empty: without the filter that drops everything, later copies are called copies."""
+    bench = Bench.of(registered())
+    bench.tell(story)
+    comparable = [page for page in story if page.status == 200 and len(page.tokens) >= 4]
+    assert len(_copies_called(bench, story)) == len(comparable)
+
+
+# -- observing
+
+
+@thorough(40)
+@given(story=stories)
+def test_a_filter_that_observes_changes_no_judgement_and_asks_for_nothing(story: list[Subject]) -> None:
+    """Mutation: `Panel._judge` took the verdicts of observers into `keep`; `Panel.links` merged their refusals into the judgement."""
+    bench = Bench.of(registered("observe"))
+    for subject in story:
+        sitting = bench.judge(subject)
+        asked, _ = bench.panel.learn(sitting)
+        if sitting.gate is Gate.LEARNED:
+            assert sitting.judgement.admitted.all()
+            assert not sitting.judgement.refused
+        else:
+            assert (sitting.judgement.keep, sitting.judgement.follow) == (True, True)
+        assert not sitting.effects
+        assert not asked
+
+
+@each_filter
+@thorough(40)
+@given(text=urls, content_type=st.sampled_from(("text/html", "image/png")))
+def test_gates_without_memory_are_silent_while_they_observe(name: str, text: str, content_type: str) -> None:
+    """Mutation: `Panel.static` asked every plug whatever its mode."""
+    bench = Bench.of(tuple(plug for plug in registered("observe") if plug.name == name and plug.mode is Mode.OBSERVE))
+    assert bench.panel.static(candidate(text + "/x.png")) is None
+    assert bench.panel.head(head(text, content_type=content_type, content_length="99999999999")) is None
+
+
+@each_learner
+@thorough(30)
+@given(story=stories)
+def test_what_a_filter_remembers_does_not_depend_on_others_that_only_observe(name: str, story: list[Subject]) -> None:
+    """Mutation: `Panel` let an observer's verdict on a page, or its refusals of links, into the judgement that the others learn from."""
+    alone = Bench.of(tuple(plug for plug in registered() if plug.name == name))
+    others = tuple(plug if plug.name == name else replace(plug, mode=Mode.OBSERVE) for plug in registered())
+    among = Bench.of((*others, *_naysayers(Mode.OBSERVE)))
+    alone.tell(story)
+    among.tell(story)
+    assert alone.rows(name) == among.rows(name)

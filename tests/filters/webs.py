@@ -1,0 +1,115 @@
+"""Random pages, links and redirects of a small web, and panels to judge them: what the laws of filters are tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from dict_memory import DictMemory
+from hypothesis import strategies as st
+from subjects import SPACE, batch, page, pair
+
+from config.settings import ExactDuplicate, Filters, PathTrap, Settings
+from crawler.core.model import LinkBatch, Page, RedirectPair
+from crawler.core.ports import Memory
+from filters.base import Gate, Plug
+from filters.panel import Panel, Record, Sitting
+from filters.registry import plugs
+
+SEEDS = ("http://a.example/", "http://b.example/docs/")
+Subject = Page | LinkBatch | RedirectPair
+_HOSTS = ("a.example", "www.a.example", "x.a.example", "b.example")
+_PATHS = (
+    "/",
+    "/1",
+    "/2",
+    "/1?ref=x",
+    "/dir/1",
+    "/dir/2",
+    "/dir/3",
+    "/dir/4",
+    "/cal/2024/05/",
+    "/cal/2024/06/",
+    "/cal/2024/07/",
+    "/cal/2025/01/",
+)
+_TEXTS = ("short", *(" ".join(f"{word}{i}" for i in range(8)) for word in ("pear", "plum", "fig")))
+_TIGHT = Filters(path_trap=PathTrap(max_per_prefix=3, max_calendar=2), exact_duplicate=ExactDuplicate(min_tokens=4))
+
+
+def settings(mode: str = "enforce", of: Filters = _TIGHT) -> Settings:
+    """Return a configuration with every filter that there is in one mode, and limits so tight that a few pages reach them."""
+    every = {
+        name: msgspec.structs.replace(getattr(of, name), mode=mode) for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode")
+    }
+    return Settings(filters=msgspec.structs.replace(of, audit_share=0.0, **every))
+
+
+def registered(mode: str = "enforce") -> tuple[Plug, ...]:
+    return plugs(settings(mode), SEEDS)
+
+
+urls = st.builds(lambda host, path: f"http://{host}{path}", st.sampled_from(_HOSTS), st.sampled_from(_PATHS))
+
+
+def _page(url: str, body: str, status: int, canonical: str, seed_distance: int) -> Page:
+    names = {"itself": SPACE.canonical(url), "another": "http://a.example/dir/1", "": ""}
+    return page(url, body, status=status, canonical=names[canonical], seed_distance=seed_distance)
+
+
+pages = st.builds(
+    _page,
+    urls,
+    st.sampled_from(_TEXTS),
+    st.sampled_from((200, 200, 200, 404)),
+    st.sampled_from(("", "", "itself", "another")),
+    st.integers(0, 2),
+)
+batches = st.lists(urls, min_size=1, max_size=8, unique=True).map(lambda texts: batch(*texts))
+pairs = st.builds(lambda original, target, status: pair(original, target, status=status), urls, urls, st.sampled_from((0, 200, 404)))
+SUBJECTS: dict[Gate, st.SearchStrategy[Any]] = {Gate.PAGE: pages, Gate.LEARNED: batches, Gate.REDIRECT: pairs}
+stories: st.SearchStrategy[list[Subject]] = st.lists(st.one_of(pages, batches, pairs), max_size=25)
+
+
+@dataclass
+class Bench:
+    """A panel with the memories of its filters."""
+
+    panel: Panel
+    memories: dict[str, Memory]
+
+    @classmethod
+    def of(cls, filters: Sequence[Plug], memory_of: Callable[[str], Memory] | None = None, *, audit_share: float = 0.0) -> Bench:
+        made: dict[str, Memory] = {}
+
+        def make(name: str) -> Memory:
+            made[name] = memory_of(name) if memory_of else DictMemory()
+            return made[name]
+
+        return cls(Panel(filters, make, audit_share=audit_share), made)
+
+    def judge(self, subject: Subject) -> Sitting[Any]:
+        match subject:
+            case Page():
+                return self.panel.page(subject)
+            case LinkBatch():
+                return self.panel.links(subject)
+            case _:
+                return self.panel.redirect(subject)
+
+    def tell(self, story: Iterable[Subject]) -> list[Record]:
+        """Judge and learn each subject in turn; return the journal."""
+        records = [self.panel.learn(self.judge(subject))[1] for subject in story]
+        return [record for record in records if record is not None]
+
+    def rows(self, name: str) -> dict[bytes, bytes]:
+        """Return all that one filter remembers."""
+        found: dict[bytes, bytes] = {}
+        for site in sorted({SPACE.site_key(site) for site in ("a.example", "b.example")}):
+            found.update(self.memories[name].scan(site))
+        return found
+
+    def all_rows(self) -> dict[str, dict[bytes, bytes]]:
+        return {name: self.rows(name) for name in self.memories}
