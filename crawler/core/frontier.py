@@ -63,9 +63,7 @@ class Frontier:
         host = self._bench.hosts.get(queue)
         if host is None:
             return self._push_waiting(queue, entry, now)
-        host.record.n_queued += 1
-        self._store.put(queue, entry)
-        self._store.save_host(queue, host.record)
+        self._add_row(queue, host.record, entry, now)
         self._hold(host, entry, now)
         return None
 
@@ -73,13 +71,16 @@ class Frontier:
         record = self._store.host(queue) or self._new_host(queue, entry.url)
         if record is None:
             return Reason.SITE_HOST_LIMIT
+        self._add_row(queue, record, entry, now)
+        return None
+
+    def _add_row(self, queue: bytes, record: HostRecord, entry: Entry, now: float) -> None:
         record.n_queued += 1
         self._store.put(queue, entry)
         if record.due:
             self._store.save_host(queue, record)
         else:
             self._bench.waiting.join(queue, record, now)
-        return None
 
     def _new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
         """Return the record of a host never seen before, None if its site has too many."""

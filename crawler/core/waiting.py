@@ -59,12 +59,11 @@ class WaitingHosts:
         return self.next_at <= max(now, self._last_due)
 
     def read(self, now: float, limit: int) -> list[tuple[float, bytes]]:
-        """Return the next hosts that are due with their places, and move past them; a full batch means that there may be more."""
+        """Return the next hosts that are due with their places, and move past them."""
         rows = self._store.due(self._cursor, max(now, self._last_due), limit)
         if rows:
             self._cursor = rows[-1]
             self._last_due = max(self._last_due, rows[-1][0])
-        if len(rows) < limit:
-            at = self._store.next_due(self._cursor)
-            self.next_at = inf if at is None else at
+        at = self._store.next_due(self._cursor)
+        self.next_at = inf if at is None else at
         return rows

@@ -108,11 +108,10 @@ class Workbench:
             room = self._make_room(now)
         if room <= 0:
             return False
-        rows = self.waiting.read(now, room)
-        for due, queue in rows:
+        for due, queue in self.waiting.read(now, room):
             if queue not in self.hosts:
                 self._admit(queue, due, now)
-        return len(rows) == room
+        return self.waiting.has_due(now)
 
     def _admit(self, queue: bytes, due: float, now: float) -> None:
         record = self._store.host(queue)

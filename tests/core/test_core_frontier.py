@@ -165,6 +165,17 @@ def test_a_hop_to_a_host_with_nothing_queued_leaves_no_trace_in_due() -> None:
     assert record_of(world, "http://new.example/").n_requests == 1
 
 
+def test_a_url_queued_at_a_host_that_is_there_for_a_hop_only_survives_a_crash() -> None:
+    world = World()
+    world.frontier.request_ahead(URLS.url("http://new.example/robots.txt", purpose=Purpose.ROBOTS), world.now)
+    leased(world)
+    world.push("http://new.example/page")
+    world.check()
+    world.crash()
+    world.run()
+    assert [request.entry.url.text for request in world.log] == ["http://new.example/page"]
+
+
 # -- retries
 
 
@@ -203,14 +214,15 @@ def test_a_host_that_fails_again_and_again_is_parked_and_tried_once_an_hour() ->
     assert world.frontier.snapshot(world.now).parked == {"host_dead": 1}
 
 
-def test_nothing_is_held_against_anybody_while_the_network_is_down() -> None:
+@pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.CONN_TIMEOUT])
+def test_nothing_is_held_against_anybody_while_the_network_is_down(cause: Cause) -> None:
     """F13: no URL becomes terminal, and the crawl goes on within 30 s of the network's return."""
     network = {"up": True}
 
     def answer(url: CrawlURL, rng: random.Random) -> Outcome:
-        return page(url) if network["up"] else failure(url, Cause.UNREACHABLE, 0.001)
+        return page(url) if network["up"] else failure(url, cause, 0.001)
 
-    world = World(configured(politeness=CALM), answer=answer)
+    world = World(configured(politeness={**CALM, "dead_after": 3}), answer=answer)
     for n in range(1_000):
         world.push(f"http://h{n % 50}.example/{n}")
     world.run(until=START + 5.0)
@@ -219,13 +231,14 @@ def test_nothing_is_held_against_anybody_while_the_network_is_down() -> None:
     n_done = len(world.ended)
     assert "network down" in waited(world).why
     assert world.frontier.snapshot(world.now).network_down_since is not None
+    assert world.frontier.snapshot(world.now).parked == {}
     assert len(world.log) < n_done + 50 + 100 + 7_200 / 30 + 10
     network["up"] = True
     world.run(until=START + 7_230.0)
     assert len(world.ended) > n_done
     world.run()
     assert len(world.ended) == 1_000
-    assert all(request.entry.attempt == 0 for request in world.log)
+    assert all(request.entry.attempt <= (cause is Cause.CONN_TIMEOUT) for request in world.log)
 
 
 # -- names

@@ -89,7 +89,7 @@ def test_an_address_and_a_site_are_never_asked_for_more_than_their_share(seed: i
 @few
 @given(seeds)
 def test_every_url_is_requested_exactly_once_when_nothing_fails(seed: int) -> None:
-    """Nothing lost, nothing twice. Broken on purpose: `whole` set after a full batch; a refill that forgets the retry lane."""
+    """Nothing lost, nothing twice. Broken on purpose: `whole` set after a full batch."""
     world = random_world(seed)
     world.run()
     assert world.n_requests() == Counter(entry.seq for entry in world.pushed)
@@ -164,7 +164,7 @@ def test_hosts_that_are_ready_go_in_the_order_of_their_heads_discovery(seed: int
 @few
 @given(seeds)
 def test_whatever_is_asked_of_the_frontier_nothing_is_lost_and_no_host_is_hurried(seed: int) -> None:
-    """Every operation at random, with crashes. Broken on purpose: `withdraw` keeps the row in memory; `unpark` without the bench."""
+    """Every operation at random, with crashes. Broken on purpose: `withdraw` keeps the row in memory; no place in `due` for a host on the bench."""
     rng = random.Random(seed)
     world = random_world(seed, answer=flaky, politeness={"min_delay": 1.0, "delay_factor": 0.0, **NO_CIRCUIT})
     gone = set()
@@ -302,7 +302,7 @@ def test_a_fast_429_slows_the_host_down() -> None:
 @few
 @given(seeds)
 def test_a_crash_at_any_moment_loses_nothing_and_keeps_every_gap(seed: int) -> None:
-    """P55, C. Broken on purpose: rows deleted by `pop`; `started_at` ignored."""
+    """P55, design law C. Broken on purpose: rows deleted by `pop`; `started_at` ignored; a load that forgets the retry lane."""
     rng = random.Random(seed)
     world = random_world(seed, politeness={"min_delay": 2.0, "delay_factor": 0.0})
     n_crashes = rng.randrange(1, 8)
@@ -359,7 +359,7 @@ def test_budgets_are_exact_however_many_requests_run_at_once(seed: int) -> None:
 
 
 def test_a_thousand_hosts_on_one_address_neither_starve_nor_hold_others_up() -> None:
-    """P24. Broken on purpose: a line that is blocked does not let its site wake another."""
+    """P24. Broken on purpose: no estimate of the wait at an address, so that its crowd holds the whole bench."""
     crowd = {f"h{n}.crowd{n % 300}.example": "10.0.0.1" for n in range(1_000)}
     world = World(configured(frontier={"workbench": 300}), addresses=Addresses(dict(crowd)))
     for name in crowd:
@@ -377,7 +377,10 @@ def test_a_thousand_hosts_on_one_address_neither_starve_nor_hold_others_up() -> 
 @fewer
 @given(seeds)
 def test_many_blocked_hosts_cost_a_pop_nothing(seed: int) -> None:
-    """No busy loop: the number of places looked at grows with the requests made, not with the hosts that wait."""
+    """No busy loop: the number of lines looked at grows with the requests made, not with the hosts that wait.
+
+    Broken on purpose: a blocked line goes back among the ready ones.
+    """
     rng = random.Random(seed)
     crowd = {f"h{n}.crowd{rng.randrange(50)}.example": f"10.0.0.{rng.randrange(3)}" for n in range(600)}
     world = World(configured(politeness={"site_connections": 1, "min_delay": 0.0}), addresses=Addresses(dict(crowd)), seed=seed)
