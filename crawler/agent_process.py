@@ -21,32 +21,44 @@ import msgspec
 
 from config.settings import Settings
 from crawler.agent import Agent, Ending
-from crawler.core.errors import ThresherError
+from crawler.core.errors import DiskError, ThresherError
 from crawler.metrics import Status, usage
 from crawler.opening import open_store
 from crawler.stages import Sampler
-from storage.env import Store
+from storage.env import PATIENCE_S, Store
 
 _PR_SET_PDEATHSIG = 1
 _encode = msgspec.json.Encoder().encode
 
 
-def main() -> None:
-    """Run one agent on the store in the directory that the command line names; exit with its ending's code."""
+def main(*, patience_s: float = PATIENCE_S) -> None:
+    """Run one agent on the store in the directory that the command line names; exit with its ending's code.
+
+    patience_s: how long a disk that refuses is tried again before the agent gives up with exit 74.
+    """
     directory = Path(sys.argv[1])
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _raise_descriptor_limit()
+    code = 1
     try:
-        store, settings = open_store(directory)
-        try:
-            ending = asyncio.run(_crawl(directory, store, settings))
-        finally:
-            store.close()
-    except ThresherError as error:
+        store, settings = open_store(directory, patience_s=patience_s)
+        with store:
+            code = asyncio.run(_crawl(directory, store, settings)).code
+            store.close(commit=code != DiskError.exit_code)
+    except* ThresherError as errors:
+        error = _first(errors)
         print(f"thresher: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    sys.exit(ending.code)
+        code = error.exit_code
+    sys.exit(code)
+
+
+def _first(errors: BaseExceptionGroup[ThresherError]) -> ThresherError:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, ThresherError)
+    return error
 
 
 async def _crawl(directory: Path, store: Store, settings: Settings) -> Ending:

@@ -12,10 +12,12 @@ import msgspec
 from config.load import load
 from config.settings import Settings
 from crawler.agent import url_rules
-from crawler.core.errors import UsageError
+from crawler.core.errors import StoreError, UsageError
 from crawler.readmit import mark
 from crawler.seeds import read_seeds
-from storage.env import Store, require_store
+from storage.env import PATIENCE_S, Store, require_store
+from storage.lock import CrawlLock
+from storage.view import View
 
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
 
@@ -32,17 +34,27 @@ def check_startable(settings: Settings) -> None:
 
 
 def create_store(path: Path, settings: Settings) -> None:
-    """Make a new store that knows its configuration; raises StoreError when the directory is in use."""
+    """Make a new store that knows its configuration; raises StoreLockedError when somebody crawls into it."""
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: expected a directory for the new crawl, found a file. Name another one with -o")
-    if path.is_dir() and (path / "state").exists():
+    if _holds_crawl(path):
+        CrawlLock(path / "crawl.lock").release()
         raise UsageError(f"{path}: holds a crawl already. Go on with `thresher resume {path}`, or name a new directory with -o")
     Store.create(path, settings, time.time()).close()
 
 
-def open_store(path: Path) -> tuple[Store, Settings]:
-    """Open a store for its agent, under the configuration it was left with."""
-    store = Store.open(path, None, time.time())
+def _holds_crawl(path: Path) -> bool:
+    """Return whether a crawl was created here; what a creation left that was killed is none, and is created anew."""
+    try:
+        View(path).close()
+    except StoreError:
+        return False  # if it is damaged, `Store.create` says so
+    return True
+
+
+def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Settings]:
+    """Open a store for its agent, under the configuration it was left with. patience_s: how long a disk that refuses is tried again."""
+    store = Store.open(path, None, time.time(), patience_s=patience_s)
     return store, store.settings
 
 

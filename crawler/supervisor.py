@@ -3,6 +3,8 @@
 An agent dies when it is killed or crashes; it hangs when it has sent no status for 30 s. It is started again after a growing pause; when
 it dies three times in a minute without one more page, the supervisor gives up with exit 1 and the state is safe. Exit codes that an
 agent chooses itself (done, stopped, locked, disk full …) are final.
+
+Silence is counted in the supervisor's own waking time: a machine that slept for an hour has not had an agent that hung for an hour.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import signal
 import sys
 import time
 from collections import deque
+from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -21,7 +25,9 @@ import msgspec
 
 from crawler.metrics import Status
 
-_SILENCE_S = 30.0
+SILENCE_S = 30.0
+AGENT = (sys.executable, "-m", "crawler.agent_process")
+_LOOK_S = 1.0
 _FINAL = frozenset((0, 2, 3, 4, 5, 6, 74, 130, 143))
 _DEATHS = 3
 _DEATHS_WITHIN_S = 60.0
@@ -39,9 +45,12 @@ class Display(Protocol):
 class Supervisor:
     """One crawl's processes. One agent for now; the seam for several is here."""
 
-    def __init__(self, directory: Path, display: Display) -> None:
+    def __init__(self, directory: Path, display: Display, *, silence_s: float = SILENCE_S, agent: Sequence[str] = AGENT) -> None:
+        """silence_s: without a status, an agent hangs.    agent: the command that starts one, to which the directory is added."""
         self._directory = directory
         self._display = display
+        self._silence_s = silence_s
+        self._agent = agent
         self._process: asyncio.subprocess.Process | None = None
         self._signals: list[int] = []
         self._deaths: deque[float] = deque(maxlen=_DEATHS)
@@ -57,8 +66,8 @@ class Supervisor:
             code = await self._one_life()
             if code in _FINAL:
                 return code
-            if self._signals:
-                return 3
+            if self._signals:  # it died of them, before it could handle any
+                return 3 if len(self._signals) == 1 else 128 + self._signals[-1]
             if not self._may_restart(progressed=self.status.pages > pages):
                 self._display.note(
                     f"the agent died {_DEATHS} times without progress (last exit {code}); the state is safe: `thresher resume` goes on"
@@ -72,7 +81,7 @@ class Supervisor:
     async def _one_life(self) -> int:
         """Run one agent process to its end; return its exit code (negative: the signal that killed it)."""
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "crawler.agent_process", str(self._directory)),
+            *(*self._agent, str(self._directory)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,  # a terminal's Ctrl-C reaches the supervisor alone, which passes it on
@@ -82,17 +91,21 @@ class Supervisor:
         for number in self._signals:
             process.send_signal(number)
         assert process.stdout is not None
-        while True:
-            try:
-                line = await asyncio.wait_for(process.stdout.readline(), _SILENCE_S)
-            except TimeoutError:
-                self._display.note(f"the agent has been silent for {_SILENCE_S:.0f} s: it is killed")
-                process.kill()
-                continue
-            if not line:
-                break
+        while line := await self._next_line(process, process.stdout):
             self._heard(line)
         return await process.wait()
+
+    async def _next_line(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader) -> bytes:
+        """Return the agent's next line, b"" at its end; an agent that is silent for too long is killed, which is its end."""
+        reading = asyncio.ensure_future(stdout.readline())
+        silent_s, look_s = 0.0, min(_LOOK_S, self._silence_s)
+        while not (await asyncio.wait((reading,), timeout=look_s))[0]:
+            silent_s += look_s
+            if silent_s >= self._silence_s and process.returncode is None:
+                self._display.note(f"the agent has been silent for {silent_s:.0f} s: it is killed")
+                process.kill()
+                silent_s = -inf
+        return reading.result()
 
     def _heard(self, line: bytes) -> None:
         restarts = self.status.restarts
@@ -116,7 +129,8 @@ class Supervisor:
 
 
 def write_status(directory: Path, status: Status) -> None:
-    """Replace DIR/status.json, which `thresher status` reads while a crawl runs."""
+    """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the last one stays."""
     temporary = directory / "status.json.tmp"
-    temporary.write_bytes(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
-    temporary.replace(directory / "status.json")
+    with contextlib.suppress(OSError):
+        temporary.write_bytes(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
+        temporary.replace(directory / "status.json")

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
+from types import TracebackType
 from typing import Self
 
 import lmdb
@@ -240,13 +241,16 @@ class Store(Organs):
         """In the writer's thread: the group is on disk and the snapshots show it."""
         self._behind = None
 
-    def close(self, now: float = 0.0) -> None:
-        """Commit what is open and release the directory. In the middle of a visit, or broken, it commits nothing."""
+    def close(self, now: float = 0.0, *, commit: bool = True) -> None:
+        """Commit what is open and release the directory. In the middle of a visit, or broken, it commits nothing.
+
+        commit: False gives up what is open, and a commit that waits for the disk.
+        """
         if self._closed:
             return
         self._closed = True
         try:
-            if self._writer.error is None and not self._mid_visit():
+            if commit and self._writer.error is None and not self._mid_visit():
                 if self._commit is not None:
                     self._commit.result()
                 self.flush(now).result()
@@ -258,8 +262,9 @@ class Store(Organs):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+        """Close; an exception may have come in the middle of a visit, so what is open is given up."""
+        self.close(commit=kind is None)
 
 
 def require_store(path: Path) -> None:
