@@ -15,11 +15,14 @@ from fake_queues import Addresses, Queues
 from config.settings import Settings
 from crawler.core.frontier import Frontier, Lease, Retry, Wait
 from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose
-from crawler.core.ports import Entry, Lane
+from crawler.core.ports import Entry, HostRecord, Lane
 from crawler.core.url import URLRules, URLSpace
 
 URLS = URLSpace(b"a secret of bytes", URLRules(ports=None))
 START = 1_700_000_000.0
+_FAILURES = (Cause.CONN_REFUSED, Cause.HTTP_5XX, Cause.TIMEOUT_TOTAL, Cause.INCOMPLETE, Cause.TLS_CERT, Cause.HTTP_429)
+NO_CIRCUIT = {"dead_after": 1_000_000}
+CALM = {"jitter": 0.0, "delay_factor": 0.0}
 
 Answer = Callable[[CrawlURL, random.Random], Outcome]
 
@@ -59,6 +62,14 @@ def failure(url: CrawlURL, cause: Cause, elapsed_s: float = 0.05, *, status: int
 def steady(url: CrawlURL, rng: random.Random) -> Outcome:
     """Answer everything with a page after 20 to 500 ms."""
     return page(url, rng.uniform(0.02, 0.5))
+
+
+def flaky(url: CrawlURL, rng: random.Random) -> Outcome:
+    """Fail a third of all requests, in every way."""
+    if rng.random() > 0.33:
+        return steady(url, rng)
+    cause = rng.choice(_FAILURES)
+    return failure(url, cause, rng.uniform(0.001, 2.0), status=429 if cause is Cause.HTTP_429 else 0)
 
 
 class World:
@@ -245,3 +256,29 @@ def most_at_once(requests: Iterable[Request]) -> int:
         n += change
         most = max(most, n)
     return most
+
+
+def leased(world: World) -> Lease:
+    popped = world.pop()
+    assert isinstance(popped, Lease), popped
+    return popped
+
+
+def waited(world: World) -> Wait:
+    popped = world.pop()
+    assert isinstance(popped, Wait), popped
+    return popped
+
+
+def finished(world: World, lease: Lease, outcome: Outcome | None = None, *, is_page: bool = True) -> Retry | None:
+    return world.frontier.finish(lease, outcome or page(lease.entry.url), world.now, is_page=is_page)
+
+
+def queue_of(text: str) -> bytes:
+    return URLS.queue_key(URLS.url(text).host)
+
+
+def record_of(world: World, text: str) -> HostRecord:
+    record = world.store.host(queue_of(text))
+    assert record is not None
+    return record

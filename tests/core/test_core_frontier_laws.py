@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 
 from fake_queues import Addresses
-from frontier_world import START, URLS, Request, World, configured, failure, most_at_once, page, steady
+from frontier_world import NO_CIRCUIT, START, URLS, Request, World, configured, failure, flaky, most_at_once, page, steady
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,17 +19,6 @@ from crawler.core.ports import Lane
 seeds = st.integers(min_value=0, max_value=2**32)
 few = settings(max_examples=25, deadline=None)
 fewer = settings(max_examples=8, deadline=None)
-
-_FAILURES = (Cause.CONN_REFUSED, Cause.HTTP_5XX, Cause.TIMEOUT_TOTAL, Cause.INCOMPLETE, Cause.TLS_CERT, Cause.HTTP_429)
-NO_CIRCUIT = {"dead_after": 1_000_000}
-
-
-def flaky(url: CrawlURL, rng: random.Random) -> Outcome:
-    """Fail a third of all requests, in every way."""
-    if rng.random() > 0.33:
-        return steady(url, rng)
-    cause = rng.choice(_FAILURES)
-    return failure(url, cause, rng.uniform(0.001, 2.0), status=429 if cause is Cause.HTTP_429 else 0)
 
 
 def random_world(seed: int, *, answer=steady, **sections: object) -> World:
@@ -164,7 +153,10 @@ def test_hosts_that_are_ready_go_in_the_order_of_their_heads_discovery(seed: int
 @few
 @given(seeds)
 def test_whatever_is_asked_of_the_frontier_nothing_is_lost_and_no_host_is_hurried(seed: int) -> None:
-    """Every operation at random, with crashes. Broken on purpose: `withdraw` keeps the row in memory; no place in `due` for a host on the bench."""
+    """Every operation at random, with crashes.
+
+    Broken on purpose: `withdraw` keeps the row in memory; no place in `due` for a host on the bench.
+    """
     rng = random.Random(seed)
     world = random_world(seed, answer=flaky, politeness={"min_delay": 1.0, "delay_factor": 0.0, **NO_CIRCUIT})
     gone = set()
@@ -223,65 +215,6 @@ def take_and_leave(world: World, rng: random.Random) -> set[int]:
     until = rng.choice([0.0, world.now + 2.0, world.now + 100.0])
     world.frontier.give_back(popped, world.now, until=until, why="robots.txt unreachable", requested=requested)
     return set()
-
-
-@fewer
-@given(seeds)
-def test_the_bench_never_holds_more_hosts_than_it_may(seed: int) -> None:
-    """DESIGN 5, law H. Broken on purpose: `_fill` without the room. Every waiting host gets its turn all the same."""
-    rng = random.Random(seed)
-    answer = flaky if seed % 2 else steady
-    settings = configured(frontier={"workbench": 50, "heads": 2}, politeness={**NO_CIRCUIT, "backoff_initial": 5.0})
-    world = World(settings, seed=seed, concurrency=16, answer=answer)
-    for n in range(3_000):
-        world.push(f"http://h{n % 1_000}.site{rng.randrange(400)}.example/{n}")
-    world.run()
-    assert world.most_on_bench <= 50
-    assert len(world.ended) == 3_000
-    assert not world.store.due_rows
-    world.check()
-
-
-def test_hosts_far_from_their_turn_give_their_place_to_those_that_wait() -> None:
-    """Broken on purpose: `_make_room` not called. Ten hosts back off for a minute on a bench of ten; others come later."""
-    slow = {f"http://slow{n}.example" for n in range(10)}
-
-    def answer(url: CrawlURL, rng: random.Random) -> Outcome:
-        return failure(url, Cause.HTTP_429, 0.01, status=429) if url.host in slow else page(url)
-
-    world = World(configured(frontier={"workbench": 10}), answer=answer)
-    for host in sorted(slow):
-        world.push(f"{host}/")
-    world.run(until=START + 5.0)
-    for n in range(30):
-        world.push(f"http://late{n}.example/")
-    world.run(until=START + 10.0)
-    assert sum(request.entry.url.host.startswith("http://late") for request in world.log) == 30
-    assert world.most_on_bench <= 10
-    world.check()
-
-
-def test_a_host_that_waits_gets_its_turn_when_those_before_it_have_used_up_their_rows() -> None:
-    """Broken on purpose: a host that needs rows is refilled though others wait for its place."""
-    world = World(configured(frontier={"workbench": 2, "heads": 5}))
-    for n in range(200):
-        world.push(f"http://big{n % 2}.example/{n}")
-    last = world.push("http://small.example/")
-    assert last is not None
-    world.run()
-    place = [request.entry.seq for request in world.log].index(last.seq)
-    assert place <= 12
-
-
-def test_five_thousand_hosts_are_crawled_from_a_bench_of_two_hundred() -> None:
-    """Law H at size: memory is bounded by the bench."""
-    world = World(configured(frontier={"workbench": 200}), concurrency=64)
-    world.validates = False
-    for n in range(10_000):
-        world.push(f"http://www.site{n % 5_000}.example/{n}")
-    world.run()
-    assert world.most_on_bench <= 200
-    assert len(world.ended) == 10_000
 
 
 def test_a_fast_429_slows_the_host_down() -> None:
@@ -356,48 +289,6 @@ def test_budgets_are_exact_however_many_requests_run_at_once(seed: int) -> None:
     assert sites == {site: min(n, n_per_site) for site, n in can.items()}
     assert len(world.store.queued()) == len(world.pushed) - len(world.log)
     world.check()
-
-
-def test_a_thousand_hosts_on_one_address_neither_starve_nor_hold_others_up() -> None:
-    """P24. Broken on purpose: no estimate of the wait at an address, so that its crowd holds the whole bench."""
-    crowd = {f"h{n}.crowd{n % 300}.example": "10.0.0.1" for n in range(1_000)}
-    world = World(configured(frontier={"workbench": 300}), addresses=Addresses(dict(crowd)))
-    for name in crowd:
-        world.push(f"http://{name}/")
-    others = [world.push(f"http://other{n}.example/") for n in range(100)]
-    world.run(until=START + 30.0)
-    seen = world.n_requests()
-    assert all(entry is not None and seen[entry.seq] == 1 for entry in others)
-    world.run()
-    assert len(world.ended) == 1_100
-    starts = sorted(request.start for request in world.log if request.address == "10.0.0.1")
-    assert starts[-1] - starts[0] <= 1_000 * 0.2 * 1.2, "the address stood idle while hosts waited for it"
-
-
-@fewer
-@given(seeds)
-def test_many_blocked_hosts_cost_a_pop_nothing(seed: int) -> None:
-    """No busy loop: the number of lines looked at grows with the requests made, not with the hosts that wait.
-
-    Broken on purpose: a blocked line goes back among the ready ones.
-    """
-    rng = random.Random(seed)
-    crowd = {f"h{n}.crowd{rng.randrange(50)}.example": f"10.0.0.{rng.randrange(3)}" for n in range(600)}
-    world = World(configured(politeness={"site_connections": 1, "min_delay": 0.0}), addresses=Addresses(dict(crowd)), seed=seed)
-    slots = world.frontier._bench.slots
-    n_looks, blocking = 0, slots._blocking
-
-    def counted(line, now):
-        nonlocal n_looks
-        n_looks += 1
-        return blocking(line, now)
-
-    slots._blocking = counted
-    for name in crowd:
-        world.push(f"http://{name}/")
-    world.run()
-    assert len(world.ended) == 600
-    assert n_looks <= 12 * 600
 
 
 @few
