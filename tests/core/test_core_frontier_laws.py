@@ -51,7 +51,7 @@ def test_an_address_and_a_site_are_never_asked_for_more_than_their_share(seed: i
     """P24, P25. Broken on purpose: `next_start` not set; the place of the address, of the site not checked.
 
     After every pop that finds nothing `check_places` makes sure that nobody could have gone: seen to fail with a `take` that lets a line
-    that is blocked, one that has started, or one that is empty wake no other.
+    that is blocked or empty wake no other.
     """
     address_delay = random.Random(seed).choice([0.0, 0.1, 0.3])
     politeness = {
