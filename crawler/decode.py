@@ -14,7 +14,7 @@ content, the ratio (more than 200 to 1 after the first MiB is a bomb), the numbe
 What follows the end of a stream is dropped and flagged, zero padding silently. A checksum that does not fit is flagged too: the
 content is there. A broken stream yields what was decoded before the fault: the slice at fault is replayed byte by byte.
 
-Time: 60 µs for 25 KB of gzipped HTML, nearly all zlib's. Memory: the content, and the first MiB as received.
+Time: 55 µs for 25 KB of gzipped HTML, 48 of them zlib's. Memory: the content, and the first MiB as received.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 import aiohttp
@@ -185,27 +186,17 @@ class _Fetch:
             if not wants_more:
                 response.close()
             elif exchange.is_cut:
-                return self._incomplete(head, decoder, "connection lost")
+                return self._spoilt(head, Cause.INCOMPLETE, "connection lost", decoder.body)
             elif not decoder.is_whole():
                 return self._spoilt(head, Cause.TRUNCATED_ENCODING, "the encoded stream does not end", decoder.body)
         except DecodeError as error:
             return self._spoilt(head, error.cause, error.detail, decoder.body)
         except (aiohttp.ClientError, WireFault) as error:
             cause, detail = blame(error, exchange)
-            if cause is Cause.INCOMPLETE:
-                return self._incomplete(head, decoder, detail, content._read_nowait(-1))
-            return self._spoilt(head, cause, detail, b"")
+            return self._spoilt(head, cause, detail, decoder.body if cause is Cause.INCOMPLETE else b"")
         if _is_odd_transfer(head):
             decoder.flags.add(Flag.BAD_TRANSFER_ENCODING)
         return Fetched(self.url, head, decoder.body, exchange.wire_bytes, self._elapsed_s(), frozenset(decoder.flags))
-
-    def _incomplete(self, head: Head, decoder: BodyDecoder, detail: str, rest: bytes = b"") -> Failed:
-        """Return the failure that keeps what came. rest: received, but not yet decoded."""
-        try:
-            decoder.feed(rest)
-        except DecodeError as error:
-            detail = f"{detail}; {error.detail}"
-        return self._spoilt(head, Cause.INCOMPLETE, detail, decoder.body)
 
     def _spoilt(self, head: Head, cause: Cause, detail: str, body: bytes) -> Failed:
         return self.failed(cause, detail, elapsed_s=self._elapsed_s(), head=head, body=body)
@@ -268,7 +259,8 @@ def retry_after_s(head: Head, wall_now: float) -> float | None:
 
 def _sent_at(date: str, wall_now: float) -> float:
     try:
-        return parsedate_to_datetime(date[:64]).timestamp()
+        at = parsedate_to_datetime(date[:64])
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):
         return wall_now
 

@@ -42,8 +42,8 @@ sys.addaudithook(_watch)
 
 
 @pytest.fixture(autouse=True)
-def _loopback_only() -> Iterator[None]:
-    """Fail the test that tried to leave loopback."""
+def loopback_only() -> Iterator[list[str]]:
+    """Fail the test that tried to leave loopback. Yields what was tried so far."""
     _escapes.clear()
-    yield
+    yield _escapes
     assert not _escapes, f"T-0: tests stay on loopback: {_escapes}"

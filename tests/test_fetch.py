@@ -6,6 +6,7 @@ import asyncio
 import errno
 import socket
 import ssl
+import time
 
 import pytest
 import trustme
@@ -452,3 +453,52 @@ async def test_past_the_limit_of_descriptors_no_connection_is_kept() -> None:
         for _ in range(3):
             assert isinstance(await fetcher.fetch(url(site.url())), Fetched)
     assert site.n_connections == 3
+
+
+async def test_a_cancellation_from_outside_wins_over_a_limit_that_breaks_at_the_same_time() -> None:
+    async with serve(lambda talk: talk.gone()) as site, fetching() as fetcher:
+        task = asyncio.create_task(fetcher.fetch(url(site.url()), total_timeout=0.05))
+        await until(lambda: site.n_connections == 1)
+        asyncio.get_running_loop().call_later(0.04, task.cancel)
+        time.sleep(0.1)  # noqa: ASYNC251 - the loop is held up, so that both fall due at once
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+def test_the_guards_hold_on_uvloop_too() -> None:
+    """F19, F38, F46, and an ordinary page."""
+    uvloop = pytest.importorskip("uvloop")
+    start = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
+
+    async def main() -> None:
+        async def late(talk: Talk) -> None:
+            await talk.request()
+            await talk.send(response(b"asked"))
+            await talk.send(response(b"POISONED"))
+            await talk.gone()
+
+        async def breaks(talk: Talk) -> None:
+            await talk.request()
+            await talk.send(start)
+            await talk.send(b"first half")
+
+        async with fetching(first_byte_timeout=0.2) as fetcher:
+            async with serve(always(response(b"x"))) as site:
+                assert isinstance(await fetcher.fetch(url(site.url())), Fetched)
+            async with serve(breaks) as site:
+                broken = await fetcher.fetch(url(site.url()))
+                assert isinstance(broken, Failed)
+                assert (broken.cause, broken.body) == (Cause.INCOMPLETE, b"first half")
+            async with serve(lambda talk: talk.gone()) as site:
+                silent = await fetcher.fetch(url(site.url()))
+                assert isinstance(silent, Failed)
+                assert silent.cause is Cause.TIMEOUT_FIRST_BYTE
+            async with serve(late) as site:
+                for _ in range(20):
+                    outcome = await fetcher.fetch(url(site.url()))
+                    assert isinstance(outcome, Fetched)
+                    assert outcome.body == b"asked"
+                    await until(lambda: fetcher._connections.n_open == 0)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())

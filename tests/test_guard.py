@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -91,3 +92,28 @@ def test_outside_2000_slash_3_no_ipv6_address_passes(address: object) -> None:
     first = int(getattr(address, "packed")[0])  # noqa: B009 - hypothesis types it as either version
     if first >> 5 != 1 and not text.startswith(("64:ff9b::", "::ffff:")):
         assert AddressGuard([]).refuses(text)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "10.0.0.1", "0.0.0.0", "2001:db8::1"])
+def test_the_suite_itself_cannot_leave_loopback(host: str, loopback_only: list[str]) -> None:
+    """T-0: refused before the system is asked, and the test would fail afterwards."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as sock, pytest.raises(PermissionError, match="T-0"):
+        sock.connect((host, 9))
+    assert len(loopback_only) == 1
+    loopback_only.clear()
+
+
+def test_no_name_server_is_asked_by_the_suite(loopback_only: list[str]) -> None:
+    """T-0"""
+    with pytest.raises(PermissionError, match="T-0"):
+        socket.getaddrinfo("nowhere.example", 80)
+    loopback_only.clear()
+
+
+def test_there_is_one_http_session_in_the_code() -> None:
+    """S6: no side path past the guard."""
+    root = Path(__file__).parents[1]
+    sources = [path for package in ("config", "crawler", "filters", "storage") for path in (root / package).rglob("*.py")]
+    made = {path.name: path.read_text().count("ClientSession(") for path in sources}
+    assert {name: n for name, n in made.items() if n} == {"fetch.py": 1}
