@@ -108,12 +108,11 @@ class Agent:
 
     async def run(self) -> Ending:
         """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
-        await self._seeder.run(self._committer, self._settings.seeds, self._clock())
-        await self._readmission.run(self._committer, self._clock)
         async with asyncio.TaskGroup() as group:
             self._group = group
+            ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
+            await self._prepare()
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
-            ticker = group.create_task(self._tick())
             self._dispatch()
             await self._ended.wait()
             await self._wind_down(workers)
@@ -122,6 +121,13 @@ class Agent:
         assert self._ending is not None
         self._publish("failed" if self._ending.code not in (0, 3, 4) else "stopped" if self._ending.code == 3 else "done")
         return self._ending
+
+    async def _prepare(self) -> None:
+        """Count what the last life died of, admit the seeds, carry out what a resume changed; a stop cuts it short."""
+        if self._suspects.accuse():
+            self._store.end_visit()
+        await self._seeder.run(self._committer, self._settings.seeds, self._clock(), stopping=self._ended.is_set)
+        await self._readmission.run(self._committer, self._clock, stopping=self._ended.is_set)
 
     def stop(self, why: str) -> None:
         """Begin a graceful stop: no new request; the crawl can be resumed."""
@@ -158,7 +164,8 @@ class Agent:
             try:
                 made = await visit(lease, self._tools)
                 now = self._clock()
-                self._settler.settle(made, now)
+                with self._suspects.watching(lease.entry.url.key):
+                    self._settler.settle(made, now)
             finally:
                 del self._in_flight[lease.queue]
                 if self._ending is not None and not self._in_flight:
@@ -234,7 +241,7 @@ class Agent:
         limit = self._over_limit(in_flight=0)
         if limit:
             self._end(Ending(0, f"{limit} reached"))
-        elif not self._paused and not self._committer.behind:
+        elif not self._hold_back():
             until = self._wait.until
             if until is None:
                 self._finish("nothing is left to do")
@@ -263,7 +270,18 @@ class Agent:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
         if self._ending.code != DiskError.exit_code:
-            await self._committer.drain()
+            await self._commit_rest()
+
+    async def _commit_rest(self) -> None:
+        """Commit what has settled; a disk that refuses writes for too long is left with what it has."""
+        try:
+            async with asyncio.timeout(_GRACE_S):
+                await self._committer.drain()
+        except TimeoutError:
+            trouble = self._store.trouble or f"no commit in {_GRACE_S:.0f} s"
+            self._ending = Ending(
+                DiskError.exit_code, f"the disk refuses writes: {trouble}. What was committed is safe: make room, then resume"
+            )
 
     def _commit_failed(self, error: BaseException) -> None:
         code = error.exit_code if isinstance(error, ThresherError) else 1

@@ -36,18 +36,25 @@ class Readmission:
         self._settler = settler
         self._tools = tools
 
-    async def run(self, committer: Committer, clock: Callable[[], float]) -> None:
-        """Judge refused URLs and stored pages anew, if a resume asked for it; in groups that are committed one after another."""
+    async def run(self, committer: Committer, clock: Callable[[], float], *, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Judge refused URLs and stored pages anew, if a resume asked for it; in groups that are committed one after another.
+
+        Once `stopping`, it breaks off; the mark stays, so that the next life begins anew: what is admitted already is known then.
+        """
         if self._store.get(META, _MARK) is None:
             return
         for n, (key, row) in enumerate(self._refused(), 1):
             self._judge_again(key, row, clock())
             if n % _GROUP == 0:
                 await committer.drain()
+                if stopping():
+                    return
         for n, (visit, record) in enumerate(self._pages(), 1):
             await self._read_again(visit, record, clock())
             if n % _GROUP == 0:
                 await committer.drain()
+                if stopping():
+                    return
         self._store.delete(META, _MARK)
         self._store.end_visit()
         await committer.drain()

@@ -7,7 +7,7 @@ is no seed is reported with its number and left out; a file without any seed, or
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,8 +97,8 @@ class Seeder:
         self._admission = admission
         self._urls = urls
 
-    async def run(self, committer: Committer, seeds: Iterable[str], now: float) -> None:
-        """Queue new seeds in groups that are committed one after another."""
+    async def run(self, committer: Committer, seeds: Iterable[str], now: float, *, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Queue new seeds in groups that are committed one after another; once `stopping`, leave the rest to the next opening."""
         for n, text in enumerate(seeds, 1):
             url = self._urls.seed(text)
             if self._store.seen.row(url.key) is None:
@@ -106,4 +106,6 @@ class Seeder:
                 self._store.end_visit()
             if n % _GROUP == 0:
                 await committer.drain()
+                if stopping():
+                    break
         await committer.drain()

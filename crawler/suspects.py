@@ -1,8 +1,8 @@
 """Which page was being worked on when the process died: poison pages are set aside after a few crashes.
 
-The key of the page that is parsed in this process stands in a small mapped file while it is worked on. A page cache outlives a crash or a
-SIGKILL, so the next life finds the key, counts the crash and parses the page in the isolated parser from then on; at `limit`
-crashes it is not parsed again.
+The key of the page that is parsed or settled in this process stands in a small mapped file meanwhile. A page cache outlives a crash or a
+SIGKILL, so the next life finds the key, counts the crash and parses the page in the isolated parser from then on; at `limit` crashes it is
+not parsed again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ class Suspects:
         self._table = table
         descriptor = os.open(directory / _FILE, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            os.ftruncate(descriptor, 16)
+            if os.fstat(descriptor).st_size != len(_EMPTY):
+                os.pwrite(descriptor, _EMPTY, 0)  # not a hole: a mapped hole in a full disk is a SIGBUS
             self._slot = mmap.mmap(descriptor, 16)
         finally:
             os.close(descriptor)
-        self._any = self._accuse()
+        self._any = table.any()
 
     def crashes(self, key: bytes) -> int:
         """Return how many lives ended while this page was worked on."""
@@ -40,21 +41,21 @@ class Suspects:
 
     @contextmanager
     def watching(self, key: bytes) -> Iterator[None]:
-        """Name the page for the time that it is worked on; nothing may await meanwhile."""
+        """Name the page while it is worked on; nothing may await meanwhile. An exception, which ends this life, leaves the name."""
         self._slot[:] = key
-        try:
-            yield
-        finally:
-            self._slot[:] = _EMPTY
+        yield
+        self._slot[:] = _EMPTY
 
     def close(self) -> None:
         """Unmap the slot."""
         self._slot.close()
 
-    def _accuse(self) -> bool:
-        """Count a crash for the page that the last life left in the slot; return whether there is any suspect."""
+    def accuse(self) -> bool:
+        """Count a crash for the page that the last life left in the slot; return whether there was one, to be committed at once."""
         key = bytes(self._slot)
-        if key != _EMPTY:
-            self._table.add_crash(key)
-            self._slot[:] = _EMPTY
-        return self._table.any()
+        if key == _EMPTY:
+            return False
+        self._table.add_crash(key)
+        self._any = True
+        self._slot[:] = _EMPTY
+        return True
