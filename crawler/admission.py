@@ -9,8 +9,9 @@ from __future__ import annotations
 from crawler.core.frontier import Frontier
 from crawler.core.model import CrawlURL, Reason, State
 from crawler.core.ports import Entry, Lane
+from crawler.core.url import directory_depth, is_home
 from crawler.effects import Effector
-from crawler.links import Sifted, Skip, site_depth
+from crawler.links import Sifted, Skip
 from crawler.totals import Totals
 from crawler.visit import Tools
 from storage.organs import Organs
@@ -85,19 +86,19 @@ class Admission:
 
     def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, text: str, *, step: bool) -> None:
         """Move a waiting URL forward if this link brings it nearer."""
-        url = self._tools.urls.url(text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose)
-        depth = min(row.site_depth, site_depth(source, text, url.site, step=step))
-        if depth and source.site != url.site and self._found_by_another_site(source, row, key):
-            depth = 0
+        if key[:8] == source.key[:8]:
+            depth = 0 if is_home(text) else source.site_depth + step
+        else:
+            depth = 0 if self._found_by_another_site(source, row, key) else directory_depth(text)
         if depth < row.site_depth:
+            url = self._tools.urls.url(text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose)
             self._frontier.raise_rank(Entry(Lane.FRESH, row.site_depth, row.seq, 0, url), depth)
             nearest = min(row.seed_distance, source.seed_distance + step)
             self._organs.seen.update(key, row._replace(site_depth=depth, seed_distance=nearest))
 
     def _found_by_another_site(self, source: CrawlURL, row: SeenRow, key: bytes) -> bool:
         """Return whether the URL was first named by a third site."""
-        record = self._organs.seen.record(row.seq)
-        via = record.via[:8] if record else b""
+        via = self._organs.seen.record(row.seq).via[:8]
         return via not in (b"", key[:8], source.key[:8])
 
     def _skip(self, skip: Skip, via: bytes) -> None:
