@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 
+from hostile import Script, Site, serve
+
 from config.settings import Dns, Fetch
-from crawler.core.model import CrawlURL
+from crawler.core.model import CrawlURL, Failed, Fetched, Outcome
 from crawler.core.url import URLRules, URLSpace
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
@@ -20,6 +23,11 @@ _URLS = URLSpace(bytes(16), URLRules(ports=None))
 def url(text: str) -> CrawlURL:
     """Return the noun of a URL, in canonical form."""
     return _URLS.url(_URLS.canonical(text))
+
+
+def bare(text: str) -> CrawlURL:
+    """Return a URL that went past the canonical form, as no URL of a crawl may."""
+    return CrawlURL(text, "a.test", "http://a.test", bytes(16))
 
 
 def as_sent(request: bytes) -> str:
@@ -48,3 +56,23 @@ async def fetching(
     finally:
         await fetcher.close()
         await resolver.close()
+
+
+async def fetch(script: Script, *, tls: ssl.SSLContext | None = None, **settings: Any) -> tuple[Outcome, Site]:
+    """Fetch one page from a server that plays `script`."""
+    async with serve(script, tls=tls) as site, fetching(**settings) as fetcher:
+        return await fetcher.fetch(url(site.url(scheme="https" if tls else "http"))), site
+
+
+async def failure(script: Script, **settings: Any) -> Failed:
+    """Fetch one page, which fails."""
+    outcome, _ = await fetch(script, **settings)
+    assert isinstance(outcome, Failed), outcome
+    return outcome
+
+
+async def page(script: Script, **settings: Any) -> Fetched:
+    """Fetch one page, which succeeds."""
+    outcome, _ = await fetch(script, **settings)
+    assert isinstance(outcome, Fetched), outcome
+    return outcome

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import cast
 
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"  # of a response, still open
+
 # -- TCP --------------------------------------------------------------------------------------------------------------------------------
 
 
@@ -91,12 +93,38 @@ def always(*answers: bytes) -> Script:
     return script
 
 
-def once(answer: bytes) -> Script:
-    """Return the script that answers one request and closes."""
+def speaks(*parts: bytes, endless: bytes = b"") -> Script:
+    """Return the script that answers a request with `parts`, then `endless` for ever, and closes."""
 
     async def script(talk: Talk) -> None:
         await talk.request()
-        await talk.send(answer)
+        for part in parts:
+            await talk.send(part)
+        if endless:
+            await talk.flood(endless)
+
+    return script
+
+
+def stalls(*parts: bytes) -> Script:
+    """Return the script that answers a request with `parts` and says no more."""
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        for part in parts:
+            await talk.send(part)
+        await talk.gone()
+
+    return script
+
+
+def drips(start: bytes, drops: bytes) -> Script:
+    """Return the script that answers a request with `start`, then a byte at a time."""
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.send(start)
+        await talk.drip(drops)
 
     return script
 
