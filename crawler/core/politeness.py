@@ -74,7 +74,7 @@ RETRIES: dict[Cause, Policy] = {
     Cause.TIMEOUT_HEADERS: _NETWORK,
     Cause.TIMEOUT_TOTAL: _NETWORK,
     Cause.TOO_SLOW: _NETWORK,
-    Cause.DISCONNECTED: _NETWORK,
+    Cause.DISCONNECTED: Policy((30.0, 300.0)),
     Cause.INCOMPLETE: Policy((30.0, 300.0), counts_against_host=False),
     Cause.PROTOCOL: Policy(),
     Cause.PROTOCOL_STATUS: Policy(),
