@@ -1,0 +1,304 @@
+"""FAULTS.md 5.1 through whole crawls: names that do not resolve, hosts that do not answer, a network that goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gzip
+import socket
+import ssl
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from faulty import crawl, faulty_web, hang_up, page, reset, silence
+from hostile import AAAA, A, Answer, NameServer, Question, Script, Talk, hosts, name_server, response, until
+
+from crawler.agent import Agent
+from crawler.guard import AddressGuard, AddrInfo
+
+NXDOMAIN, SERVFAIL, REFUSED = 3, 2, 5
+HALF = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def asks(server: NameServer) -> dict[str, Any]:
+    """Return the configuration that resolves names at a name server, and remembers no failure for longer than a retry waits."""
+    return {"static": {}, "servers": [server.address], "timeout": 0.2, "negative_ttl": 0.01}
+
+
+class Stopwatches:
+    """A zone that notes when each name was asked for."""
+
+    def __init__(self, say: Callable[[Question], Answer | None]) -> None:
+        self._say = say
+        self.times: dict[str, list[float]] = {}
+
+    def __call__(self, question: Question) -> Answer | None:
+        self.times.setdefault(question.name, []).append(asyncio.get_running_loop().time())
+        return self._say(question)
+
+    def rounds(self, name: str, least_s: float) -> list[float]:
+        """Return the waits between questions that are longer than `least_s`: those between one look-up and the next."""
+        times = self.times[name]
+        return [b - a for a, b in pairwise(times) if b - a >= least_s]
+
+
+async def test_a_name_that_does_not_exist_is_asked_for_twice_and_given_up(tmp_path: Path) -> None:
+    """F1: two checks an hour apart (here 0.36 s), four questions, no connect, and both of its URLs end."""
+    zone = Stopwatches(lambda question: Answer(rcode=NXDOMAIN))
+    async with faulty_web() as web, name_server(zone) as names:
+        found = await crawl(tmp_path, web, "gone.test/", "gone.test/2", dns=asks(names))
+    assert {known.cause for known in found.urls.values()} == {"dns_nxdomain"}
+    assert found["gone.test/"].tries == 2
+    assert len(zone.times["gone.test"]) <= 4
+    assert len(zone.rounds("gone.test", 0.36)) == 1
+    assert web.log == []
+
+
+@pytest.mark.parametrize("rcode", [SERVFAIL, REFUSED])
+async def test_a_name_server_that_fails_is_asked_again_three_times(tmp_path: Path, rcode: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F2: attempts = 4, spaced by the schedule of 30 s, 5 min and 1 h (here 3 ms, 30 ms and 0.36 s)."""
+    monkeypatch.setattr("crawler.dns.FAILURE_TTL_S", 0.0)
+    zone = Stopwatches(lambda question: Answer(rcode=rcode))
+    async with faulty_web() as web, name_server(zone) as names:
+        found = await crawl(tmp_path, web, "ill.test/", dns=asks(names))
+    assert found["ill.test/"].cause == "dns_fail"
+    assert found["ill.test/"].tries == 4
+    waits = sorted(zone.rounds("ill.test", 0.003))
+    assert len(waits) >= 3
+    assert waits[-1] >= 0.36
+    assert waits[-2] >= 0.03
+
+
+async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F3: the name server is silent about one host until the other's pages have all been fetched; about a third it is silent for ever."""
+    monkeypatch.setattr("crawler.dns.FAILURE_TTL_S", 0.0)
+    n_pages = 20
+
+    def zone(question: Question) -> Answer | None:
+        if question.name == "silent.test" or (question.name == "slow.test" and len(web.pages("quick.test")) < n_pages + 1):
+            return None
+        return hosts("127.0.0.1")(question)
+
+    async with faulty_web() as web, name_server(zone) as names:
+        web.say("quick.test/", page(*(f"/{i}" for i in range(n_pages))))
+        found = await crawl(tmp_path, web, "slow.test/", "silent.test/", "quick.test/", dns=asks(names))
+    assert len(web.pages("quick.test")) == n_pages + 1
+    assert web.pages("slow.test") == ["/"]
+    assert web.paths("silent.test") == []
+    assert (found["silent.test/"].cause, found["silent.test/"].tries) == ("dns_timeout", 4)
+
+
+async def test_a_host_that_refuses_is_tried_four_times(tmp_path: Path) -> None:
+    """F11: attempts = 4. With robots.txt obeyed no page is asked for at all: who cannot be asked for it has said no (F74)."""
+    port = closed_port()
+    async with faulty_web() as web:
+        found = await crawl(tmp_path, web, f"http://a.test:{port}/", robots={"obey": False})
+        assert found[f"http://a.test:{port}/"].cause == "conn_refused"
+        assert found[f"http://a.test:{port}/"].tries == 4
+        found = await crawl(tmp_path / "polite", web, f"http://a.test:{port}/")
+        assert found[f"http://a.test:{port}/"].state == "queued"
+        assert found.robots[f"http://a.test:{port}"].kind == "unreachable"
+        assert "conn_refused" in found.robots[f"http://a.test:{port}"].detail
+
+
+async def test_a_full_backlog_is_tried_four_times(tmp_path: Path) -> None:
+    """F12"""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        port = server.getsockname()[1]
+        waiting = [socket.socket() for _ in range(3)]
+        for sock in waiting:
+            sock.setblocking(False)
+            sock.connect_ex(("127.0.0.1", port))
+        async with faulty_web() as web:
+            found = await crawl(tmp_path, web, f"http://a.test:{port}/", robots={"obey": False}, fetch={"connect_timeout": 0.1})
+        for sock in waiting:
+            sock.close()
+    known = found[f"http://a.test:{port}/"]
+    assert (known.cause, known.tries) == ("conn_timeout", 4)
+
+
+class Plug(AddressGuard):
+    """The guard of a machine whose network cable can be pulled."""
+
+    is_pulled = False
+    n_refused = 0
+
+    def open_socket(self, addr_info: AddrInfo) -> socket.socket:
+        if Plug.is_pulled:
+            Plug.n_refused += 1
+            raise OSError(errno.ENETUNREACH, "Network is unreachable")
+        return super().open_socket(addr_info)
+
+
+async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F13: when nothing answers any more the whole crawl pauses; nothing ends, no try counts, and it goes on when the network is back."""
+    monkeypatch.setattr("crawler.agent.AddressGuard", Plug)
+    monkeypatch.setattr("crawler.core.outage.FIRST_TRIAL_S", 0.05)
+    monkeypatch.setattr("crawler.core.outage.TRIAL_MAX_S", 0.2)
+    monkeypatch.setattr(Plug, "is_pulled", False)
+    names = [f"h{i}.test" for i in range(60)]
+    paused_for: list[int] = []
+
+    async def pull_the_plug(agent: Agent) -> None:
+        await until(lambda: all(web.pages(name) for name in names))
+        Plug.is_pulled = True
+        await until(lambda: agent._frontier.snapshot(0.0).network_down_since is not None)
+        before = Plug.n_refused
+        await until(lambda: Plug.n_refused >= before + 3)
+        paused_for.append(Plug.n_refused - before)
+        Plug.is_pulled = False
+
+    async with faulty_web() as web:
+        for name in names:
+            web.say(f"{name}/", _closing(page("/2", "/3")))
+        found = await crawl(tmp_path, web, *(f"{name}/" for name in names), meanwhile=pull_the_plug, politeness={"min_delay": 0.3})
+    assert paused_for[0] <= 5  # one trial at a time, not sixty hosts
+    assert found.causes() == {}
+    assert all(found[f"{name}/{path}"].page is not None for name in names for path in (2, 3))
+    assert found.ending.code == 0
+
+
+def _closing(answer: bytes) -> Script:
+    """Answer and close, so that the next request needs a connect."""
+
+    async def script(talk: Talk) -> None:
+        await talk.send(answer)
+
+    return script
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+async def test_a_certificate_that_does_not_fit_is_never_talked_to(tmp_path: Path, obeys: bool) -> None:
+    """F15: no byte of HTTP, no second try, never without verification. Where robots.txt counts, the host stands as unreachable (F74)."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("a.test").configure_cert(context)
+    async with faulty_web(tls=context) as web:
+        found = await crawl(tmp_path, web, "a.test/", robots={"obey": obeys})
+        assert web.site.requests == []
+        assert web.site.n_connections == 0  # no handshake was ever completed
+        if obeys:
+            record = found.robots[web.url("a.test")]
+            assert (record.kind, record.detail.partition(":")[0]) == ("unreachable", "tls_cert")
+            assert found["a.test/"].state == "queued"
+        else:
+            assert (found["a.test/"].cause, found["a.test/"].tries) == ("tls_cert", 1)
+            assert "unable to get local issuer" in found["a.test/"].detail
+
+
+async def _half_then_close(talk: Talk) -> None:
+    await talk.send(HALF + b"Content-Length: 1000\r\n\r\n<p>the first half</p>")
+
+
+async def _half_a_chunk(talk: Talk) -> None:
+    await talk.send(HALF + b"Transfer-Encoding: chunked\r\n\r\nff\r\n<p>the first half</p>")
+
+
+async def _half_then_reset(talk: Talk) -> None:
+    await talk.send(HALF + b"Content-Length: 1000\r\n\r\n<p>the first half</p>")
+    await asyncio.sleep(0.05)  # a RST overtakes what the peer has not read
+    talk.reset()
+
+
+TRIES: dict[str, tuple[Script, str, int]] = {
+    "silent.test": (silence, "timeout_first_byte", 4),
+    "hangup.test": (hang_up, "disconnected", 3),
+    "reset.test": (reset, "conn_reset", 4),
+    "close.test": (_half_then_close, "incomplete", 3),
+    "chunk.test": (_half_a_chunk, "incomplete", 3),
+    "rst.test": (_half_then_reset, "incomplete", 3),
+}
+
+
+async def test_a_fault_on_the_wire_has_its_number_of_tries(tmp_path: Path) -> None:
+    """F19, F38, F39: each host its own fault, all in one crawl; a host without any is not disturbed."""
+    async with faulty_web() as web:
+        for host, (script, _, _) in TRIES.items():
+            web.say(f"{host}/", script)
+        web.say("well.test/", page("/1"))
+        found = await crawl(
+            tmp_path, web, *(f"{host}/" for host in TRIES), "well.test/", robots={"obey": False}, fetch={"first_byte_timeout": 0.3}
+        )
+    for host, (_, cause, tries) in TRIES.items():
+        known = found[f"{host}/"]
+        assert (host, known.cause, known.tries) == (host, cause, tries)
+        assert len(web.seen(host)) == tries
+    assert found["well.test/1"].cause == ""
+
+
+async def test_what_came_of_a_broken_body_is_kept_with_its_flag(tmp_path: Path) -> None:
+    """F38: after three tries the part that came is stored, marked as a part, with its failure beside it."""
+    async with faulty_web() as web:
+        web.say("a.test/", _half_then_close)
+        found = await crawl(tmp_path, web, "a.test/")
+    known = found["a.test/"]
+    assert known.page is not None
+    assert (known.body, known.flags, known.page.failed_cause) == (b"<p>the first half</p>", {"incomplete"}, "incomplete")
+    assert found.n_pages.total() == 1
+
+
+async def test_one_whole_answer_after_broken_ones_is_the_page(tmp_path: Path) -> None:
+    """F38"""
+    async with faulty_web() as web:
+        web.say("a.test/", _half_then_close, _half_a_chunk, page("/1"))
+        found = await crawl(tmp_path, web, "a.test/")
+    assert found["a.test/"].flags == set()
+    assert found["a.test/"].cause == ""
+    assert "a.test/1" in found
+
+
+async def test_an_endless_body_is_one_request_and_a_page_that_says_so(tmp_path: Path) -> None:
+    """F22: through the crawl: kept once, flagged, its links followed."""
+
+    async def endless(talk: Talk) -> None:
+        await talk.send(HALF + b"\r\n<a href=/1>link</a>")
+        await talk.flood(b"words and more words ")
+
+    async with faulty_web() as web:
+        web.say("a.test/", endless)
+        found = await crawl(tmp_path, web, "a.test/", fetch={"max_body": 100_000})
+    assert web.pages("a.test") == ["/", "/1"]
+    assert (len(found["a.test/"].body), found["a.test/"].flags) == (100_000, {"truncated_size"})
+
+
+async def test_half_an_encoded_stream_is_asked_for_twice_and_kept(tmp_path: Path) -> None:
+    """F34"""
+    whole = b"".join(b"<p>line %d</p>" % i for i in range(2000))
+    squeezed = gzip.compress(whole)
+    async with faulty_web() as web:
+        web.say("a.test/", response(squeezed[: len(squeezed) // 2], "Content-Encoding: gzip"))
+        found = await crawl(tmp_path, web, "a.test/")
+    known = found["a.test/"]
+    assert len(web.pages("a.test")) == 2
+    assert known.flags == {"truncated_encoding"}
+    assert known.cause == "truncated_encoding"
+    assert whole.startswith(known.body)
+    assert len(known.body) > 1000
+
+
+async def test_a_name_without_ipv4_and_one_with_both_are_reached(tmp_path: Path) -> None:
+    """F4: a chain of CNAMEs of thirty names leads to the page; a loop ends as a name without address."""
+
+    def zone(question: Question) -> Answer:
+        if question.name == "loop.test":
+            return Answer([(5, "pool.test")])
+        if question.name == "pool.test":
+            return Answer([(5, "loop.test")])
+        chain = [(5, f"c{i}.test") for i in range(30)]
+        return Answer([*chain, (A, "127.0.0.1")] if question.kind != AAAA else chain)
+
+    async with faulty_web() as web, name_server(zone) as names:
+        found = await crawl(tmp_path, web, "long.test/", "loop.test/", dns=asks(names))
+    assert web.pages("long.test") == ["/"]
+    assert found["loop.test/"].cause in ("dns_nodata", "dns_nxdomain")
