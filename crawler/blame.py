@@ -38,7 +38,7 @@ _CONNECT = {
     errno.ENETUNREACH: Cause.UNREACHABLE,
     errno.ENETDOWN: Cause.UNREACHABLE,
 }
-_NO_ROUTE = frozenset((errno.ENETUNREACH, errno.EADDRNOTAVAIL))
+_NO_ROUTE = frozenset((errno.ENETUNREACH, errno.EADDRNOTAVAIL))  # to IPv6: says nothing if another address was tried
 # Of several addresses the one that got furthest decides.
 _FURTHEST = (Cause.NO_DESCRIPTORS, Cause.CONN_RESET, Cause.CONN_REFUSED, Cause.CONN_TIMEOUT, Cause.UNREACHABLE)
 
@@ -75,15 +75,11 @@ def _blame_connect(error: OSError) -> Blame:
         return Cause.BLOCKED_ADDRESS, str(error)
     text = str(error)
     attempts = _ATTEMPT.findall(text.rpartition("Multiple exceptions: ")[2])
-    causes = {_of_errno(int(number), address) for number, address in attempts}
+    no_route = [":" in address and int(number) in _NO_ROUTE for number, address in attempts]
+    if attempts and all(no_route):  # no outage: on a network without IPv6 nothing would ever end it
+        return Cause.CONN_TIMEOUT, _cut(text)
+    causes = {_CONNECT.get(int(number)) for (number, _), skip in zip(attempts, no_route, strict=True) if not skip}
     return next((cause for cause in _FURTHEST if cause in causes), Cause.CONN_REFUSED), _cut(text)
-
-
-def _of_errno(number: int, address: str) -> Cause:
-    """Return the cause of one failed connect. No route to IPv6 is no outage: on a network without, nothing would ever end it."""
-    if number in _NO_ROUTE and ":" in address:
-        return Cause.CONN_TIMEOUT
-    return _CONNECT.get(number, Cause.CONN_REFUSED)
 
 
 def _blame_syntax(message: str) -> Blame:

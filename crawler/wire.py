@@ -6,7 +6,7 @@ when the budget is spent, when a 21st interim response comes, and when a byte ar
 else the answer to a question not yet asked would be given to the next URL.
 
 It rests on parts of aiohttp that are not public: `ResponseHandler`, installed as `connector._factory`, its `_payload`, `_buffer` and
-`feed_data`. tests/test_fetch_faults.py fails for each that changes.
+`feed_data`. tests/test_fetch_broken.py fails for each that changes.
 
 Time: 1 µs per read from a socket. Memory: 300 bytes per request.
 """

@@ -8,15 +8,19 @@ import socket
 import ssl
 import time
 
+import aiohttp
 import pytest
 import trustme
+from aiohttp.client_reqrep import ConnectionKey
 from edge import USER_AGENT, as_sent, bare, fetching, url
 from hostile import Answer, Question, Talk, always, name_server, response, serve, until
 
 from config.settings import Dns
+from crawler.blame import blame
 from crawler.core.model import Cause, Failed, Fetched
 from crawler.dns import Resolver
 from crawler.guard import AddressGuard
+from crawler.wire import Exchange
 
 # -- the request ------------------------------------------------------------------------------------------------------------------------
 
@@ -218,6 +222,28 @@ async def test_what_the_system_refuses_is_not_held_against_the_host(number: int,
         outcome = await fetcher.fetch(url("http://a.test/"))
     assert isinstance(outcome, Failed)
     assert outcome.cause is cause
+
+
+V4, V6 = "Connect call failed ('9.9.9.9', 80)", "Connect call failed ('2620:fe::fe', 80, 0, 0)"
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (OSError(f"Multiple exceptions: [Errno 111] {V4}, [Errno 101] {V6}"), Cause.CONN_REFUSED),
+        (OSError(f"Multiple exceptions: [Errno 110] {V4}, [Errno 101] {V6}"), Cause.CONN_TIMEOUT),
+        (OSError(101, f"Multiple exceptions: [Errno 101] {V4}, [Errno 101] {V6}"), Cause.UNREACHABLE),
+        (OSError(101, f"Multiple exceptions: [Errno 101] {V6}, [Errno 101] {V6}"), Cause.CONN_TIMEOUT),
+        (OSError(101, V4), Cause.UNREACHABLE),
+        (OSError(101, V6), Cause.CONN_TIMEOUT),
+        (OSError(104, V4), Cause.CONN_RESET),
+        (OSError("something else"), Cause.CONN_REFUSED),
+    ],
+)  # fmt: skip
+def test_of_several_addresses_the_one_that_got_furthest_decides(error: OSError, cause: Cause) -> None:
+    """F13: a host that only has IPv6, on a network without, is no outage: it would be tried for ever."""
+    key = ConnectionKey("a.test", 80, False, True, None, None, None)
+    assert blame(aiohttp.ClientConnectorError(key, error), Exchange(0))[0] is cause
 
 
 async def test_a_name_without_address_says_so() -> None:
