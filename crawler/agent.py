@@ -20,6 +20,7 @@ from crawler.clock import Clock
 from crawler.committer import Committer
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.frontier import Frontier, Lease, Wait
+from crawler.core.model import State
 from crawler.core.url import URLRules, URLSpace
 from crawler.dns import LookupFailed, Resolver
 from crawler.fetch import Fetcher
@@ -33,6 +34,7 @@ from crawler.robots_book import RobotsBook
 from crawler.seeds import Seeder
 from crawler.settle import Settler
 from crawler.suspects import Suspects
+from crawler.throttle import Throttle
 from crawler.totals import Totals
 from crawler.version import VERSION
 from crawler.visit import Tools, visit
@@ -43,6 +45,7 @@ from storage import failpoint
 from storage.env import Store
 
 _GRACE_S = 10.0  # for requests in flight after a stop
+_TROUBLE_S = 2.0  # for a disk that refuses writes when a stop has come
 _GENTLE = (0, 3, 4)  # endings that let requests in flight finish
 _TICK_S = 0.5
 _DISK_EVERY = 10  # ticks
@@ -93,6 +96,7 @@ class Agent:
         self._seeder = Seeder(store, self._settler.admission, urls)
         self._readmission = Readmission(store, self._settler, self._tools)
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._dispatch)
+        self._throttle = Throttle(settings.fetch.concurrency)
         self._requests = RequestLog(settings.log.requests)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
@@ -222,6 +226,8 @@ class Agent:
             return f"the disk refuses writes: {self._store.trouble}"
         if self._committer.behind:
             return "the disk is slower than the crawl"
+        if len(self._in_flight) >= self._throttle.allowed:
+            return "the CPU is the limit"
         return self._over_limit(in_flight=len(self._in_flight))
 
     def _over_limit(self, in_flight: int) -> str:
@@ -249,6 +255,9 @@ class Agent:
                 self._finish(f"nothing is due within {self._settings.limits.max_wait:.0f} s ({self._wait.why})")
 
     def _finish(self, why: str) -> None:
+        n_held = self._store.seen.count(State.HELD)
+        if n_held:
+            why += f"; {n_held:,} URL{'s are' if n_held > 1 else ' is'} held by filters"
         rate = self._settler.totals.error_rate
         if rate > self._settings.limits.max_error_rate:
             self._end(Ending(4, f"{why}; {rate:.0%} of the requests failed"))
@@ -275,7 +284,7 @@ class Agent:
     async def _commit_rest(self) -> None:
         """Commit what has settled; a disk that refuses writes for too long is left with what it has."""
         try:
-            async with asyncio.timeout(_GRACE_S):
+            async with asyncio.timeout(_TROUBLE_S if self._store.trouble else _GRACE_S):
                 await self._committer.drain()
         except TimeoutError:
             trouble = self._store.trouble or f"no commit in {_GRACE_S:.0f} s"
@@ -323,7 +332,9 @@ class Agent:
         while True:
             planned = loop.time() + _TICK_S
             await asyncio.sleep(_TICK_S)
-            self._status.loop_lag_ms = max(0.0, loop.time() - planned) * 1000
+            lag_s = max(0.0, loop.time() - planned)
+            self._status.loop_lag_ms = lag_s * 1000
+            self._throttle.note(lag_s)
             if ticks % _DISK_EVERY == 0:
                 self._watch_disk()
             ticks += 1

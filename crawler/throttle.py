@@ -1,0 +1,26 @@
+"""How many requests may be in flight while the loop keeps up: additive increase, multiplicative decrease on the loop's lag.
+
+On a fast network the answers of hundreds of requests arrive together and each costs a millisecond or two of CPU: timers, and with them
+time-outs and politeness, would run late by half a second. More requests in flight than the CPU can answer buy no throughput.
+"""
+
+from __future__ import annotations
+
+_LATE_S = 0.05
+_LEAST = 8
+
+
+class Throttle:
+    """The number of requests allowed in flight, between 8 and `fetch.concurrency`."""
+
+    def __init__(self, concurrency: int) -> None:
+        self._most = concurrency
+        self._least = min(_LEAST, concurrency)
+        self.allowed = min(concurrency, 64)
+
+    def note(self, lag_s: float) -> None:
+        """Learn by how much a timer of the loop was late."""
+        if lag_s > _LATE_S:
+            self.allowed = max(self._least, self.allowed * 3 // 4)
+        else:
+            self.allowed = min(self._most, self.allowed + max(4, self.allowed // 8))
