@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 _BLANKS = "".join(map(chr, range(0x21)))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//|\\\\)|https?:", re.IGNORECASE)
@@ -16,7 +17,7 @@ _PARTS = re.compile(r"([^:]*://)([^/?]*)(.*)", re.DOTALL)
 _DEFAULT_PORT = {"http://": ":80", "https://": ":443"}
 
 
-class Step(NamedTuple):
+class Step(msgspec.Struct, frozen=True):
     """One rule that changed the text."""
 
     rule: str

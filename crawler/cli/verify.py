@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ try:
     problems = verify(Path(sys.argv[1]), bodies=sys.argv[2] == "True")
 except ThresherError as error:
     problems = [str(error)]
+except Exception as error:  # the edge of the process: whatever a damaged file made of our code is a finding
+    problems = [f"{sys.argv[1]}: damaged: reading it ended in {type(error).__name__}: {error}. Restore it from a backup"]
 sys.stdout.buffer.write(msgspec.json.encode(problems))
 """
 
@@ -52,7 +55,9 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
 
 def verified(directory: str, *, bodies: bool) -> list[str]:
     """Return what is wrong with a store. A child looks: reading a page that a cut file lacks kills the process that does it."""
-    child = subprocess.run([sys.executable, "-c", _CHILD, directory, str(bodies)], stdout=subprocess.PIPE, check=False)  # noqa: S603
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+    command = [sys.executable, "-P", "-c", _CHILD, directory, str(bodies)]
+    child = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own interpreter and code
     if child.returncode < 0:
         return [f"{directory}: damaged: reading it kills the reader (signal {-child.returncode}). Restore it from a backup"]
     try:

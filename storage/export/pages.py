@@ -45,12 +45,11 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
     settled_since: dict[bytes, int] = {}
     pages = view.all_pages()
     while read := list(islice(pages, _CHUNK)):
-        chunk = [(visit, page) for visit, page in read if page.purpose in _PAGES]
+        chunk = [(visit, page) for visit, page in read if visit < end and page.purpose in _PAGES]
         rows = view.get_many(SEEN, [page.key for _, page in chunk])
         for (visit, page), value in zip(chunk, rows, strict=True):
             newest = visit if value is None else unpack_seen(value).visit
             if newest == visit:
-                settled_since.pop(page.key, None)
                 yield visit, page
             elif newest >= end:
                 settled_since[page.key] = visit
@@ -62,20 +61,33 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
     """Yield the rows of the export. A body is there only until the next row is asked for."""
-    texts, agent = Texts(view), view.settings.identity.agent
+    texts = Texts(view)
     pages = current_pages(view)
-    while chunk := [PageRow(visit, page, agent) for visit, page in islice(pages, _CHUNK)]:
-        if "via" in wanted:
-            found = texts.of_keys(row.page.via for row in chunk)
-            for row in chunk:
-                row.via = found.get(row.page.via)
-        if wanted & _JUDGED:
-            _add_verdicts(view, chunk, texts)
+    while chunk := [PageRow(visit, page, view.settings.identity.agent) for visit, page in islice(pages, _CHUNK)]:
+        _complete(view, chunk, wanted, texts)
         for row in chunk:
             if row.page.has_body and wanted & _OF_BODY:
                 row.body = view.bodies.get(row.visit)
             yield row
             row.body = None
+
+
+def page_object(view: View, visit: int, page: PageRecord) -> dict[str, Any]:
+    """Return one page as the export shows it, without what is read from its body."""
+    row = PageRow(visit, page, view.settings.identity.agent)
+    fields = PAGES_KIND.choose(())
+    _complete(view, [row], frozenset(field.name for field in fields), Texts(view))
+    return {field.name: field.of(row) for field in fields}
+
+
+def _complete(view: View, chunk: list[PageRow], wanted: frozenset[str], texts: Texts) -> None:
+    """Read what the wanted fields need beside the records, for many rows at a time."""
+    if "via" in wanted:
+        found = texts.of_keys(row.page.via for row in chunk)
+        for row in chunk:
+            row.via = found.get(row.page.via)
+    if wanted & _JUDGED:
+        _add_verdicts(view, chunk, texts)
 
 
 def _add_verdicts(view: View, chunk: list[PageRow], texts: Texts) -> None:

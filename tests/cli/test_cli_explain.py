@@ -1,0 +1,158 @@
+"""explain answers for URLs of every kind, from a store or from the configuration alone, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_store import SEED, build
+
+KINDS = {
+    "seed": (SEED, "done", "fetched at"),
+    "page": ("https://a.example/page", "done", "with status 200, and kept"),
+    "redirected": ("https://a.example/old", "done", "redirected (301) to https://a.example/new, where the chain ends"),
+    "404": ("https://a.example/gone", "done", "with status 404"),
+    "failed without an answer": ("https://a.example/dead", "done", "could not be fetched, after 4 tries: conn_refused"),
+    "failed with an answer": ("https://a.example/error", "done", "could not be fetched, after 4 tries: http_5xx"),
+    "unwanted type": ("https://a.example/unwanted", "done", "its body refused: bad_type"),
+    "copy": ("https://a.example/copy", "done", "not kept (exact_duplicate)"),
+    "queued": ("https://a.example/wait2", "queued", "3 URLs of its host come first"),
+    "to be tried again": ("https://a.example/retry", "queued", "one URL of its host comes first"),
+    "audited": ("https://a.example/audited", "queued", "next of its host"),
+    "of a parked host": ("https://parked.example/", "queued", "parked (host_dead) until 2055"),
+    "denied by robots.txt": ("https://a.example/private/x", "refused", "robots_denied by robots"),
+    "trap": ("https://a.example/calendar/2024/01", "refused", "path_trap by path_trap"),
+    "held": ("https://a.example/held", "held", "held back by dust:rule-7"),
+    "alias": ("https://a.example/alias", "alias", "an alias of https://a.example/page (rule drop session ids)"),
+    "out of scope": ("https://elsewhere.example/", "unknown", "found and not taken up: out_of_scope by scope"),
+    "skipped by type": ("https://a.example/pic.png", "unknown", "would be refused: bad_type (media)"),
+    "never seen": ("https://a.example/never", "unknown", "not known to this crawl"),
+    "bad scheme": ("ftp://a.example/", "bad_url", "no URL that this crawl may request: bad_scheme"),
+    "bad port": ("https://a.example:81/", "bad_url", "bad_port"),
+    "no URL": ("http://", "bad_url", "no URL"),
+    "empty": ("", "bad_url", "empty"),
+}
+
+
+def told(thresher: Callable, crawl: Path, url: str, *flags: str) -> dict[str, Any]:
+    ran = thresher("explain", crawl, url, "--json", *flags)
+    assert (ran.code, ran.err) == (0, "")
+    (line,) = ran.out.splitlines()
+    story: dict[str, Any] = json.loads(line)
+    return story
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_kind_of_url_has_an_answer(kind: str, thresher: Callable, crawl: Path) -> None:
+    url, state, said = KINDS[kind]
+    story = told(thresher, crawl, url)
+    assert story["state"] == state
+    assert said in story["answer"]
+    assert "Found today, it would " in story["answer"]
+    shown = thresher("explain", crawl, url)
+    assert shown.code == 0
+    assert said in shown.out.splitlines()[-1]
+
+
+def test_the_store_may_stand_before_the_url_or_after_o(thresher: Callable, crawl: Path) -> None:
+    assert thresher("explain", crawl, SEED).out == thresher("explain", SEED, "-o", crawl).out
+    for words in ((crawl,), (crawl, SEED, "-o", crawl), (crawl, SEED, SEED), ()):
+        assert thresher("explain", *words).code == 2
+
+
+def test_explaining_changes_nothing(thresher: Callable, tmp_path: Path) -> None:
+    build(tmp_path / "c")
+
+    def content() -> dict[str, bytes]:
+        files = [Path(folder) / name for folder, _, names in os.walk(tmp_path) for name in names if name != "lock.mdb"]
+        return {str(file): file.read_bytes() for file in files}
+
+    before = content()
+    for url, _, _ in KINDS.values():
+        told(thresher, tmp_path / "c", url)
+    assert content() == before
+
+
+def test_the_way_back_to_a_seed_is_told_hop_by_hop(thresher: Callable, crawl: Path) -> None:
+    chain = told(thresher, crawl, "https://a.example/new")["chain"]
+    assert [(hop["how"], hop["url"], hop["depth"]) for hop in chain] == [("redirect", "https://a.example/old", 1), ("link", SEED, 0)]
+    assert told(thresher, crawl, SEED)["chain"] == []
+
+
+def test_each_step_to_the_canonical_form_is_named(thresher: Callable, crawl: Path) -> None:
+    story = told(thresher, crawl, "HTTPS://me@A.Example.:443/./p%61ge#top")
+    assert story["url"] == "https://a.example/page"
+    assert [step["rule"].partition(" ")[0] for step in story["steps"]] == ["fragment", "user", "scheme", "dot", "default", "dot"]
+    assert story["steps"][-1]["result"] == story["url"]
+    assert story["state"] == "done"
+
+
+def test_verdicts_are_told_with_both_times(thresher: Callable, crawl: Path) -> None:
+    (revised,) = told(thresher, crawl, "https://a.example/page")["verdicts"]
+    assert revised["at"] == revised["revised_at"]
+    (given,) = told(thresher, crawl, "https://a.example/copy")["verdicts"]
+    assert given["evidence"] == {"copy_of": "https://a.example/page"}
+    assert "revised_at" not in given
+
+
+def test_a_redirect_is_told_from_both_ends(thresher: Callable, crawl: Path) -> None:
+    old, new = told(thresher, crawl, "https://a.example/old"), told(thresher, crawl, "https://a.example/new")
+    assert (old["redirect"]["to"], old["redirect"]["state"]) == ("https://a.example/new", "done")
+    assert old["end_of_chain"] == {"url": "https://a.example/new", "hops": 1, "status": 200}
+    assert new["redirected_from"] == ["https://a.example/old"]
+
+
+def test_a_waiting_url_is_told_with_its_place_and_its_hosts_clock(thresher: Callable, crawl: Path) -> None:
+    waiting = told(thresher, crawl, "https://a.example/wait1")["waiting"]
+    assert (waiting["host"], waiting["lane"], waiting["rank"], waiting["ahead"]) == ("a.example", "fresh", 2, 2)
+    assert waiting["crawl_delay"] == 3.0
+    assert "no process is at work" in thresher("explain", crawl, "https://a.example/wait1").out
+
+
+@pytest.mark.parametrize(
+    ("flags", "outcome"),
+    [
+        ((), "be queued and fetched if robots.txt"),
+        (("--set", "limits.max_depth=1"), "be refused: depth_limit (limits.max_depth; 2 clicks from a seed)"),
+        (("--set", "scope.exclude=[wait]"), "be refused: excluded (scope)"),
+        (("--set", "filters.path_trap.max_per_prefix=1", "--set", "robots.obey=false"), "be queued and fetched in its turn"),
+        (("--set", "fetch.allow_ports=[81]"), "be refused: bad_port (port 443)"),
+    ],
+)
+def test_today_is_decided_under_the_configuration_that_is_given(
+    flags: tuple[str, ...], outcome: str, thresher: Callable, crawl: Path
+) -> None:
+    today = told(thresher, crawl, "https://a.example/wait1", *flags)["today"]
+    assert today["outcome"].startswith(outcome)
+
+
+def test_a_wider_configuration_admits_what_the_crawls_own_refused(thresher: Callable, crawl: Path) -> None:
+    assert told(thresher, crawl, "https://elsewhere.example/")["today"]["outcome"] == "be refused: out_of_scope (scope)"
+    wide = told(thresher, crawl, "https://elsewhere.example/", "--seed", "https://elsewhere.example/")
+    assert wide["today"]["outcome"].startswith("be queued and fetched")
+    assert wide["state"] == "unknown"
+    open_port = told(thresher, crawl, "https://a.example:81/", "--set", "fetch.allow_ports=any", "--set", "scope.type=domain")
+    assert (open_port["state"], open_port["today"]["outcome"][:9]) == ("bad_url", "be queued")
+
+
+def test_a_configuration_file_takes_the_place_of_the_crawls_own(thresher: Callable, crawl: Path, tmp_path: Path) -> None:
+    (tmp_path / "crawl.yaml").write_text("scope: {type: page}\n")
+    today = told(thresher, crawl, "https://a.example/wait1", "-c", str(tmp_path / "crawl.yaml"))["today"]
+    assert today["outcome"] == "be refused: out_of_scope (scope)"
+
+
+def test_without_a_store_the_configuration_alone_decides(thresher: Callable) -> None:
+    def answer(*words: str) -> str:
+        ran = thresher("explain", *words)
+        assert ran.code == 0
+        last: str = ran.out.splitlines()[-1]
+        return last
+
+    assert "out_of_scope" in answer("https://a.example/x", "--seed", "https://b.example/")
+    assert "pass every gate" in answer("a.example/x", "--seed", "a.example")
+    assert "bad_type (media)" in answer("a.example/x.png", "--seed", "a.example")
+    assert "bad_scheme" in answer("javascript:x()", "--seed", "a.example")
