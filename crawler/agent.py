@@ -37,7 +37,7 @@ from crawler.suspects import Suspects
 from crawler.throttle import Throttle
 from crawler.totals import Totals
 from crawler.version import VERSION
-from crawler.visit import Tools, visit
+from crawler.visit import Tools, Visit, visit
 from filters.base import Plug
 from filters.panel import Panel
 from filters.registry import plugs
@@ -168,8 +168,7 @@ class Agent:
             try:
                 made = await visit(lease, self._tools)
                 now = self._clock()
-                with self._suspects.watching(lease.entry.url.key):
-                    self._settler.settle(made, now)
+                self._settle(made, now)
             finally:
                 del self._in_flight[lease.queue]
                 if self._ending is not None and not self._in_flight:
@@ -179,6 +178,15 @@ class Agent:
             failpoint.reached("settled")
             self._committer.settled(idle=not self._in_flight)
             self._look_up()
+
+    def _settle(self, made: Visit, now: float) -> None:
+        """Write a visit. Half of one, if our own code fails in the middle, must not be committed, neither now nor while this life ends."""
+        try:
+            with self._suspects.watching(made.lease.entry.url.key):
+                self._settler.settle(made, now)
+        except BaseException:
+            self._committer.broken = True
+            raise
 
     def _take(self) -> Lease | None:
         """Reserve the next URL, or note what is waited for. The only caller of `Frontier.pop`."""
@@ -278,8 +286,7 @@ class Agent:
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-        if self._ending.code != DiskError.exit_code:
-            await self._commit_rest()
+        await self._commit_rest()
 
     async def _commit_rest(self) -> None:
         """Commit what has settled; a disk that refuses writes for too long is left with what it has."""
@@ -293,8 +300,11 @@ class Agent:
             )
 
     def _commit_failed(self, error: BaseException) -> None:
+        """End with the store's error, whatever other end was on its way; nobody waits for what can no longer be written."""
         code = error.exit_code if isinstance(error, ThresherError) else 1
-        self._end(Ending(code, str(error) or repr(error)))
+        self._ending = Ending(code, str(error) or repr(error))
+        self._ended.set()
+        self._quiet.set()
 
     def _sleep_until(self, wait: Wait) -> None:
         if self._timer is not None:

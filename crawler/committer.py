@@ -35,6 +35,7 @@ class Committer:
         self._committed = committed
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self.broken = False  # a commit has failed, or a visit was left half written: there will be no other commit
 
     @property
     def behind(self) -> bool:
@@ -59,12 +60,12 @@ class Committer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._store.pending_visits and not self._store.committing:
+        if self._store.pending_visits and not self._store.committing and not self.broken:
             self._store.flush(self._clock()).add_done_callback(lambda done: self._loop.call_soon_threadsafe(self._ended, done))
 
     async def drain(self) -> None:
-        """Commit everything that has settled."""
-        while self._store.pending_visits or self._store.committing:
+        """Commit everything that has settled, unless a commit fails."""
+        while not self.broken and (self._store.pending_visits or self._store.committing):
             if not self._store.committing:
                 await asyncio.wrap_future(self._store.flush(self._clock()))
             else:
@@ -73,6 +74,7 @@ class Committer:
     def _ended(self, done: Future[None]) -> None:
         error = done.exception()
         if error is not None:
+            self.broken = True
             self._failed(error)
             return
         self._committed()
