@@ -6,6 +6,7 @@ what the links came to, `crawler/settle.py` writes it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from filters.scope import matches
 from storage.schema import SeenRow
 from storage.seen import SeenSet
 
+_USERINFO = re.compile(r"(?<=//)[^/?#\\\s]*@")
 _GATE_CACHE = 50_000  # URLs whose static verdict is remembered; about 12 MB
 
 
@@ -30,6 +32,11 @@ class Skip:
     text: str
     reason: Reason
     by: str
+
+
+def presentable(href: str) -> str:
+    """Return what is no URL of ours as it may be written down: without the name and password that it may carry."""
+    return _USERINFO.sub("", href) if "@" in href else href
 
 
 @dataclass(frozen=True, slots=True)

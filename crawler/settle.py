@@ -12,10 +12,10 @@ from typing import Any
 
 from crawler.admission import Admission
 from crawler.core.frontier import Frontier
-from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Redirect, RedirectPair, State
+from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Reason, Redirect, RedirectPair, State
 from crawler.core.ports import Entry
 from crawler.effects import Effector
-from crawler.links import Sifted, Skip
+from crawler.links import Sifted, Skip, presentable
 from crawler.pairs import Pairs
 from crawler.records import page_record
 from crawler.totals import Totals
@@ -26,6 +26,7 @@ from storage.env import Store
 from storage.schema import FailureRecord, PageRecord, SeenRow
 
 ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
+_LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
 
 
@@ -201,7 +202,7 @@ class Settler:
         assert sitting is not None
         record = page_record(outcome, page, visit.charset, sitting.judgement, now)
         self._keep(record, outcome.body if sitting.judgement.keep else b"")
-        self._store.seen.settle(url.key, State.DONE)
+        self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         self._store.links.put(self.admission.admit(url, sifted, now))
         for verdict in sitting.judgement.verdicts:
@@ -220,7 +221,7 @@ class Settler:
         url, target = outcome.url, visit.target
         self.totals.redirect(outcome.head.status)
         key = self._tools.urls.key(target) if target else b""
-        self._store.redirects.put(url.key, key, target or outcome.target[:2048], outcome.head.status, now)
+        self._store.redirects.put(url.key, key, target or presentable(outcome.target)[:2048], outcome.head.status, now)
         self._store.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
         if visit.refused is not None:
             self._note_skip(visit.refused, url.key)

@@ -35,7 +35,7 @@ from crawler.core.robots import directives
 from crawler.core.sketch import fingerprint, token_hashes
 from crawler.core.url import BadURL, URLSpace
 from crawler.fetch import Fetcher
-from crawler.links import LinkGate, Sifted, Skip
+from crawler.links import LinkGate, Sifted, Skip, presentable
 from crawler.parse import Parser
 from crawler.robots_book import RobotsBook, Standing
 from crawler.suspects import Suspects
@@ -138,7 +138,7 @@ def _redirected(lease: Lease, outcome: Redirect, tools: Tools) -> Visit:
     try:
         target = tools.urls.canonical(outcome.target, url.text)
     except BadURL as error:
-        return Visit(lease, outcome, refused=Skip(outcome.target[:2048], Reason.REDIRECT_INVALID, str(error.reason)))
+        return Visit(lease, outcome, refused=Skip(presentable(outcome.target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)))
     if target == url.text:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
     if url.hops >= tools.settings.limits.max_redirects:
@@ -205,7 +205,7 @@ def page_links(url: CrawlURL, parsed: Parsed, tools: Tools) -> tuple[list[str], 
         wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
         skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in tools.urls.resolve(base, [link.href for link in nofollow])[0]]
     texts, refused = tools.urls.resolve(base, [link.href for link in wanted])
-    skips.extend(Skip(href, reason, "url") for href, reason in refused)
+    skips.extend(Skip(presentable(href), reason, "url") for href, reason in refused)
     if parsed.n_links > len(parsed.links):
         skips.append(Skip(url.text, Reason.LINK_LIMIT, f"{parsed.n_links - len(parsed.links)} links beyond limits.max_links_per_page"))
     return texts, skips
