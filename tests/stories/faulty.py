@@ -27,11 +27,12 @@ import msgspec
 from hostile import Script, Site, Talk, response, serve
 
 from config.settings import Settings
-from crawler.agent import Agent, Ending
+from crawler.agent import Agent, Ending, url_rules
 from crawler.core.model import State
 from crawler.core.ports import HostRecord
 from crawler.core.robots import RobotsRecord
 from crawler.metrics import Status
+from crawler.seeds import read_seeds
 from filters.base import Plug
 from storage.env import Store
 from storage.packing import unpack_queue_key, unpack_queue_value
@@ -198,10 +199,10 @@ _QUICK: dict[str, dict[str, Any]] = {
 }
 
 
-def settings(*seeds: str, **sections: dict[str, Any]) -> Settings:
+def settings(**sections: dict[str, Any]) -> Settings:
     """Return the quick configuration with `sections` laid over it, option by option."""
     merged = {name: {**_QUICK.get(name, {}), **sections.get(name, {})} for name in {**_QUICK, **sections}}
-    return msgspec.convert({"seeds": list(seeds), **merged}, Settings)
+    return msgspec.convert(merged, Settings)
 
 
 @dataclass
@@ -274,7 +275,9 @@ async def crawl(
 
     sections: of the configuration.    meanwhile: runs beside the crawl, and ends with it at the latest.
     """
-    configured = settings(*(seed if "://" in seed else web.url(seed) for seed in seeds), **sections)
+    whole = [seed if "://" in seed else web.url(seed) for seed in seeds]
+    configured = settings(**sections)
+    configured = msgspec.structs.replace(configured, seeds=read_seeds(whole, [], [], url_rules(configured)).urls)
     return await crawl_with(directory, web, configured, filters=filters, meanwhile=meanwhile)
 
 
