@@ -74,7 +74,7 @@ class Agent:
         self._started_at = self._clock()
         urls = URLSpace(store.secret, url_rules(settings))
         guard = AddressGuard(settings.fetch.allow_addresses)
-        self._resolver = Resolver(settings.dns, guard=guard)
+        self._resolver = Resolver(settings.dns, guard=guard, clock=self._clock)
         identity = settings.identity
         self._fetcher = Fetcher(
             settings.fetch,

@@ -67,7 +67,7 @@ RETRIES: dict[Cause, Policy] = {
     Cause.CONN_REFUSED: _NETWORK,
     Cause.CONN_TIMEOUT: _NETWORK,
     Cause.CONN_RESET: _NETWORK,
-    Cause.UNREACHABLE: Policy((30.0,), counts_as_try=False),
+    Cause.UNREACHABLE: _NETWORK,  # while the whole network is down nothing is held against a URL: see outage.py
     Cause.TLS_CERT: Policy(),
     Cause.TLS_PROTO: Policy(),
     Cause.TIMEOUT_FIRST_BYTE: _NETWORK,

@@ -1,0 +1,99 @@
+"""The README is true today: its commands run, its options exist, its map is the tree."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from crawler.cli import COMMANDS, thresher
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def section(title: str) -> str:
+    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert found, title
+    return found[1]
+
+
+def console_commands() -> list[list[str]]:
+    return [
+        shlex.split(line[2:]) for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL) for line in block.splitlines() if line
+    ]
+
+
+def parameters(command: str) -> set[str]:
+    """Return the options of a command and its sub-commands."""
+    found = thresher.get_command(click.Context(thresher), command)
+    assert found, command
+    children = list(found.commands.values()) if isinstance(found, click.Group) else []
+    return {option for each in (found, *children) for parameter in each.params for option in parameter.opts} | {"--help", "-h"}
+
+
+def test_start_holds_exactly_two_sh_blocks_of_one_line() -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", section("Start"), re.DOTALL)
+    assert [len(block.splitlines()) for block in blocks] == [1, 1]
+    assert "thresher demo" in blocks[0]
+    assert "pytest" in blocks[1]
+
+
+def test_every_command_of_the_console_blocks_runs(tmp_path: Path) -> None:
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    for command in console_commands():
+        assert command[0] == "thresher"
+        run = subprocess.run(
+            [sys.executable, "-m", "crawler.cli", *command[1:]],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert run.returncode == 0, f"{shlex.join(command)}: {run.stderr}"
+        assert "Traceback" not in run.stderr
+    assert (tmp_path / "pages.csv").read_text().startswith("url,status,depth,title")
+
+
+def test_every_command_is_in_the_readme_and_every_one_of_the_readme_is_a_command() -> None:
+    named = set(re.findall(r"`(?:thresher )?(\w+)(?: [^`]*)?`", section("Commands"))) & set(COMMANDS)
+    assert named == set(COMMANDS)
+    assert set(re.findall(r"thresher ([a-z]+)\b", README)) <= set(COMMANDS) | {"thresher"}
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_option_that_the_readme_names_for_a_command_exists(command: str) -> None:
+    for line in re.findall(rf"thresher {command}\b([^`\n]*)", README):
+        named = re.findall(r"(?<!\S)\[?(--?[a-z][a-z-]*)", line)
+        assert set(named) <= parameters(command), line
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    found = thresher.get_command(click.Context(thresher), command)
+    assert found is not None
+    assert found.help
+    examples = [found, *(found.commands.values() if isinstance(found, click.Group) else [])]
+    assert any("Example: " in (each.epilog or "") for each in examples)
+
+
+def test_the_code_map_is_the_tree() -> None:
+    places = re.findall(r"^\| `([\w/]+/)` \|", section("Code map"), re.MULTILINE)
+    packages = {
+        f"{path.parent.relative_to(ROOT)}/"
+        for top in ("config", "crawler", "filters", "storage")
+        for path in (ROOT / top).rglob("__init__.py")
+    }
+    assert set(places) <= packages | {"tests/", "benchmarks/"}
+    assert packages - {"storage/export/"} <= set(places)
+    for file in re.findall(r"`(\w+\.(?:py|yaml))`", section("Code map")):
+        assert list(ROOT.glob(f"**/{file}")), file
+
+
+def test_every_benchmark_that_the_readme_names_is_there() -> None:
+    for module in re.findall(r"python -m (benchmarks\.\w+)", README):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
