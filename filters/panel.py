@@ -53,12 +53,17 @@ class Panel:
         self.plugs = tuple(plugs)
         self._audit_below = int(audit_share * _AUDIT_SCALE)
         self._memories = {plug.name: memory_of(plug.name) for plug in plugs}
+        self._enforcing = frozenset(plug.name for plug in plugs if plug.mode is Mode.ENFORCE)
         self._static = [(plug, plug.static) for plug in plugs if plug.static]
         self._head = [(plug, plug.head) for plug in plugs if plug.head]
         self._learning: dict[Gate, list[tuple[Plug, Any]]] = {Gate.LEARNED: [], Gate.REDIRECT: [], Gate.PAGE: []}
         for plug in plugs:
             for gate, part in plug.parts():
                 self._learning[gate].append((plug, part))
+
+    def enforces(self, name: str) -> bool:
+        """Return whether the filter of this name may change what becomes of a URL."""
+        return name in self._enforcing
 
     def static(self, candidate: Candidate) -> tuple[Reason, str] | None:
         """Return why a link is refused and by which filter, or None. Pure: a caller may remember the answer for the URL."""
