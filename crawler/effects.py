@@ -7,6 +7,8 @@
 | Release | –                                | –                                 | held: queued when no holder is left |
 | Request | queued ahead of its host's queue, under all of politeness; an audit revives a URL that was held, an alias or refused |
 | Revise  | –                                | –                                 | page: the newer verdict stands beside the stored one |
+
+A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. A Request that cannot be queued is answered at once.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from storage.organs import Organs
 from storage.schema import SeenRow
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
+_OWN = (Purpose.PROBE, Purpose.VALIDATION)
+_LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
 class Effector:
@@ -34,9 +38,22 @@ class Effector:
         self._frontier = frontier
         self._tools = tools
         self._totals = totals
+        self._settled: list[CrawlURL] = []
+        self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, what names it
 
-    def apply(self, asked: Iterable[Asked], now: float) -> None:
-        """Carry out what filters ask for, in order."""
+    def apply(self, asked: Iterable[Asked], now: float) -> list[CrawlURL]:
+        """Carry out what filters ask for, in order; return the URLs that waited and are now final without a request.
+
+        Targets of new aliases are queued first: not before, as they may stand among the links of the same page.
+        """
+        targets, self._targets = self._targets, []
+        for text, alias, via in targets:
+            self._queue_target(text, alias, via, now)
+        self._carry_out(asked, now)
+        settled, self._settled = self._settled, []
+        return settled
+
+    def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
         for who, effect in asked:
             match effect:
                 case Rewrite():
@@ -45,6 +62,8 @@ class Effector:
                     self._hold(effect, who)
                 case Release():
                     self._release(effect.holder, now)
+                case Request(purpose=Purpose.AUDIT):
+                    self._audit(effect.url, now)
                 case Request():
                     self._request(effect, who, now)
                 case Revise():
@@ -55,11 +74,7 @@ class Effector:
         for who, effect in effects:
             if isinstance(effect, Rewrite) and effect.url == url.text:
                 self._totals.saved(who)
-                if not self._organs.rules.may_record(f"{who}:{effect.rule}"):
-                    return -1
-                seq = self._organs.seen.add(url, State.ALIAS, Reason.REWRITTEN, now)
-                self._organs.aliases.put(url.key, effect.to, effect.rule)
-                return seq
+                return self._new_alias(url, effect, who, now)
             if isinstance(effect, Hold) and effect.url == url.text:
                 self._totals.saved(who)
                 seq = self._organs.seen.add(url, State.HELD, Reason.HELD_BY_FILTER, now)
@@ -67,41 +82,58 @@ class Effector:
                 return seq
         raise AssertionError(f"{url.text} was set aside by no effect")
 
-    def _rewrite(self, effect: Rewrite, who: str, now: float) -> None:
-        key = self._key(effect.url)
-        row = self._organs.seen.row(key) if key else None
-        if key is None or row is None:
-            return
-        if row.state is State.QUEUED and self._withdraw(key, row):
-            self._totals.saved(who)
-            self._organs.seen.update(key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
-            self._organs.aliases.put(key, effect.to, effect.rule)
-        elif row.state is not State.ALIAS:
-            return
-        self._queue_target(effect.to, key, row, now)
+    def _new_alias(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
+        seq, via = -1, url.via
+        if self._organs.rules.may_record(f"{who}:{effect.rule}"):
+            seq, via = self._organs.seen.add(url, State.ALIAS, Reason.REWRITTEN, now), url.key
+            self._organs.aliases.put(url.key, effect.to, effect.rule)
+        self._targets.append((effect.to, url, via))
+        return seq
 
-    def _queue_target(self, text: str, alias: bytes, row: SeenRow, now: float) -> None:
-        """Queue the canonical URL of an alias, at the alias's own place in the crawl, unless it is known or out of scope."""
-        key = self._key(text)
-        if key is None or self._organs.seen.row(key) is not None or not isinstance(self._tools.links.check(text), bytes):
+    def _rewrite(self, effect: Rewrite, who: str, now: float) -> None:
+        """Take a waiting URL out of its queue and make it an alias; new ones were made so when they were set aside."""
+        url, row = self._known(effect.url)
+        if url is None or row is None or row.state is not State.QUEUED or self._leads_back(effect.to, url.key):
             return
-        self._push_new(
-            self._tools.urls.url(text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, via=alias),
-            Lane.FRESH,
-            now,
-        )
+        if self._frontier.withdraw(url, row.seq):
+            self._totals.saved(who)
+            self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+            self._organs.aliases.put(url.key, effect.to, effect.rule)
+            self._settled.append(url)
+            self._queue_target(effect.to, url, url.key, now)
+
+    def _leads_back(self, text: str, key: bytes) -> bool:
+        """Return whether the aliases that begin at `text` lead to the URL of this key."""
+        for _ in range(_LONGEST_CIRCLE):
+            target = self._canonical(text)
+            if target is None:
+                return False
+            at = self._tools.urls.key(target)
+            alias = self._organs.aliases.get(at)
+            if at == key or alias is None:
+                return at == key
+            text = alias.to_text
+        return True
+
+    def _queue_target(self, text: str, alias: CrawlURL, via: bytes, now: float) -> None:
+        """Queue the canonical URL of an alias, at the alias's own place in the crawl, unless it is known or out of scope."""
+        target = self._canonical(text)
+        if target is None or not isinstance(self._tools.links.check(target), bytes):
+            return
+        if self._organs.seen.row(self._tools.urls.key(target)) is None:
+            url = self._tools.urls.url(target, seed_distance=alias.seed_distance, site_depth=alias.site_depth, hops=alias.hops, via=via)
+            self._push_new(url, Lane.FRESH, now)
 
     def _hold(self, effect: Hold, who: str) -> None:
-        key = self._key(effect.url)
-        row = self._organs.seen.row(key) if key else None
-        if key is None or row is None:
+        url, row = self._known(effect.url)
+        if url is None or row is None:
             return
         if row.state is State.HELD:
-            self._organs.held.hold(key, effect.holder)
-        elif row.state is State.QUEUED and self._withdraw(key, row):
+            self._organs.held.hold(url.key, effect.holder)
+        elif row.state is State.QUEUED and self._frontier.withdraw(url, row.seq):
             self._totals.saved(who)
-            self._organs.seen.update(key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
-            self._organs.held.hold(key, effect.holder)
+            self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
+            self._organs.held.hold(url.key, effect.holder)
 
     def _release(self, holder: str, now: float) -> None:
         for key in self._organs.held.release(holder):
@@ -110,19 +142,31 @@ class Effector:
                 self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
     def _request(self, effect: Request, who: str, now: float) -> None:
-        key = self._key(effect.url)
-        if key is None:
-            return
-        if effect.purpose is not Purpose.AUDIT:
-            url = self._tools.urls.url(effect.url, purpose=effect.purpose)
+        """Queue a filter's own request; one that cannot be queued has failed, and asking again in answer to that is not heard."""
+        assert effect.purpose in _OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
+        text = self._canonical(effect.url)
+        if text is not None:
+            url = self._tools.urls.url(text, purpose=effect.purpose)
             seq = self._organs.requests.add(url, who, now)
-            self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
+            if self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
+                return
+            self._organs.requests.pop(seq)
+        answer = self._tools.panel.answered(who, text or effect.url, None)
+        self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
+
+    def _audit(self, text: str, now: float) -> None:
+        """Fetch a URL that was set aside, or that is not known: its place is then as far from the seeds as the crawl goes."""
+        canonical = self._canonical(text)
+        if canonical is None:
             return
+        key = self._tools.urls.key(canonical)
         row = self._organs.seen.row(key)
         if row is None:
-            self._push_new(self._tools.urls.url(effect.url, purpose=Purpose.AUDIT), Lane.AHEAD, now)
+            farthest = max(1, self._tools.settings.limits.max_depth or 1)
+            self._push_new(self._tools.urls.url(canonical, seed_distance=farthest, purpose=Purpose.AUDIT), Lane.AHEAD, now)
         elif row.state in _REVIVABLE:
             self._organs.held.forget(key)
+            self._organs.aliases.forget(key)
             self._requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)
 
     def _push_new(self, url: CrawlURL, lane: Lane, now: float) -> None:
@@ -130,27 +174,33 @@ class Effector:
         self._push(url, lane, seq, now)
 
     def _requeue(self, key: bytes, row: SeenRow, purpose: Purpose, lane: Lane, now: float) -> None:
-        record = self._organs.seen.record(row.seq)
-        assert record is not None
-        url = self._tools.urls.url(
-            record.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=purpose, via=record.via
-        )
-        self._organs.seen.update(key, row._replace(state=State.QUEUED, reason=None, purpose=purpose))
-        self._push(url, lane, row.seq, now)
+        row = row._replace(state=State.QUEUED, reason=None, purpose=purpose)
+        self._organs.seen.update(key, row)
+        self._push(self._placed(row), lane, row.seq, now)
 
     def _push(self, url: CrawlURL, lane: Lane, seq: int, now: float) -> None:
         refusal = self._frontier.push(Entry(lane, url.site_depth if lane is Lane.FRESH else 0, seq, 0, url), now)
         row = self._organs.seen.row(url.key)
         if refusal is not None and row is not None:
+            self._totals.skip(refusal)
             self._organs.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
+            self._settled.append(url)
 
-    def _withdraw(self, key: bytes, row: SeenRow) -> bool:
-        """Take a waiting URL out of its queue; False if it is being fetched right now."""
-        url = self._tools.urls.url(self._organs.seen.url_of(row.seq), seed_distance=row.seed_distance, site_depth=row.site_depth)
-        return self._frontier.withdraw(url, row.seq)
+    def _known(self, text: str) -> tuple[CrawlURL, SeenRow] | tuple[None, None]:
+        """Return what is known of the URL that a filter names, with its place in the crawl."""
+        canonical = self._canonical(text)
+        row = self._organs.seen.row(self._tools.urls.key(canonical)) if canonical else None
+        return (self._placed(row), row) if row is not None else (None, None)
 
-    def _key(self, text: str) -> bytes | None:
+    def _placed(self, row: SeenRow) -> CrawlURL:
+        """Return a known URL at its place in the crawl."""
+        known = self._organs.seen.record(row.seq)
+        return self._tools.urls.url(
+            known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=known.via
+        )
+
+    def _canonical(self, text: str) -> str | None:
         try:
-            return self._tools.urls.key(self._tools.urls.canonical(text))
+            return self._tools.urls.canonical(text)
         except BadURL:
             return None

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from crawler.core.model import CrawlURL, RedirectPair, State
 from crawler.core.url import URLSpace
 from storage.organs import Organs
+from storage.schema import SeenRow
 
 MAX_HOPS = 5
 _FINAL = (State.DONE, State.REFUSED, State.ALIAS)
@@ -34,14 +35,21 @@ class Pairs:
         row = self._organs.seen.row(key)
         if row is not None and row.state not in _FINAL:
             return []
-        page = self._organs.pages.read(row.visit) if row is not None and row.state is State.DONE else None
-        status, fingerprint = (page.status, page.fingerprint) if page is not None else (0, b"")
+        status, fingerprint = self._answer(key, row) if row is not None and row.state is State.DONE else (0, b"")
         before = [(key, hops + n) for key, n in self._organs.redirects.ending_at(url.key, MAX_HOPS - hops)]
         return self._complete(self._urls.url(text), status, fingerprint, [(url.key, hops), *before])
 
     def after_end(self, url: CrawlURL, status: int, fingerprint: bytes) -> list[RedirectPair]:
         """`url` has settled without a redirect: return the pairs that end at it."""
         return self._complete(url, status, fingerprint, self._organs.redirects.ending_at(url.key, MAX_HOPS))
+
+    def _answer(self, key: bytes, row: SeenRow) -> tuple[int, bytes]:
+        """Return status and fingerprint of what a URL was answered when it settled: a page, a failure, or a redirect to no URL."""
+        page = self._organs.pages.read(row.visit)
+        if page is not None:
+            return page.status, page.fingerprint
+        answer = self._organs.redirects.edge(key) or self._organs.failures.get(key)
+        return (answer.status if answer is not None else 0), b""
 
     def _complete(self, target: CrawlURL, status: int, fingerprint: bytes, originals: Iterable[tuple[bytes, int]]) -> list[RedirectPair]:
         """Write the pairs (original's key, hops) → target."""

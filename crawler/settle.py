@@ -143,7 +143,7 @@ class Settler:
     def _reply(self, visit: Visit, now: float) -> None:
         entry = visit.lease.entry
         asker = self._store.requests.pop(entry.seq)
-        self._effects.apply(self._tools.panel.answered(asker, entry.url.text, visit.page), now)
+        self._carry_out(self._tools.panel.answered(asker, entry.url.text, visit.page), now)
 
     def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry
@@ -168,7 +168,7 @@ class Settler:
     def _lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
         failure = Failed(entry.url, cause, detail)
         if entry.url.purpose in (Purpose.PROBE, Purpose.VALIDATION):
-            self._effects.apply(self._tools.panel.answered(self._store.requests.pop(entry.seq), entry.url.text, None), now)
+            self._carry_out(self._tools.panel.answered(self._store.requests.pop(entry.seq), entry.url.text, None), now)
         else:
             self._fail(entry.url, failure, entry.attempt + 1, now)
 
@@ -206,7 +206,7 @@ class Settler:
         sifted = visit.sifted or Sifted()
         self._store.links.put(self.admission.admit(url, sifted, now))
         for verdict in sitting.judgement.verdicts:
-            if not (verdict.keep and verdict.follow):
+            if not (verdict.keep and verdict.follow) and self._tools.panel.enforces(verdict.filter):
                 self.totals.saved(verdict.filter)
         self._learn((sitting, sifted.sitting), now)
         self._settle_pairs(url, page.status, page.fingerprint, now)
@@ -230,6 +230,8 @@ class Settler:
             self._learn((visit.sifted.sitting,), now)
         if target:
             self._judge_pairs(self._pairs.after_redirect(url, target), now)
+        else:
+            self._settle_pairs(url, outcome.head.status, b"", now)
 
     # -- filters
 
@@ -242,7 +244,12 @@ class Settler:
                 asked += [*sitting.effects, *effects]
                 if record is not None:
                     self._notes.append(record)
-        self._effects.apply(asked, now)
+        self._carry_out(asked, now)
+
+    def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
+        """Do what filters ask for; a URL that thereby needs no request any more is the end of the redirects that lead to it."""
+        for url in self._effects.apply(asked, now):
+            self._settle_pairs(url, 0, b"", now)
 
     def _settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
         self._judge_pairs(self._pairs.after_end(url, status, fingerprint), now)
