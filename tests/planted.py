@@ -38,6 +38,7 @@ class PageScript:
         self.judged: list[str] = []
         self.answers: list[tuple[str, Page | None]] = []
         self.on_answer: Table = {}
+        self.heard: Callable[[str], None] = lambda _: None  # called with each URL that it learns from
         self._drops = drops
 
     def measure(self, page: Page, /) -> SeenPage:
@@ -50,6 +51,7 @@ class PageScript:
         return verdict, self.asks.get(measure.url, NO_EFFECTS)
 
     def observe(self, measure: SeenPage, judgement: Judgement, memory: Memory, /) -> Effects:
+        self.heard(measure.url)
         if judgement.keep:
             memory.put(measure.key, measure.url.encode())
         return self.asks_later.get(measure.url, NO_EFFECTS)

@@ -1,0 +1,201 @@
+"""A web of a few pages written by hand, and a crawl of it in this process: for stories whose every request matters.
+
+async with LittleWeb() as web:
+    web.page("a.test/", "a.test/1", "a.test/2")       links to two pages
+    web.redirect("a.test/1", "b.test/")
+    crawled = await crawl(tmp_path, settings(web, seeds=["a.test/"]))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings
+from config.settings import Scope as ScopeSettings
+from crawler.agent import Agent, Ending
+from crawler.core.model import State
+from crawler.core.url import URLSpace
+from crawler.metrics import Status
+from filters.base import Plug
+from storage.env import Store
+from storage.schema import PageRecord, SeenRow
+from storage.verify import verify
+from storage.view import View
+
+ROBOTS = "/robots.txt"
+
+
+class LittleWeb:
+    """Serves what it was told on one port of loopback, for every name below .test; writes down each request as host and path."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.requests: list[str] = []  # "a.test/1", in order of arrival; robots.txt left out
+        self.robots_requests: list[str] = []
+        self._times: dict[str, list[tuple[float, float]]] = {}  # host → (arrival, answer) of each request
+        self._answers: dict[str, tuple[int, str, bytes]] = {}  # place → status, headers, body
+        self._gates: dict[str, asyncio.Event] = {}
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def url(self, place: str) -> str:
+        """Return the canonical URL of "a.test/1"."""
+        host, _, path = place.partition("/")
+        return f"http://{host}:{self.port}/{path}"
+
+    def place(self, url: str) -> str:
+        return url.removeprefix("http://").replace(f":{self.port}/", "/", 1)
+
+    def page(self, place: str, *links: str, text: str = "", status: int = 200, head: str = "") -> None:
+        """Put a page with links to other places, or to whatever else an href may hold."""
+        hrefs = [self.url(link) if link.partition("/")[0].endswith(".test") else link for link in links]
+        words = text or " ".join(f"{place.replace('/', '-')}-{i}" for i in range(30))
+        anchors = "".join(f'<a href="{href}">x</a>' for href in hrefs)
+        body = f"<html><head><title>{place}</title>{head}</head><body><p>{words}</p>{anchors}</body></html>"
+        self._answers[place] = status, "Content-Type: text/html; charset=utf-8\r\n", body.encode()
+
+    def redirect(self, place: str, target: str, status: int = 301) -> None:
+        """Put a redirect to another place, or to whatever else a Location may hold."""
+        location = self.url(target) if target.partition("/")[0].endswith(".test") else target
+        self._answers[place] = status, f"Location: {location}\r\n", b""
+
+    def file(self, place: str, content_type: str, body: bytes) -> None:
+        """Put what is no page."""
+        self._answers[place] = 200, f"Content-Type: {content_type}\r\n", body
+
+    def robots(self, host: str, text: str) -> None:
+        self.file(host + ROBOTS, "text/plain", text.encode())
+
+    def gaps(self, host: str) -> list[float]:
+        """Return the seconds from each answer of a host to its next request."""
+        times = self._times[host]
+        return [arrival - answer for (_, answer), (arrival, _) in pairwise(times)]
+
+    def hold_back(self, place: str) -> asyncio.Event:
+        """Answer a place only once the event is set."""
+        return self._gates.setdefault(place, asyncio.Event())
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._writers:
+            writer.close()
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            while True:
+                lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                host = next(line.partition(":")[2].strip() for line in lines if line.lower().startswith("host:"))
+                await self._answer(host.partition(":")[0] + lines[0].split(" ")[1], writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    async def _answer(self, place: str, writer: asyncio.StreamWriter) -> None:
+        arrival = time.monotonic()
+        (self.robots_requests if place.endswith(ROBOTS) else self.requests).append(place)
+        if gate := self._gates.get(place):
+            await gate.wait()
+        status, headers, body = self._answers.get(place, (404, "Content-Type: text/html\r\n", b"<p>nothing here"))
+        writer.write(f"HTTP/1.1 {status} X\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        self._times.setdefault(place.partition("/")[0], []).append((arrival, time.monotonic()))
+        await writer.drain()
+
+
+def settings(web: LittleWeb, seeds: Sequence[str], **sections: Any) -> Settings:
+    """Return a configuration without waits, of the whole web from places as seeds. sections: Structs in place of these."""
+    base: dict[str, Any] = {
+        "identity": Identity(agent="thresher-test", contact="https://example.org/bot"),
+        "scope": ScopeSettings(type="any"),
+        "limits": Limits(min_free_disk=0, max_wait=5.0),
+        "politeness": Politeness(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100),
+        "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8),
+        "dns": Dns(static={".test": "127.0.0.1"}),
+        "retry": Retry(scale=1e-6),
+        "filters": Filters(audit_share=0.0),
+    }
+    return Settings(seeds=[web.url(seed) for seed in seeds], **{**base, **sections})
+
+
+@dataclass
+class Crawled:
+    """What a crawl came to."""
+
+    path: Path
+    ending: Ending
+    status: Status
+    rows: dict[str, SeenRow]  # by URL
+    pages: dict[str, PageRecord]  # by URL, the last one
+    pairs: dict[str, tuple[str, int, int]]  # original → target, hops, status
+    edges: dict[str, str]
+    held_by: dict[str, list[str]]
+    aliases: dict[str, str]
+    links: dict[str, set[str]]
+    revised: dict[str, list[str]]  # URL → filters whose verdict on it was revised
+
+    def state(self, url: str) -> State | None:
+        row = self.rows.get(url)
+        return row.state if row else None
+
+
+async def crawl(path: Path, configuration: Settings, filters: Sequence[Plug] | None = None) -> Crawled:
+    """Crawl to the end in this process; the store must be sound afterwards."""
+    statuses: list[Status] = []
+    exists = (path / "state").exists()
+    with Store.open(path, configuration, 0.0) if exists else Store.create(path, configuration, 0.0) as store:
+        agent = Agent(path, store, configuration, report=statuses.append, filters=filters)
+        try:
+            ending = await agent.run()
+        finally:
+            await agent.close()
+    assert verify(path) == []
+    return read(path, ending, statuses[-1])
+
+
+def read(path: Path, ending: Ending, status: Status) -> Crawled:
+    """Read what stories ask about from a store."""
+    with View(path, at_once=True) as view:
+        known = [(url, row) for url, row in view.all_urls()]
+        text = {url.key: url.text for url, _ in known}
+        number = {row.seq: url.text for url, row in known}
+        pages = dict(view.all_pages())
+        pairs = {url.text: pair for url, _ in known if (pair := view.redirects.pair(url.key))}
+        aliases = {url.text: alias for url, _ in known if (alias := view.aliases.get(url.key))}
+        return Crawled(
+            path,
+            ending,
+            msgspec.structs.replace(status),
+            {url.text: row for url, row in known},
+            {page.url: page for page in pages.values()},
+            {original: (pair.target_text, pair.hops, pair.status) for original, pair in pairs.items()},
+            {text[key]: edge.to_text for key, edge in view.all_edges()},
+            {url.text: holders for url, _ in known if (holders := view.held.holders(url.key))},
+            {url: alias.to_text for url, alias in aliases.items()},
+            {pages[visit].url: {number[seq] for seq in targets} for visit, targets in view.all_links()},
+            {url.text: [revision.verdict.filter for revision in found] for url, _ in known if (found := view.verdicts.revisions(url.key))},
+        )
+
+
+def space(web: LittleWeb, path: Path) -> URLSpace:
+    """Return the URL space of a finished crawl."""
+    from crawler.agent import url_rules
+
+    with View(path) as view:
+        return URLSpace(view.secret, url_rules(view.settings))

@@ -1,0 +1,546 @@
+"""What filters ask for beside a verdict, carried out by a real crawl of a real server; the store is sound after each."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from little_web import Crawled, LittleWeb, crawl, settings, space
+from planted import LinkScript, PageScript, PairWitness
+
+from config.settings import Dns, Filters, Limits, Politeness, Retry
+from config.settings import Scope as ScopeSettings
+from crawler.core.model import Effect, Hold, Mode, Purpose, Reason, Release, Request, Revise, Rewrite, State, Verdict
+from filters.base import Plug
+from filters.registry import plugs
+from storage.env import Store
+from storage.packing import pack_u64
+from storage.rules import ROWS_PER_RULE
+from storage.schema import RULES
+from storage.view import View
+
+RULE = "same page"
+
+
+def pages(script: PageScript, mode: Mode = Mode.ENFORCE) -> Plug:
+    return Plug(script.name, mode, page=script, asker=script)
+
+
+def links(script: LinkScript, mode: Mode = Mode.ENFORCE) -> Plug:
+    return Plug(script.name, mode, learned=script)
+
+
+def skipped(path: Path) -> set[tuple[str, str]]:
+    with View(path) as view:
+        return {(line.url, line.reason) for line in view.all_skipped()}
+
+
+# -- Rewrite
+
+
+def without_ref(web: LittleWeb) -> LinkScript:
+    """A filter for which `?ref=…` changes nothing."""
+
+    def asks(url: str) -> Iterable[Effect]:
+        return [Rewrite(url, url.partition("?")[0], RULE)] if "?ref=" in url else []
+
+    return LinkScript("dust", asks=asks)
+
+
+async def test_a_new_link_that_is_rewritten_is_an_alias_and_its_target_is_queued_once(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1?ref=x", "a.test/1?ref=y", "a.test/2?ref=x", "a.test/2")
+        web.page("a.test/1", "a.test/3")
+        web.page("a.test/2", "a.test/1?ref=z")
+        web.page("a.test/3")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [links(without_ref(web))])
+    assert sorted(web.requests) == ["a.test/", "a.test/1", "a.test/2", "a.test/3"]
+    assert {web.place(url): web.place(to) for url, to in crawled.aliases.items()} == {
+        "a.test/1?ref=x": "a.test/1",
+        "a.test/1?ref=y": "a.test/1",
+        "a.test/1?ref=z": "a.test/1",
+        "a.test/2?ref=x": "a.test/2",
+    }
+    assert {crawled.rows[url].reason for url in crawled.aliases} == {Reason.REWRITTEN}
+    assert crawled.rows[web.url("a.test/3")].seed_distance == 2, "the target takes its alias's place in the crawl"
+    assert crawled.status.saved == {"dust": 4}
+
+
+async def test_a_waiting_url_that_is_rewritten_leaves_its_queue(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1", "a.test/2")
+        web.page("a.test/1")
+        web.page("a.test/canonical")
+        script = PageScript("dust", asks={web.url("a.test/1"): (Rewrite(web.url("a.test/2"), web.url("a.test/canonical"), RULE),)})
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(script)])
+    assert web.requests == ["a.test/", "a.test/1", "a.test/canonical"]
+    assert crawled.aliases == {web.url("a.test/2"): web.url("a.test/canonical")}
+    assert crawled.state(web.url("a.test/2")) is State.ALIAS
+
+
+async def test_what_is_in_flight_or_done_is_not_rewritten(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "b.test/slow", "a.test/1")
+        web.page("a.test/1")
+        web.page("b.test/slow")
+        late = web.hold_back("b.test/slow")
+        rewrites = tuple(Rewrite(web.url(place), web.url("a.test/never"), RULE) for place in ("b.test/slow", "a.test/", "c.test/unknown"))
+        script = PageScript("dust", asks={web.url("a.test/1"): rewrites})
+        script.heard = lambda url: late.set() if url == web.url("a.test/1") else None
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(script)])
+    assert sorted(web.requests) == ["a.test/", "a.test/1", "b.test/slow"]
+    assert not crawled.aliases
+    assert crawled.state(web.url("b.test/slow")) is State.DONE
+
+
+async def test_a_target_is_queued_although_its_rule_s_rows_are_used_up(tmp_path: Path) -> None:
+    """Beyond the cap an alias is only counted; what it leads to is as good as before."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1?ref=x")
+        web.page("a.test/1")
+        configuration = settings(web, ["a.test/"])
+        with Store.create(tmp_path / "c", configuration, 0.0) as store:
+            store.put(RULES, f"dust:{RULE}".encode(), pack_u64(ROWS_PER_RULE))
+        crawled = await crawl(tmp_path / "c", configuration, [links(without_ref(web))])
+    assert web.requests == ["a.test/", "a.test/1"]
+    assert not crawled.aliases
+    assert crawled.state(web.url("a.test/1?ref=x")) is None
+
+
+async def test_a_target_outside_the_scope_is_not_queued(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1")
+        script = LinkScript("dust", asks=lambda url: [Rewrite(url, web.url("b.test/1"), RULE)])
+        configuration = settings(web, ["a.test/"], scope=ScopeSettings(type="host"))
+        crawled = await crawl(tmp_path / "c", configuration, [*plugs(configuration, configuration.seeds), links(script)])
+    assert web.requests == ["a.test/"]
+    assert crawled.aliases == {web.url("a.test/1"): web.url("b.test/1")}
+
+
+# -- Hold and Release
+
+
+async def test_a_held_url_is_fetched_once_its_last_holder_lets_go(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/held", "a.test/kept-back", *[f"a.test/{i}" for i in range(4)])
+        for i in range(4):
+            web.page(f"a.test/{i}")
+        web.page("a.test/held")
+        one = LinkScript(
+            "one",
+            asks=lambda url: [Hold(url, "rule 1")] if url.endswith("held") else [Hold(url, "rule 3")] if url.endswith("back") else [],
+        )
+        two = PageScript(
+            "two",
+            asks={
+                web.url("a.test/0"): (Hold(web.url("a.test/held"), "rule 2"),),
+                web.url("a.test/1"): (Release("rule 1"),),
+                web.url("a.test/2"): (Release("rule 2"),),
+            },
+        )
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [links(one), pages(two)])
+    assert web.requests == ["a.test/", "a.test/0", "a.test/1", "a.test/2", "a.test/held", "a.test/3"]
+    assert crawled.state(web.url("a.test/held")) is State.DONE
+    assert crawled.held_by == {web.url("a.test/kept-back"): ["rule 3"]}
+    assert crawled.state(web.url("a.test/kept-back")) is State.HELD
+    assert "1 URL is held" in crawled.ending.why
+    assert crawled.status.saved == {"one": 2}
+
+
+async def test_a_waiting_url_that_is_held_leaves_its_queue_and_comes_back_to_its_place(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", *[f"a.test/{i}" for i in range(5)])
+        for i in range(5):
+            web.page(f"a.test/{i}")
+        script = PageScript(
+            "holder",
+            asks={web.url("a.test/0"): (Hold(web.url("a.test/1"), "rule"),)},
+            asks_later={web.url("a.test/2"): (Release("rule"),)},
+        )
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(script)])
+    assert web.requests == ["a.test/", "a.test/0", "a.test/2", "a.test/1", "a.test/3", "a.test/4"]
+    assert {row.state for row in crawled.rows.values()} == {State.DONE}
+
+
+async def test_what_was_held_in_one_life_is_released_in_the_next(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/held", "a.test/last")
+        web.page("a.test/held")
+        web.page("a.test/last")
+        script = LinkScript("holder", asks=lambda url: [Hold(url, "rule")] if url.endswith("held") else [])
+        first = await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_pages=1)), [links(script)])
+        assert first.held_by == {web.url("a.test/held"): ["rule"]}
+        releaser = PageScript("holder", asks={web.url("a.test/last"): (Release("rule"),)})
+        second = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(releaser)])
+    assert web.requests == ["a.test/", "a.test/last", "a.test/held"]
+    assert not second.held_by
+
+
+# -- Request
+
+
+async def test_a_probe_is_answered_to_its_filter_and_is_no_page_of_the_crawl(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1", "a.test/2")
+        web.page("a.test/1")
+        web.page("a.test/2")
+        web.page("a.test/probe", "a.test/behind", text="what a probe finds")
+        web.page("a.test/missing", status=404)
+        asker = PageScript("asker", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
+        asker.on_answer = {web.url("a.test/probe"): (Request(web.url("a.test/missing"), Purpose.VALIDATION),)}
+        other = PageScript("other")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker), pages(other)])
+    assert web.requests == ["a.test/", "a.test/probe", "a.test/missing", "a.test/1", "a.test/2"], "ahead of their host's queue"
+    assert [(web.place(url), page.status if page else 0) for url, page in asker.answers] == [("a.test/probe", 200), ("a.test/missing", 404)]
+    assert asker.answers[0][1] is not None
+    assert "what a probe finds" in asker.answers[0][1].text
+    assert not other.answers
+    assert other.judged == [web.url(place) for place in ("a.test/", "a.test/1", "a.test/2")]
+    assert set(crawled.rows) == set(crawled.pages) == {web.url(place) for place in ("a.test/", "a.test/1", "a.test/2")}
+    assert crawled.links[web.url("a.test/")] == {web.url("a.test/1"), web.url("a.test/2")}
+    assert crawled.status.pages == 3
+    assert crawled.status.requests == 6
+
+
+async def test_a_probe_of_a_known_url_leaves_the_url_what_it_is(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1")
+        web.page("a.test/1")
+        probes = tuple(Request(web.url(place), Purpose.PROBE) for place in ("a.test/", "a.test/1"))
+        asker = PageScript("asker", asks={web.url("a.test/"): probes})
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker)])
+    assert web.requests == ["a.test/", "a.test/", "a.test/1", "a.test/1"]
+    assert [web.place(url) for url, _ in asker.answers] == ["a.test/", "a.test/1"]
+    assert crawled.status.pages == 2
+    assert {row.state for row in crawled.rows.values()} == {State.DONE}
+
+
+async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Path) -> None:
+    """Denied by robots.txt, a server's error, a redirect, no such name, no URL, no host more of that site: `page` is None."""
+    places = ["robots.test/private/1", "a.test/error", "a.test/moved", "a.invalid/x", "y.site.test/"]
+    async with LittleWeb() as web:
+        web.page("a.test/", "x.site.test/")
+        web.page("x.site.test/")
+        web.robots("robots.test", "User-agent: *\nDisallow: /private/")
+        web.page("a.test/error", status=500)
+        web.redirect("a.test/moved", "a.test/elsewhere")
+        asked = [*(web.url(place) for place in places), "http://[bad/"]
+        asker = PageScript("asker", asks={web.url("x.site.test/"): tuple(Request(url, Purpose.PROBE) for url in asked)})
+        asker.on_answer = {url: (Request(url, Purpose.PROBE),) for url in ("http://[bad/", web.url("y.site.test/"))}  # asked in vain again
+        configuration = settings(
+            web,
+            ["a.test/"],
+            limits=Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=1),
+            retry=Retry(scale=1e-6, max_tries=2),
+            dns=Dns(static={".test": "127.0.0.1"}, servers=["127.0.0.1:9"], timeout=0.05),
+        )
+        crawled = await crawl(tmp_path / "c", configuration, [pages(asker)])
+    assert sorted(url for url, _ in asker.answers) == sorted(asked)
+    assert {page for _, page in asker.answers} == {None}
+    assert "robots.test/private/1" not in web.requests
+    assert set(crawled.rows) == {web.url("a.test/"), web.url("x.site.test/")}
+
+
+async def test_a_probe_keeps_its_host_s_delay(tmp_path: Path) -> None:
+    delay_s = 0.1
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1")
+        web.page("a.test/1")
+        asker = PageScript("asker", asks={web.url("a.test/"): tuple(Request(web.url(f"a.test/probe{i}"), Purpose.PROBE) for i in range(3))})
+        configuration = settings(
+            web, ["a.test/"], politeness=Politeness(min_delay=delay_s, delay_factor=0.0, jitter=0.0, address_delay=0.0)
+        )
+        await crawl(tmp_path / "c", configuration, [pages(asker)])
+    assert web.requests == ["a.test/", "a.test/probe0", "a.test/probe1", "a.test/probe2", "a.test/1"]
+    assert min(web.gaps("a.test")) >= delay_s
+
+
+async def test_a_probe_that_waits_when_the_crawl_stops_is_answered_in_the_next_life(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1")
+        web.page("a.test/1")
+        web.page("a.test/probe")
+        asker = PageScript("asker", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
+        await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_pages=1)), [pages(asker)])
+        assert not asker.answers
+        await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker)])
+    assert web.requests == ["a.test/", "a.test/probe", "a.test/1"]
+    assert [web.place(url) for url, _ in asker.answers] == ["a.test/probe"]
+
+
+async def test_an_audit_revives_what_was_set_aside_and_counts_as_a_page(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/held", "a.test/alias", "a.test/refused", "a.test/last")
+        for place in ("held", "alias", "refused", "last", "canonical"):
+            web.page(f"a.test/{place}")
+        one = LinkScript(
+            "one",
+            refuses=lambda url: url.endswith("refused"),
+            asks=lambda url: (
+                [Hold(url, "rule")]
+                if url.endswith("held")
+                else [Rewrite(url, web.url("a.test/canonical"), RULE)]
+                if url.endswith("alias")
+                else []
+            ),
+        )
+        audits = tuple(Request(web.url(f"a.test/{place}"), Purpose.AUDIT) for place in ("held", "alias", "refused", "last"))
+        two = PageScript("two", asks={web.url("a.test/canonical"): audits})
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [links(one), pages(two)])
+    assert web.requests == ["a.test/", "a.test/last", "a.test/canonical", "a.test/held", "a.test/alias", "a.test/refused"]
+    assert {web.place(url) for url, page in crawled.pages.items() if page.purpose == Purpose.AUDIT} == {
+        "a.test/held",
+        "a.test/alias",
+        "a.test/refused",
+    }
+    assert {row.state for row in crawled.rows.values()} == {State.DONE}
+    assert (crawled.held_by, crawled.aliases) == ({}, {})
+    assert crawled.status.pages == 6
+    assert not two.answers, "an audit is a page of the crawl: every filter sees it, nobody is answered"
+    assert web.url("a.test/held") in two.judged
+
+
+async def test_an_audit_of_an_unknown_url_is_no_seed(tmp_path: Path) -> None:
+    """Its links lie beyond `limits.max_depth`: nobody knows how far it is from a seed."""
+    async with LittleWeb() as web:
+        web.page("a.test/")
+        web.page("a.test/unknown", "a.test/behind")
+        script = PageScript("auditor", asks={web.url("a.test/"): (Request(web.url("a.test/unknown"), Purpose.AUDIT),)})
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_depth=2)), [pages(script)])
+    assert web.requests == ["a.test/", "a.test/unknown"]
+    assert crawled.rows[web.url("a.test/unknown")].seed_distance == 2
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+async def test_an_audited_share_of_what_is_refused_is_fetched_and_marked(tmp_path: Path, share: float) -> None:
+    n = 100
+    async with LittleWeb() as web:
+        web.page("a.test/", *[f"a.test/{i}" for i in range(n)])
+        script = LinkScript("refuser", refuses=lambda url: not url.endswith("/"))
+        configuration = settings(web, ["a.test/"], filters=Filters(audit_share=share))
+        crawled = await crawl(tmp_path / "c", configuration, [links(script)])
+        below = int(share * 2**32)
+        keys = space(web, tmp_path / "c")
+    chosen = {url for i in range(n) if int.from_bytes(keys.key(url := web.url(f"a.test/{i}"))[-4:], "big") < below}
+    audited = {url for url, row in crawled.rows.items() if row.purpose is Purpose.AUDIT}
+    assert audited == chosen == {web.url(place) for place in web.requests[1:]}
+    assert {row.state for url, row in crawled.rows.items() if url not in chosen and url != web.url("a.test/")} <= {State.REFUSED}
+    assert abs(len(chosen) - share * n) <= 4 * (share * (1 - share) * n) ** 0.5
+    assert crawled.status.saved.get("refuser", 0) == n - len(chosen)
+
+
+# -- Revise
+
+
+async def test_a_revised_verdict_stands_beside_the_stored_one(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1", "a.test/2")
+        web.page("a.test/1")
+        web.page("a.test/2")
+        configuration = settings(web, ["a.test/"])
+        with Store.create(tmp_path / "c", configuration, 0.0):
+            pass
+        key = space(web, tmp_path / "c").key(web.url("a.test/1"))
+        later = Verdict("reviser", keep=False, follow=False, score=0.9, reason=Reason.DUPLICATE_CONTENT, evidence={"copy_of": "2"})
+        script = PageScript("reviser", asks={web.url("a.test/2"): (Revise(key, later),)})
+        crawled = await crawl(tmp_path / "c", configuration, [pages(script)])
+        with View(tmp_path / "c") as view:
+            revisions = view.verdicts.revisions(key)
+    assert crawled.revised == {web.url("a.test/1"): ["reviser"]}
+    assert [(r.verdict.keep, r.verdict.score, r.verdict.reason, r.verdict.evidence) for r in revisions] == [
+        (False, 0.9, "duplicate_content", {"copy_of": "2"})
+    ]
+    stored = crawled.pages[web.url("a.test/1")]
+    assert (stored.keep, stored.has_body) == (True, True), "what was stored stays as it was"
+
+
+async def test_the_canonical_copy_is_preferred_whichever_came_first(tmp_path: Path) -> None:
+    words = " ".join(f"word{i}" for i in range(40))
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1?ref=x", "a.test/1", "a.test/2", text="home " + words)
+        web.page("a.test/1?ref=x", text=words)
+        web.page("a.test/1", text=words, head=f'<link rel="canonical" href="{web.url("a.test/1")}">')
+        web.page("a.test/2", text=words)
+        configuration = settings(web, ["a.test/"])
+        crawled = await crawl(tmp_path / "c", configuration)
+    assert crawled.revised == {web.url("a.test/1?ref=x"): ["exact_duplicate"]}
+    kept = {web.place(url): (page.keep, page.follow) for url, page in crawled.pages.items()}
+    assert kept == {"a.test/": (True, True), "a.test/1?ref=x": (True, True), "a.test/1": (True, True), "a.test/2": (False, False)}
+    key = space(web, tmp_path / "c").key(web.url("a.test/1")).hex()
+    assert crawled.pages[web.url("a.test/2")].verdicts[0].evidence == {"copy_of": key}
+
+
+# -- observe
+
+
+async def test_an_observing_filter_s_effects_are_dropped(tmp_path: Path) -> None:
+    def web_of(web: LittleWeb) -> None:
+        web.page("a.test/", *[f"a.test/{i}" for i in range(6)])
+        for i in range(6):
+            web.page(f"a.test/{i}")
+
+    async with LittleWeb() as web:
+        web_of(web)
+        url = [web.url(f"a.test/{i}") for i in range(6)]
+        script = PageScript(
+            "observer",
+            asks={url[0]: (Hold(url[3], "rule"), Rewrite(url[4], url[1], RULE), Request(web.url("a.test/probe"), Purpose.PROBE))},
+            asks_later={url[1]: (Hold(url[5], "rule"),)},
+            drops=lambda _: True,
+        )
+        on_links = LinkScript("observer", refuses=lambda url: url.endswith("2"), asks=lambda url: [Hold(url, "rule")])
+        plug = Plug("observer", Mode.OBSERVE, page=script, learned=on_links, asker=script)
+        watched = await crawl(tmp_path / "watched", settings(web, ["a.test/"]), [plug])
+        seen, web.requests = web.requests, []
+        alone = await crawl(tmp_path / "alone", settings(web, ["a.test/"]), [])
+    assert seen == web.requests
+    assert {row.state for row in watched.rows.values()} == {State.DONE}
+    assert (watched.held_by, watched.aliases) == ({}, {})
+    assert watched.links == alone.links
+    assert (watched.status.saved, watched.status.skipped) == ({}, {})
+    assert {page.keep for page in watched.pages.values()} == {True}
+    assert {verdict.filter for page in watched.pages.values() for verdict in page.verdicts} == {"observer"}, "its verdicts are recorded"
+
+
+# -- the redirect gate
+
+
+async def crawl_pairs(tmp_path: Path, web: LittleWeb, *seeds: str, **sections: object) -> tuple[Crawled, PairWitness]:
+    witness = PairWitness()
+    configuration = settings(web, seeds or ["a.test/"], **sections)
+    every = plugs(configuration, configuration.seeds)
+    crawled = await crawl(tmp_path / "c", configuration, [*every, Plug("witness", Mode.ENFORCE, redirect=witness)])
+    told = {pair.original: (pair.target, pair.hops, pair.status) for pair in witness.pairs}
+    assert len(told) == len(witness.pairs), "each pair is shown once"
+    assert told == crawled.pairs, "what the filter is shown is what is stored"
+    return crawled, witness
+
+
+def places(web: LittleWeb, crawled: Crawled) -> dict[str, tuple[str, int, int]]:
+    return {web.place(original): (web.place(target), hops, status) for original, (target, hops, status) in crawled.pairs.items()}
+
+
+async def test_every_original_counts_although_the_target_is_fetched_once(tmp_path: Path) -> None:
+    n = 100
+    async with LittleWeb() as web:
+        web.page("a.test/", *[f"a.test/{i}" for i in range(n)])
+        for i in range(n):
+            web.redirect(f"a.test/{i}", "b.test/end", status=(301, 302, 303, 307, 308)[i % 5])
+        web.page("b.test/end")
+        crawled, _ = await crawl_pairs(tmp_path, web)
+    assert web.requests.count("b.test/end") == 1
+    assert places(web, crawled) == {f"a.test/{i}": ("b.test/end", 1, 200) for i in range(n)}
+
+
+@pytest.mark.parametrize("first", ["links to the chain come first", "links to its end come first"])
+async def test_chains_of_up_to_five_hops_are_followed_to_their_end(tmp_path: Path, first: str) -> None:
+    chain = [f"{host}.test/{i}" for i, host in enumerate("abcabc")]
+    order = chain if first.endswith("first") and "chain" in first else chain[::-1]
+    async with LittleWeb() as web:
+        web.page("z.test/", *order)
+        for at, to in pairwise(chain):
+            web.redirect(at, to)
+        web.page(chain[-1])
+        crawled, _ = await crawl_pairs(tmp_path, web, "z.test/")
+    assert places(web, crawled) == {at: (chain[-1], 5 - i, 200) for i, at in enumerate(chain[:-1])}
+
+
+async def test_a_chain_of_six_hops_is_cut(tmp_path: Path) -> None:
+    """F50: the sixth hop is never asked for."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/0")
+        for i in range(6):
+            web.redirect(f"a.test/{i}", f"a.test/{i + 1}")
+        web.page("a.test/6")
+        crawled, _ = await crawl_pairs(tmp_path, web)
+    assert "a.test/6" not in web.requests
+    assert places(web, crawled) == {f"a.test/{i}": ("a.test/6", 6 - i, 0) for i in range(1, 6)}
+    assert crawled.rows[web.url("a.test/5")].reason is Reason.REDIRECT_LIMIT
+
+
+async def test_loops_have_no_end_and_make_no_pairs(tmp_path: Path) -> None:
+    """F50, F51."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/self", "a.test/x", "b.test/into")
+        web.redirect("a.test/self", "a.test/self")
+        web.redirect("a.test/x", "b.test/y")
+        web.redirect("b.test/y", "a.test/x")
+        web.redirect("b.test/into", "a.test/x")
+        crawled, _ = await crawl_pairs(tmp_path, web)
+    assert len(web.requests) == len(set(web.requests)) == 5
+    assert crawled.pairs == {}
+    assert len(crawled.edges) == 4
+
+
+async def test_a_target_that_settled_before_completes_the_pair_at_once(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/back", "a.test/to-error", "a.test/error")
+        web.redirect("a.test/back", "a.test/")
+        web.redirect("a.test/to-error", "a.test/error")
+        web.page("a.test/error", status=404)
+        crawled, _ = await crawl_pairs(tmp_path, web)
+    assert places(web, crawled) == {"a.test/back": ("a.test/", 1, 200), "a.test/to-error": ("a.test/error", 1, 404)}
+
+
+@pytest.mark.parametrize("first", ["originals", "ends"])
+async def test_what_is_not_fetched_as_a_page_is_final_as_it_stands(tmp_path: Path, first: str) -> None:
+    """Out of scope, denied by robots.txt, failed, no document, no URL at all: each original counts, whichever end was met first."""
+    originals = ["out", "far-out", "denied", "failing", "media", "before-nowhere"]
+    ends = ["private/1", "error", "picture", "nowhere"]
+    async with LittleWeb() as web:
+        web.page("a.test/", *[f"a.test/{place}" for place in (originals + ends if first == "originals" else ends + originals)])
+        for place, to in zip(originals, ["b.test/outside", "a.test/out", *[f"a.test/{end}" for end in ends]], strict=True):
+            web.redirect(f"a.test/{place}", to)
+        web.redirect("a.test/nowhere", "http://[bad/")
+        web.robots("a.test", "User-agent: *\nDisallow: /private/")
+        web.page("a.test/error", status=500)
+        web.file("a.test/picture", "image/png", b"\x89PNG")
+        crawled, _ = await crawl_pairs(tmp_path, web, scope=ScopeSettings(type="host"))
+    assert places(web, crawled) == {
+        "a.test/out": ("b.test/outside", 1, 0),
+        "a.test/far-out": ("b.test/outside", 2, 0),
+        "a.test/denied": ("a.test/private/1", 1, 0),
+        "a.test/failing": ("a.test/error", 1, 500),
+        "a.test/media": ("a.test/picture", 1, 200),
+        "a.test/before-nowhere": ("a.test/nowhere", 1, 301),
+    }
+
+
+async def test_a_target_that_becomes_an_alias_while_it_waits_is_final(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/0", "a.test/1", "a.test/2")
+        web.redirect("a.test/0", "a.test/2")
+        web.page("a.test/1")
+        witness = PairWitness()
+        dust = PageScript("dust", asks={web.url("a.test/1"): (Rewrite(web.url("a.test/2"), web.url("a.test/1"), RULE),)})
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(dust), Plug("witness", Mode.ENFORCE, redirect=witness)])
+    assert places(web, crawled) == {"a.test/0": ("a.test/2", 1, 0)}
+    assert len(witness.pairs) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_pairs_of_a_random_web_are_what_following_by_hand_gives(tmp_path: Path, seed: int) -> None:
+    """Mutation: `after_redirect` forgot the originals that lead to its own; `after_end` looked one hop back."""
+    dice = random.Random(seed)
+    names = [f"{dice.choice('abc')}.test/{i}" for i in range(40)]
+    to = {name: dice.choice(names) for name in dice.sample(names, 28)}
+    async with LittleWeb() as web:
+        web.page("z.test/", *dice.sample(names, len(names)))
+        for name in names:
+            if name in to:
+                web.redirect(name, to[name])
+            else:
+                web.page(name, status=dice.choice((200, 200, 404)))
+        crawled, _ = await crawl_pairs(tmp_path, web, "z.test/", limits=Limits(min_free_disk=0, max_wait=5.0, max_redirects=20))
+    expected = {}
+    for name in to:
+        end, hops = to[name], 1
+        while end in to and hops <= 5:
+            end, hops = to[end], hops + 1
+        if end not in to and hops <= 5:
+            expected[name] = (end, hops, crawled.pages[web.url(end)].status)
+    assert places(web, crawled) == expected
+    assert len(web.requests) == 41
