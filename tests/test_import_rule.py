@@ -6,10 +6,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 OURS = ("config", "crawler", "filters", "storage", "tests", "benchmarks")
-IMPURE = frozenset(
-    ("aiodns", "aiohttp", "asyncio", "click", "logging", "multiprocessing", "os", "pathlib", "pycares", "rich", "secrets", "select")
-    + ("selectors", "shutil", "signal", "socket", "subprocess", "tempfile", "threading", "time")
-)
+IMPURE = {
+    *("aiodns", "aiohttp", "asyncio", "click", "logging", "multiprocessing", "os", "pathlib", "pycares", "rich", "secrets", "select"),
+    *("selectors", "shutil", "signal", "socket", "subprocess", "tempfile", "threading", "time"),
+}
 CORE_LIBRARIES = frozenset(
     ("ada_url", "cchardet", "msgspec", "numpy", "protego", "publicsuffixlist", "selectolax", "webencodings", "xxhash")
 )
