@@ -71,6 +71,7 @@ class Story(msgspec.Struct, kw_only=True):
     site_depth: int | None = None
     hops: int | None = None
     purpose: str | None = None
+    crawl: str = ""  # what the crawl is doing, or how it ended; "" if the teller was not told
     waiting: Waiting | None = None
     failure: dict[str, Any] | None = None
     page: dict[str, Any] | None = None
@@ -89,8 +90,9 @@ class Story(msgspec.Struct, kw_only=True):
 class Explainer:
     """Tells stories from one store. `settings` are those that decide today; the URLs' form is the store's own."""
 
-    def __init__(self, view: View, settings: Settings, now: float) -> None:
+    def __init__(self, view: View, settings: Settings, now: float, *, crawl: str = "") -> None:
         self._view = view
+        self._crawl = crawl
         self._settings = settings
         self._now = now
         self._own = URLSpace(view.secret, url_rules(view.settings))
@@ -99,7 +101,7 @@ class Explainer:
 
     def story(self, asked: str) -> Story:
         """Return the whole story of a URL as an operator writes it."""
-        story = Story(asked=asked)
+        story = Story(asked=asked, crawl=self._crawl)
         try:
             url = self._own.seed(asked)
         except BadURL as error:
@@ -286,8 +288,8 @@ def recorded(story: Story) -> str:
         case "unknown":
             return _never_known(story)
         case "queued":
-            waiting = story.waiting
-            return f"It waits to be fetched: {waiting.why}." if waiting else "It is waiting, and just being fetched."
+            crawl = f" The crawl is {story.crawl}." if story.crawl else ""
+            return f"It waits to be fetched: {story.waiting.why}.{crawl}" if story.waiting else f"It is just being fetched.{crawl}"
         case "held":
             return f"It is held back by {', '.join(story.holders) or 'nobody'}."
         case "alias":

@@ -145,7 +145,7 @@ def test_a_url_deep_in_a_long_queue_is_found_without_counting(small: SmallStore,
 
 def test_a_url_that_left_its_queue_a_moment_ago_is_being_fetched(small: SmallStore) -> None:
     small.store.seen.add(small.url("/x"), State.QUEUED, None, NOW)
-    assert "just being fetched" in told(small, "https://a.example/x").answer
+    assert "It is just being fetched." in told(small, "https://a.example/x").answer
 
 
 def test_a_chain_that_bites_its_tail_ends(small: SmallStore) -> None:

@@ -17,7 +17,7 @@ from crawler.cli.status import crawl_state
 from crawler.core.errors import UsageError
 from crawler.explain import Explainer, Story, without_store
 from crawler.seeds import read_seeds
-from storage.view import View
+from storage.export.reading import reading
 
 _Row = tuple[str, object]
 _HEADERS_SHOWN = 12
@@ -42,18 +42,16 @@ def explain(
     if directory is None:
         loaded = load_config(configs, sets).settings
         story = without_store(url, _with_seeds(loaded, [*loaded.seeds, *seeds]))
-        crawl = ""
     else:
-        with View(Path(directory)) as view:
+        with reading(Path(directory)) as view:
             settings = crawl_config(view.settings, configs, sets)
             if seeds or configs:
                 settings = _with_seeds(settings, [*settings.seeds, *seeds])
-            story = Explainer(view, settings, time.time()).story(url)
-            crawl = crawl_state(Path(directory), view)
+            story = Explainer(view, settings, time.time(), crawl=crawl_state(Path(directory), view)).story(url)
     if as_json:
         print_json(story)
     else:
-        _print(story, crawl)
+        _print(story)
     return 0
 
 
@@ -74,11 +72,11 @@ def _with_seeds(settings: Settings, seeds: Sequence[str]) -> Settings:
     return msgspec.structs.replace(settings, seeds=read_seeds(seeds, (), (), url_rules(settings)).urls if seeds else [])
 
 
-def _print(story: Story, crawl: str) -> None:
+def _print(story: Story) -> None:
     for title, rows in (
         ("", _identity(story)),
         ("the way from a seed", _way(story)),
-        ("waiting", _waiting(story, crawl)),
+        ("waiting", _waiting(story)),
         ("requests", _requests(story)),
         ("page", _page(story)),
         ("verdicts", _verdicts(story)),
@@ -117,7 +115,7 @@ def _way(story: Story) -> Iterator[_Row]:
         yield f"{hop.how} from", f"{hop.url} (depth {hop.depth})"
 
 
-def _waiting(story: Story, crawl: str) -> Iterator[_Row]:
+def _waiting(story: Story) -> Iterator[_Row]:
     waiting = story.waiting
     if waiting is None:
         return
@@ -129,7 +127,7 @@ def _waiting(story: Story, crawl: str) -> Iterator[_Row]:
     yield "crawl delay", waiting.crawl_delay and f"{waiting.crawl_delay:g} s by robots.txt"
     yield "failures", f"{waiting.failures} of the host in a row" if waiting.failures else None
     yield "parked", waiting.parked and f"{waiting.parked} until {waiting.parked_until or 'the configuration changes'}"
-    yield "the crawl", crawl
+    yield "the crawl", story.crawl
 
 
 def _requests(story: Story) -> Iterator[_Row]:

@@ -16,6 +16,7 @@ from crawler.core.errors import DiskError, UsageError
 from storage.export.fields import Field, Kind
 from storage.export.kinds import KINDS, write_all
 from storage.export.lines import CsvLines, JsonLines, Lines
+from storage.export.reading import reading
 from storage.export.target import replacing
 from storage.view import View
 
@@ -46,7 +47,7 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
     chosen = kind.choose([name.strip() for name in fields.split(",") if name.strip()])
     if raw and format_ != "csv":
         raise UsageError("--raw: JSON is never changed for spreadsheets; the flag is for --format csv")
-    with View(Path(directory)) as view:
+    with reading(Path(directory)) as view:
         if output == "-":
             _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
         else:

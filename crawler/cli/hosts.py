@@ -14,8 +14,8 @@ import msgspec
 from crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
 from crawler.core.ports import HostRecord
 from storage.export.fields import iso
+from storage.export.reading import reading
 from storage.export.scans import hosts as every_host
-from storage.view import View
 
 
 class HostRow(msgspec.Struct, kw_only=True):
@@ -57,7 +57,7 @@ def hosts(directory: str, sort: str, top: int | None, parked: bool, as_json: boo
     """
     limit = top_of(top, as_json=as_json)
     now = time.time()
-    with View(Path(directory)) as view:
+    with reading(Path(directory)) as view:
         rows = (host_row(record, now) for _, record in every_host(view) if record.parked or not parked)
         found = _first(rows, sort, None if limit is None else limit + 1)
     if as_json:

@@ -17,6 +17,7 @@ from crawler.core.ports import HostRecord
 from crawler.metrics import Status
 from crawler.totals import Totals
 from storage.export.pages import current_pages
+from storage.export.reading import reading
 from storage.export.scans import hosts, revisions
 from storage.schema import PageRecord
 from storage.view import View
@@ -190,7 +191,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site.
     """
-    with View(Path(directory)) as view:
+    with reading(Path(directory)) as view:
         if by is None:
             _print_totals(_totals(view), as_json=as_json)
             return 0

@@ -15,6 +15,7 @@ from crawler.metrics import Status
 from crawler.progress import clock, size
 from crawler.totals import Totals
 from storage.export.fields import iso
+from storage.export.reading import reading
 from storage.lock import boot_id
 from storage.view import View
 
@@ -36,7 +37,7 @@ def status(directory: str, as_json: bool) -> int:
     While it runs the figures are at most a second old. Where no status was left, they are those of the store's last commit.
     """
     path = Path(directory)
-    with View(path) as view:
+    with reading(path) as view:
         report = _written(path) or _counted(view)
     report.holder = lock_holder(path)
     report.alive = report.holder != 0
@@ -88,7 +89,7 @@ def _written(path: Path) -> Report | None:
 
 def _counted(view: View) -> Report:
     """Return a status made of the store's counters."""
-    report = Report(state="stopped", why="no status was written; these are the figures of the last commit", at=view.clock)
+    report = Report(state="stopped", why="no status was written, these are the figures of the last commit", at=view.clock)
     Totals(view.counters).fill(report)
     return report
 

@@ -110,7 +110,7 @@ def test_a_waiting_url_is_told_with_its_place_and_its_hosts_clock(thresher: Call
     waiting = told(thresher, crawl, "https://a.example/wait1")["waiting"]
     assert (waiting["host"], waiting["lane"], waiting["rank"], waiting["ahead"]) == ("a.example", "fresh", 2, 2)
     assert waiting["crawl_delay"] == 3.0
-    assert "no process is at work" in thresher("explain", crawl, "https://a.example/wait1").out
+    assert "no process is at work." in told(thresher, crawl, "https://a.example/wait1")["answer"]
 
 
 @pytest.mark.parametrize(

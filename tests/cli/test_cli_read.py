@@ -172,15 +172,37 @@ def test_verify_finds_a_sound_store_sound(thresher: Callable, crawl: Path) -> No
     assert "sound" in ran.err
 
 
-def test_verify_survives_what_kills_its_reader(thresher: Callable, crawl: Path, tmp_path: Path) -> None:
-    """A data file whose pages are overwritten is reported and ends with 6, whatever it does to the process that reads it."""
-    path = tmp_path / "c"
+@pytest.fixture
+def damaged(crawl: Path, tmp_path: Path) -> Path:
+    """A store whose state is overwritten past its meta pages."""
+    path = tmp_path / "damaged"
     shutil.copytree(crawl, path)
     file = path / "state" / "data.mdb"
     content = bytearray(file.read_bytes())
     content[2 * 4096 :] = b"\xa5" * (len(content) - 2 * 4096)
     file.write_bytes(content)
-    ran = thresher("verify", path, "--json")
+    return path
+
+
+def test_verify_survives_what_stops_its_reader(thresher: Callable, damaged: Path) -> None:
+    ran = thresher("verify", damaged, "--json")
     assert ran.code == 6
     assert all("problem" in row for row in lines(ran.out))
-    assert ran.err
+    assert "problem" in ran.err
+
+
+@pytest.mark.parametrize("words", [("status",), ("stats",), ("hosts",), ("export",), ("explain", "https://a.example/", "-o")])
+def test_a_damaged_store_is_one_message(words: tuple[str, ...], thresher: Callable, damaged: Path) -> None:
+    ran = thresher(*words, damaged)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (6, "", 1)
+    assert "verify" in ran.err
+
+
+def test_verify_outlives_a_reader_that_is_killed(thresher: Callable, crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page past the end of a cut file is a SIGBUS to who reads it: the child's end, not ours."""
+    monkeypatch.setattr("crawler.cli.verify._CHILD", "import os, signal; os.kill(os.getpid(), signal.SIGBUS)")
+    ran = thresher("verify", crawl)
+    assert ran.code == 6
+    assert "signal 7" in ran.out
+    monkeypatch.setattr("crawler.cli.verify._CHILD", "raise SystemExit(3)")
+    assert "exit 3" in thresher("verify", crawl).out
