@@ -27,6 +27,7 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 
 from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
+from crawler.core.url_spelling import host_fault, respell_escapes
 
 CACHE_HOSTS = 65_536
 CACHE_LINKS = 50_000
@@ -34,11 +35,6 @@ SHOWN = 200  # characters of a refused href that are kept
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LEEWAY = 16  # a link may be this many times longer than the URL it may become: "../", blanks, escapes
 
-# What makes an escape not canonical: not two upper-case digits, or an unreserved character's code.
-_NOT_CANONICAL = re.compile(r"%(?:(?![0-9A-F]{2})|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_HOST = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _ABSOLUTE = ("http://", "https://")
 _PLAIN_RELATIVE = re.compile(
     r"[A-Za-z0-9._~-][^:\\\s]*\Z"
@@ -170,34 +166,6 @@ def _root_and_folder(base: str) -> tuple[str, str]:
     return base[:cut], path[: path.rindex("/") + 1]
 
 
-def _check_host(host: str) -> None:
-    """Refuse what DNS cannot hold and Punycode that means nothing; raises BadURL."""
-    if len(host) > 253:
-        raise BadURL(Reason.BAD_URL, f"host of {len(host)} characters, at most 253")
-    if not _HOST.fullmatch(host):
-        raise BadURL(Reason.BAD_URL, "host has an empty label, one over 63 characters, or a character that no host name has")
-    if "xn--" not in host:
-        return
-    if ada_url.idna_to_ascii(ada_url.idna_to_unicode(host)) != host.encode():
-        raise BadURL(Reason.BAD_URL, "host is not its own IDNA form")
-    if any(label.startswith("xn--") and ada_url.idna_to_unicode(label) == label for label in host.split(".")):
-        raise BadURL(Reason.BAD_URL, "host has a label of invalid Punycode")
-
-
-def _undo_escape(match: re.Match[str]) -> str:
-    escape = match[0].upper()
-    character = chr(int(escape[1:], 16))
-    return character if character in _UNRESERVED else escape
-
-
-def _respell_escapes(url: str) -> str:
-    """Return `url` with its escapes in the one spelling of RFC 3986 6.2.2."""
-    respelt, n_escapes = _ESCAPE.subn(_undo_escape, url)
-    if n_escapes == url.count("%"):
-        return respelt
-    return _ESCAPE.sub(lambda match: match[0].upper(), url)
-
-
 class URLSpace:
     """Canonical form and keys under one crawl's rules and secret."""
 
@@ -297,8 +265,8 @@ class URLSpace:
         origin = self._origins[raw_origin]
         if origin != raw_origin:
             url = origin + url[cut:]
-        if "%" in url and _NOT_CANONICAL.search(url):
-            url = _respell_escapes(url)
+        if "%" in url:
+            url = respell_escapes(url)
         if self._strips and "?" in url:
             url = self._strip(url)
         if len(url) > self._unmeasured:
@@ -321,7 +289,8 @@ class URLSpace:
         host, port = _authority(f"{scheme}://{authority.rpartition('@')[2]}")
         if not host.startswith("["):
             host = host.removesuffix(".")
-            _check_host(host)
+            if fault := host_fault(host):
+                raise BadURL(Reason.BAD_URL, fault)
         number = int(port) if port else _DEFAULT_PORTS[scheme]
         if number == 0 or (self._rules.ports is not None and number not in self._rules.ports):
             raise BadURL(Reason.BAD_PORT, f"port {number}")

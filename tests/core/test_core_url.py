@@ -49,7 +49,7 @@ def refusal(text: str, base: str = "", space: URLSpace = SPACE) -> Reason:
 @example(text="http://a/%%34%31", base="")
 @example(text="http://a.example/?utm_x=1&", base="")
 def test_the_canonical_form_is_a_fixed_point_and_nothing_but_bad_url_is_raised(text: str, base: str) -> None:
-    """F71, F73, S41. Seen to fail with escapes undone beside a stray "%" (`_respell_escapes` without its count)."""
+    """F71, F73, S41. Seen to fail with escapes undone beside a stray "%" (`respell_escapes` without its count)."""
     for space in (SPACE, ANY_PORT):
         try:
             url = space.canonical(text, base)
