@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from little_web import Crawled, LittleWeb, crawl, settings, space
-from planted import LinkScript, PageScript, PairWitness
+from little_web import LittleWeb, crawl, settings, space
+from planted import LinkScript, PageScript
 
 from config.settings import Dns, Filters, Limits, Politeness, Retry
 from config.settings import Scope as ScopeSettings
@@ -118,6 +116,7 @@ async def test_a_target_outside_the_scope_is_not_queued(tmp_path: Path) -> None:
         crawled = await crawl(tmp_path / "c", configuration, [*plugs(configuration, configuration.seeds), links(script)])
     assert web.requests == ["a.test/"]
     assert crawled.aliases == {web.url("a.test/1"): web.url("b.test/1")}
+    assert crawled.state(web.url("b.test/1")) is None
 
 
 # -- Hold and Release
@@ -222,14 +221,17 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
     """Denied by robots.txt, a server's error, a redirect, no such name, no URL, no host more of that site: `page` is None."""
     places = ["robots.test/private/1", "a.test/error", "a.test/moved", "a.invalid/x", "y.site.test/"]
     async with LittleWeb() as web:
-        web.page("a.test/", "x.site.test/")
+        web.page("a.test/", "x.site.test/", "a.test/held")
         web.page("x.site.test/")
+        web.page("a.test/held")
         web.robots("robots.test", "User-agent: *\nDisallow: /private/")
         web.page("a.test/error", status=500)
         web.redirect("a.test/moved", "a.test/elsewhere")
         asked = [*(web.url(place) for place in places), "http://[bad/"]
         asker = PageScript("asker", asks={web.url("x.site.test/"): tuple(Request(url, Purpose.PROBE) for url in asked)})
-        asker.on_answer = {url: (Request(url, Purpose.PROBE),) for url in ("http://[bad/", web.url("y.site.test/"))}  # asked in vain again
+        vain = "http://[bad/", web.url("y.site.test/")
+        asker.on_answer = {url: (Request(url, Purpose.PROBE), Release(url)) for url in vain}  # asked again in vain; the rest is heard
+        holder = LinkScript("holder", asks=lambda url: [Hold(url, name) for name in vain] if url.endswith("held") else [])
         configuration = settings(
             web,
             ["a.test/"],
@@ -237,11 +239,13 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
             retry=Retry(scale=1e-6, max_tries=2),
             dns=Dns(static={".test": "127.0.0.1"}, servers=["127.0.0.1:9"], timeout=0.05),
         )
-        crawled = await crawl(tmp_path / "c", configuration, [pages(asker)])
+        crawled = await crawl(tmp_path / "c", configuration, [pages(asker), links(holder)])
     assert sorted(url for url, _ in asker.answers) == sorted(asked)
     assert {page for _, page in asker.answers} == {None}
     assert "robots.test/private/1" not in web.requests
-    assert set(crawled.rows) == {web.url("a.test/"), web.url("x.site.test/")}
+    assert {web.place(url): row.state for url, row in crawled.rows.items()} == dict.fromkeys(
+        ("a.test/", "x.site.test/", "a.test/held"), State.DONE
+    )
 
 
 async def test_a_probe_keeps_its_host_s_delay(tmp_path: Path) -> None:
@@ -403,144 +407,3 @@ async def test_an_observing_filter_s_effects_are_dropped(tmp_path: Path) -> None
     assert (watched.status.saved, watched.status.skipped) == ({}, {})
     assert {page.keep for page in watched.pages.values()} == {True}
     assert {verdict.filter for page in watched.pages.values() for verdict in page.verdicts} == {"observer"}, "its verdicts are recorded"
-
-
-# -- the redirect gate
-
-
-async def crawl_pairs(tmp_path: Path, web: LittleWeb, *seeds: str, **sections: object) -> tuple[Crawled, PairWitness]:
-    witness = PairWitness()
-    configuration = settings(web, seeds or ["a.test/"], **sections)
-    every = plugs(configuration, configuration.seeds)
-    crawled = await crawl(tmp_path / "c", configuration, [*every, Plug("witness", Mode.ENFORCE, redirect=witness)])
-    told = {pair.original: (pair.target, pair.hops, pair.status) for pair in witness.pairs}
-    assert len(told) == len(witness.pairs), "each pair is shown once"
-    assert told == crawled.pairs, "what the filter is shown is what is stored"
-    return crawled, witness
-
-
-def places(web: LittleWeb, crawled: Crawled) -> dict[str, tuple[str, int, int]]:
-    return {web.place(original): (web.place(target), hops, status) for original, (target, hops, status) in crawled.pairs.items()}
-
-
-async def test_every_original_counts_although_the_target_is_fetched_once(tmp_path: Path) -> None:
-    n = 100
-    async with LittleWeb() as web:
-        web.page("a.test/", *[f"a.test/{i}" for i in range(n)])
-        for i in range(n):
-            web.redirect(f"a.test/{i}", "b.test/end", status=(301, 302, 303, 307, 308)[i % 5])
-        web.page("b.test/end")
-        crawled, _ = await crawl_pairs(tmp_path, web)
-    assert web.requests.count("b.test/end") == 1
-    assert places(web, crawled) == {f"a.test/{i}": ("b.test/end", 1, 200) for i in range(n)}
-
-
-@pytest.mark.parametrize("first", ["links to the chain come first", "links to its end come first"])
-async def test_chains_of_up_to_five_hops_are_followed_to_their_end(tmp_path: Path, first: str) -> None:
-    chain = [f"{host}.test/{i}" for i, host in enumerate("abcabc")]
-    order = chain if first.endswith("first") and "chain" in first else chain[::-1]
-    async with LittleWeb() as web:
-        web.page("z.test/", *order)
-        for at, to in pairwise(chain):
-            web.redirect(at, to)
-        web.page(chain[-1])
-        crawled, _ = await crawl_pairs(tmp_path, web, "z.test/")
-    assert places(web, crawled) == {at: (chain[-1], 5 - i, 200) for i, at in enumerate(chain[:-1])}
-
-
-async def test_a_chain_of_six_hops_is_cut(tmp_path: Path) -> None:
-    """F50: the sixth hop is never asked for."""
-    async with LittleWeb() as web:
-        web.page("a.test/", "a.test/0")
-        for i in range(6):
-            web.redirect(f"a.test/{i}", f"a.test/{i + 1}")
-        web.page("a.test/6")
-        crawled, _ = await crawl_pairs(tmp_path, web)
-    assert "a.test/6" not in web.requests
-    assert places(web, crawled) == {f"a.test/{i}": ("a.test/6", 6 - i, 0) for i in range(1, 6)}
-    assert crawled.rows[web.url("a.test/5")].reason is Reason.REDIRECT_LIMIT
-
-
-async def test_loops_have_no_end_and_make_no_pairs(tmp_path: Path) -> None:
-    """F50, F51."""
-    async with LittleWeb() as web:
-        web.page("a.test/", "a.test/self", "a.test/x", "b.test/into")
-        web.redirect("a.test/self", "a.test/self")
-        web.redirect("a.test/x", "b.test/y")
-        web.redirect("b.test/y", "a.test/x")
-        web.redirect("b.test/into", "a.test/x")
-        crawled, _ = await crawl_pairs(tmp_path, web)
-    assert len(web.requests) == len(set(web.requests)) == 5
-    assert crawled.pairs == {}
-    assert len(crawled.edges) == 4
-
-
-async def test_a_target_that_settled_before_completes_the_pair_at_once(tmp_path: Path) -> None:
-    async with LittleWeb() as web:
-        web.page("a.test/", "a.test/back", "a.test/to-error", "a.test/error")
-        web.redirect("a.test/back", "a.test/")
-        web.redirect("a.test/to-error", "a.test/error")
-        web.page("a.test/error", status=404)
-        crawled, _ = await crawl_pairs(tmp_path, web)
-    assert places(web, crawled) == {"a.test/back": ("a.test/", 1, 200), "a.test/to-error": ("a.test/error", 1, 404)}
-
-
-@pytest.mark.parametrize("first", ["originals", "ends"])
-async def test_what_is_not_fetched_as_a_page_is_final_as_it_stands(tmp_path: Path, first: str) -> None:
-    """Out of scope, denied by robots.txt, failed, no document, no URL at all: each original counts, whichever end was met first."""
-    originals = ["out", "far-out", "denied", "failing", "media", "before-nowhere"]
-    ends = ["private/1", "error", "picture", "nowhere"]
-    async with LittleWeb() as web:
-        web.page("a.test/", *[f"a.test/{place}" for place in (originals + ends if first == "originals" else ends + originals)])
-        for place, to in zip(originals, ["b.test/outside", "a.test/out", *[f"a.test/{end}" for end in ends]], strict=True):
-            web.redirect(f"a.test/{place}", to)
-        web.redirect("a.test/nowhere", "http://[bad/")
-        web.robots("a.test", "User-agent: *\nDisallow: /private/")
-        web.page("a.test/error", status=500)
-        web.file("a.test/picture", "image/png", b"\x89PNG")
-        crawled, _ = await crawl_pairs(tmp_path, web, scope=ScopeSettings(type="host"))
-    assert places(web, crawled) == {
-        "a.test/out": ("b.test/outside", 1, 0),
-        "a.test/far-out": ("b.test/outside", 2, 0),
-        "a.test/denied": ("a.test/private/1", 1, 0),
-        "a.test/failing": ("a.test/error", 1, 500),
-        "a.test/media": ("a.test/picture", 1, 200),
-        "a.test/before-nowhere": ("a.test/nowhere", 1, 301),
-    }
-
-
-async def test_a_target_that_becomes_an_alias_while_it_waits_is_final(tmp_path: Path) -> None:
-    async with LittleWeb() as web:
-        web.page("a.test/", "a.test/0", "a.test/1", "a.test/2")
-        web.redirect("a.test/0", "a.test/2")
-        web.page("a.test/1")
-        witness = PairWitness()
-        dust = PageScript("dust", asks={web.url("a.test/1"): (Rewrite(web.url("a.test/2"), web.url("a.test/1"), RULE),)})
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(dust), Plug("witness", Mode.ENFORCE, redirect=witness)])
-    assert places(web, crawled) == {"a.test/0": ("a.test/2", 1, 0)}
-    assert len(witness.pairs) == 1
-
-
-@pytest.mark.parametrize("seed", range(3))
-async def test_pairs_of_a_random_web_are_what_following_by_hand_gives(tmp_path: Path, seed: int) -> None:
-    """Mutation: `after_redirect` forgot the originals that lead to its own; `after_end` looked one hop back."""
-    dice = random.Random(seed)
-    names = [f"{dice.choice('abc')}.test/{i}" for i in range(40)]
-    to = {name: dice.choice(names) for name in dice.sample(names, 28)}
-    async with LittleWeb() as web:
-        web.page("z.test/", *dice.sample(names, len(names)))
-        for name in names:
-            if name in to:
-                web.redirect(name, to[name])
-            else:
-                web.page(name, status=dice.choice((200, 200, 404)))
-        crawled, _ = await crawl_pairs(tmp_path, web, "z.test/", limits=Limits(min_free_disk=0, max_wait=5.0, max_redirects=20))
-    expected = {}
-    for name in to:
-        end, hops = to[name], 1
-        while end in to and hops <= 5:
-            end, hops = to[end], hops + 1
-        if end not in to and hops <= 5:
-            expected[name] = (end, hops, crawled.pages[web.url(end)].status)
-    assert places(web, crawled) == expected
-    assert len(web.requests) == 41
