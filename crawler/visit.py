@@ -91,7 +91,9 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
         return await _after_response(lease, outcome, tools)
     except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
         detail = "".join(traceback.format_exception(error))[-2000:]
-        return Visit(lease, Failed(url, Cause.INTERNAL_ERROR, detail, outcome.elapsed_s, outcome.wire_bytes))
+        body = outcome.body if isinstance(outcome, Fetched) else b""
+        failed = Failed(url, Cause.INTERNAL_ERROR, detail, outcome.elapsed_s, outcome.wire_bytes, head=outcome.head, body=body)
+        return Visit(lease, failed)
 
 
 async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
@@ -206,8 +208,10 @@ def page_links(url: CrawlURL, parsed: Parsed, tools: Tools) -> tuple[list[str], 
         skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in tools.urls.resolve(base, [link.href for link in nofollow])[0]]
     texts, refused = tools.urls.resolve(base, [link.href for link in wanted])
     skips.extend(Skip(presentable(href), reason, "url") for href, reason in refused)
-    if parsed.n_links > len(parsed.links):
-        skips.append(Skip(url.text, Reason.LINK_LIMIT, f"{parsed.n_links - len(parsed.links)} links beyond limits.max_links_per_page"))
+    if n_dropped := parsed.n_links - len(parsed.links):
+        is_cut = Flag.LINKS_TRUNCATED in parsed.flags
+        by = f"{n_dropped} links beyond limits.max_links_per_page" if is_cut else f"{n_dropped} links of absurd length"
+        skips.append(Skip(url.text, Reason.LINK_LIMIT if is_cut else Reason.TOO_LONG, by))
     return texts, skips
 
 
