@@ -77,11 +77,16 @@ class Web:
     log: list[Seen] = field(default_factory=list)
     most_at_once: Counter[str] = field(default_factory=Counter)  # requests open at a host
     _replies: dict[str, list[Reply]] = field(default_factory=dict)
+    _hosts: dict[str, Callable[[Seen], Reply]] = field(default_factory=dict)
     _open: Counter[str] = field(default_factory=Counter)
 
     def say(self, place: str, *replies: Reply) -> None:
         """Let the n-th request for a place be answered by the n-th reply, all later ones by the last."""
         self._replies[place] = list(replies)
+
+    def say_all(self, host: str, reply: Callable[[Seen], Reply]) -> None:
+        """Answer everything at a host that has no reply of its own by a function; robots.txt stays a 404."""
+        self._hosts[host] = reply
 
     def url(self, place: str) -> str:
         """Return the URL of "a.test/x"."""
@@ -125,7 +130,8 @@ class Web:
     def _reply(self, seen: Seen) -> Reply:
         replies = self._replies.get(seen.host + seen.path)
         if replies is None:
-            return _NOTHING_HERE
+            reply = self._hosts.get(seen.host) if seen.path != "/robots.txt" else None
+            return reply(seen) if reply is not None else _NOTHING_HERE
         return replies[min(len(self.seen(seen.host, seen.path)), len(replies)) - 1]
 
 
