@@ -9,7 +9,7 @@ from __future__ import annotations
 from crawler.core.frontier import Frontier
 from crawler.core.model import CrawlURL, Reason, State
 from crawler.core.ports import Entry, Lane
-from crawler.core.url import directory_depth, is_home
+from crawler.core.url import directory_depth
 from crawler.effects import Effector
 from crawler.links import Sifted, Skip
 from crawler.totals import Totals
@@ -32,10 +32,11 @@ class Admission:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order."""
         for skip in sifted.skips:
             self._skip(skip, source.key)
-        for key, row in sifted.known:
-            if row.state is State.QUEUED and row.site_depth:
-                self._rediscovered(source, key, row, sifted.texts[key], step=not is_redirect)
-        numbers = [row.seq for _, row in sifted.known]
+        site, nearer_than = source.key[:8], source.site_depth + (not is_redirect)
+        for key, row, text in sifted.known:
+            if row.site_depth and row.state is State.QUEUED and (nearer_than < row.site_depth or key[:8] != site):
+                self._rediscovered(source, key, row, text, step=not is_redirect)
+        numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.fresh is not None:
             numbers += [seq for i in range(len(sifted.fresh)) if (seq := self._admit_new(i, sifted, now, is_redirect=is_redirect)) > 0]
         return numbers
@@ -87,7 +88,7 @@ class Admission:
     def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, text: str, *, step: bool) -> None:
         """Move a waiting URL forward if this link brings it nearer."""
         if key[:8] == source.key[:8]:
-            depth = 0 if is_home(text) else source.site_depth + step
+            depth = source.site_depth + step
         else:
             depth = 0 if self._found_by_another_site(source, row, key) else directory_depth(text)
         if depth < row.site_depth:

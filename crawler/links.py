@@ -43,8 +43,7 @@ def presentable(href: str) -> str:
 class Sifted:
     """What a page's links came to."""
 
-    known: list[tuple[bytes, SeenRow]] = field(default_factory=list)
-    texts: dict[bytes, str] = field(default_factory=dict)  # of the known ones that are queued
+    known: list[tuple[bytes, SeenRow, str]] = field(default_factory=list)  # key, what is known, canonical text
     fresh: LinkBatch | None = None
     sitting: Sitting[LinkJudgement] | None = None
     skips: list[Skip] = field(default_factory=list)
@@ -65,10 +64,12 @@ class LinkGate:
     def sift(self, source: CrawlURL, texts: Sequence[str], *, is_redirect: bool = False) -> Sifted:
         """Tell known from new among canonical, distinct URLs, and judge the new ones."""
         sifted = Sifted()
-        keys, passed = [], []
+        keys: list[bytes] = []
+        passed: list[str] = []
+        remembered = self._cache.get
         for text in texts:
-            answer = self.check(text)
-            if isinstance(answer, bytes):
+            answer = remembered(text) or self.check(text)
+            if type(answer) is bytes:
                 keys.append(answer)
                 passed.append(text)
             else:
@@ -77,8 +78,7 @@ class LinkGate:
         fresh_keys: list[bytes] = []
         for key, text, row in zip(keys, passed, self._seen.rows(keys), strict=True):
             if row is not None:
-                sifted.known.append((key, row))
-                sifted.texts[key] = text
+                sifted.known.append((key, row, text))
             elif self.is_too_deep(source.seed_distance + (not is_redirect), text):
                 sifted.skips.append(Skip(text, Reason.DEPTH_LIMIT, "limits"))
             else:
@@ -87,7 +87,7 @@ class LinkGate:
         if not fresh:
             return sifted
         batch = self._batch(source, fresh, fresh_keys, is_redirect)
-        return Sifted(sifted.known, sifted.texts, batch, self._panel.links(batch), sifted.skips)
+        return Sifted(sifted.known, batch, self._panel.links(batch), sifted.skips)
 
     def check(self, text: str) -> bytes | tuple[Reason, str]:
         """Return the URL's key if the static gate passes it, else why not and who says so."""

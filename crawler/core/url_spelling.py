@@ -1,7 +1,7 @@
 """Two rules of the canonical form that need no URL around them: one spelling of escapes, and what a host name may be.
 
-Escapes are upper-case and stand only for what needs one (RFC 3986 6.2.2). A host name is what DNS can hold; labels that begin with "xn--" are
-valid Punycode and their own IDNA form.
+Escapes are upper-case and stand only for what needs one (RFC 3986 6.2.2). A host name is what DNS can hold; labels that begin with "xn--"
+are valid Punycode and their own IDNA form.
 """
 
 from __future__ import annotations
