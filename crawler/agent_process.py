@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
+import logging
 import os
 import resource
 import signal
@@ -43,6 +44,7 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
     code = 1
     try:
         store, settings = open_store(directory, patience_s=patience_s)
+        logging.basicConfig(level=settings.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         with store:
             code = asyncio.run(_crawl(directory, store, settings)).code
             store.close(commit=code != DiskError.exit_code)
