@@ -1,0 +1,255 @@
+"""The kill test: a crawl that is killed again and again, and an oracle that compares what it found with an uninterrupted one.
+
+Kills come at random and at fail points: supervisor or agent by SIGKILL, the agent by itself at a step of a commit, SIGTERM, SIGINT twice,
+SIGSTOP and SIGCONT. After each life the store is verified and the crawl resumed, until it ends by itself.
+
+The oracle compares sets of (URL, state, reason, status, sha256 of the body, failure, redirect target): in a finite web, with filters
+that depend on order in `observe` and no caps, neither order nor kills may change any of it. What the server saw bounds the rest: no URL
+is asked for more often than kills explain, no host sooner than its delay, robots.txt once.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+
+from harness import (
+    Finding,
+    Findings,
+    Life,
+    Options,
+    Tail,
+    crawl,
+    demo,
+    differences,
+    findings,
+    free_port,
+    n_robots,
+    options,
+    refetches,
+    resume,
+    shortest_gap,
+    wait_until,
+    write_config,
+)
+
+from crawler.core.errors import StoreError
+from crawler.demo.log import Log
+from crawler.demo.process import ServerProcess
+from crawler.demo.truth import Truth
+from storage.verify import verify
+from storage.view import View
+
+POINTS = (
+    *("dispatched", "parsing", "settled"),
+    *("before_results_commit", "after_results_commit", "in_state_txn", "before_state_commit", "after_state_commit"),
+)
+MIN_DELAY_S = 0.02
+CONCURRENCY = 16
+GROUP = 256  # store.commit_visits, its default
+TOLERANCE_S = 0.001
+
+_ACTIONS = {
+    "kill the supervisor": 30,
+    "kill the agent": 25,
+    "crash at a point": 20,
+    "SIGTERM": 9,
+    "SIGINT twice": 9,
+    "SIGSTOP": 7,
+}
+_KILLS = ("kill the supervisor", "kill the agent", "crash at a point", "SIGINT twice")  # those that may cost refetches
+_OWN_ENDS = {"SIGTERM": (0, 3), "SIGINT twice": (0, 3, 130)}
+_MOST_LIVES_MORE = 10  # lives that end by no kill of ours, or to which nobody was there to kill
+_EARLY = 0.15  # share of the kills that come within a second of the start, while there may be no request yet
+
+
+@dataclass
+class Tally:
+    """What was done to a crawl, and what came of it."""
+
+    seed: int
+    kills: Counter[str] = field(default_factory=Counter)
+    n_lives: int = 0
+    problems: list[str] = field(default_factory=list)  # of `verify`, after whichever life
+    missing: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    other: list[str] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+    n_queued: int = 0
+    n_refetched: int = 0
+    n_robots_refetched: int = 0
+    shortest_gap_s: float = inf
+    n_urls: int = 0
+    wall_s: float = 0.0
+
+    @property
+    def n_kills(self) -> int:
+        return sum(self.kills[action] for action in _KILLS)
+
+    @property
+    def bound(self) -> int:
+        """How many refetches the kills explain: what was in flight and one group, each."""
+        return self.n_kills * (CONCURRENCY + GROUP)
+
+    def faults(self) -> list[str]:
+        """Return what is wrong, in words; [] if the crawl lost nothing and kept its manners."""
+        found = {
+            "verify": self.problems,
+            "missing": self.missing,
+            "extra": self.extra,
+            "told otherwise": self.other,
+            "stored twice": self.twice,
+            "queued in the end": [str(self.n_queued)] if self.n_queued else [],
+            "refetches": [f"{self.n_refetched} > {self.bound}"] if self.n_refetched > self.bound else [],
+            "gap": [f"{self.shortest_gap_s:.4f} s"] if self.shortest_gap_s < MIN_DELAY_S - TOLERANCE_S else [],
+        }
+        return [f"{what}: {len(items)}, as {items[0]}" for what, items in found.items() if items]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A web, its port, and how it is crawled; one reference run, then as many torments as wanted."""
+
+    profile: str
+    changes: dict[str, object]
+    port: int
+    mode: str = "observe"  # of the filters whose verdicts depend on order
+
+    def serve(self, directory: Path) -> ServerProcess:
+        directory.mkdir(parents=True, exist_ok=True)
+        return demo(self.profile, directory, port=self.port, **self.changes)
+
+    def config(self, server: ServerProcess, directory: Path) -> Path:
+        return write_config(directory, self.options(server), server.web.seeds())
+
+    def options(self, server: ServerProcess) -> Options:
+        filters = {"path_trap": {"mode": self.mode}, "exact_duplicate": {"mode": self.mode}}
+        return options(server, politeness={"min_delay": MIN_DELAY_S}, fetch={"concurrency": CONCURRENCY}, filters=filters)
+
+    def reference(self, directory: Path) -> tuple[Findings, Truth]:
+        """Crawl without a kill."""
+        with self.serve(directory) as server, crawl(directory / "store", self.config(server, directory)) as life:
+            code = life.end()
+            assert code == 0, f"exit {code}: {life.said}"
+            truth = server.web.truth()
+        assert verify(directory / "store") == []
+        log = Log.read(directory / "server.log")
+        assert not refetches(log, truth), "a crawl that nobody killed asked twice"
+        return findings(directory / "store"), truth
+
+
+def bench(profile: str = "kill", *, mode: str = "observe", **changes: object) -> Bench:
+    """Return a bench on a port of its own, so that every run sees the same URLs."""
+    return Bench(profile, changes, free_port(), mode)
+
+
+def torment(
+    where: Bench, directory: Path, seed: int, most_kills: int, reference: Findings | None, *, design: str = "", first_point: str = ""
+) -> Tally:
+    """Crawl under kills to the end, and judge.
+
+    design: a broken one to switch on, which must be found out.    first_point: fail point of the first life, by default one by chance.
+    """
+    dice, tally, store = random.Random(seed), Tally(seed), directory / "store"
+    began = time.monotonic()
+    with where.serve(directory) as server:
+        config, tail = where.config(server, directory), Tail(server)
+        while True:
+            tally.n_lives += 1
+            point = first_point if tally.n_lives == 1 and first_point else _point(dice, tally, most_kills)
+            crashed = directory / f"crashed-{tally.n_lives}"
+            environ = {"CRAWL_BROKEN_DESIGN": design, "CRAWL_CRASH_AT": f"{point}:{crashed}" if point else ""}
+            with _begin(store, config, environ) as life:
+                expected = _live(life, tail, dice, tally, most_kills, may_crash=bool(point))
+                code = life.end()
+            tally.kills["crash at a point"] += crashed.exists()
+            tally.problems += verify(store) if _is_store(store) else []
+            assert design or code in expected, f"seed {seed}, life {tally.n_lives}: exit {code}, expected {expected}: {life.said}"
+            if code == 0 or tally.n_lives > most_kills + _MOST_LIVES_MORE:
+                break
+        truth = server.web.truth()
+    _judge(tally, directory, reference, truth)
+    tally.wall_s = time.monotonic() - began
+    return tally
+
+
+def _is_store(store: Path) -> bool:
+    try:
+        View(store).close()
+    except StoreError:
+        return False
+    return True
+
+
+def _begin(store: Path, config: Path, environ: dict[str, str]) -> Life:
+    return resume(store, **environ) if _is_store(store) else crawl(store, config, **environ)
+
+
+def _point(dice: random.Random, tally: Tally, most_kills: int) -> str:
+    """Choose a fail point for a life, or none."""
+    if tally.n_kills >= most_kills or dice.randrange(100) >= _ACTIONS["crash at a point"]:
+        return ""
+    return f"{dice.choice(POINTS)}:{dice.randint(1, 12)}"
+
+
+def _live(life: Life, tail: Tail, dice: random.Random, tally: Tally, most_kills: int, *, may_crash: bool) -> tuple[int, ...]:
+    """Torment one life until it ends, or is left to itself; return the exit codes that are right for it."""
+    actions = [name for name in _ACTIONS if name != "crash at a point"]
+    while tally.n_kills + may_crash < most_kills:
+        action = dice.choices(actions, [_ACTIONS[name] for name in actions])[0]
+        if dice.random() < _EARLY:
+            pause_s = dice.random()
+            began = time.monotonic()
+            wait_until(lambda: not life.running or time.monotonic() > began + pause_s)  # noqa: B023
+        else:
+            at = tail.count() + dice.randint(1, 80)
+            wait_until(lambda: not life.running or tail.count() >= at)  # noqa: B023
+        if not life.running:
+            break
+        tally.kills[action] += _do(action, life, dice)
+        if action == "kill the supervisor":
+            return (-signal.SIGKILL, 0, 1)
+        if action in _OWN_ENDS:
+            return (*_OWN_ENDS[action], -signal.SIGTERM, 130)  # the last two: before Python handles signals
+    return (0, 1)  # 1: three deaths without a page between them
+
+
+def _do(action: str, life: Life, dice: random.Random) -> bool:
+    """Do it; return whether there was somebody to do it to."""
+    match action:
+        case "kill the supervisor":
+            life.signal(signal.SIGKILL)
+        case "kill the agent":
+            return life.signal_agent(signal.SIGKILL)
+        case "SIGTERM":
+            life.signal(signal.SIGTERM)
+        case "SIGINT twice":
+            life.signal(signal.SIGINT)
+            life.signal(signal.SIGINT)
+        case "SIGSTOP":
+            if not life.signal_agent(signal.SIGSTOP):
+                return False
+            time.sleep(dice.uniform(0.02, 0.3))  # the process sleeps: that is the fault
+            return life.signal_agent(signal.SIGCONT)
+    return True
+
+
+def _judge(tally: Tally, directory: Path, reference: Findings | None, truth: Truth) -> None:
+    found, log = findings(directory / "store"), Log.read(directory / "server.log")
+    if reference is not None:
+        tally.missing, tally.extra, tally.other = differences(reference, found)
+    tally.twice, tally.n_queued, tally.n_urls = found.twice, found.n_queued, len(found.urls)
+    again = refetches(log, truth)
+    tally.n_refetched, tally.shortest_gap_s = again.total(), shortest_gap(log)
+    tally.n_robots_refetched = sum(n - 1 for n in n_robots(log).values())
+
+
+def unreached(found: Findings, truth: Truth) -> dict[str, Finding | None]:
+    """Return the planted URLs that a crawl did not settle."""
+    known = {url: found.urls.get(url) for url in truth.urls}
+    return {url: finding for url, finding in known.items() if finding is None or finding.state not in ("DONE", "REFUSED")}

@@ -1,0 +1,396 @@
+"""Every way a crawl can end, as real processes and real signals: exit codes, what is kept, and that `resume` goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from harness import (
+    ROOT,
+    Findings,
+    children,
+    crawl,
+    demo,
+    differences,
+    findings,
+    free_port,
+    n_robots,
+    options,
+    refetches,
+    resume,
+    send,
+    shortest_gap,
+    wait_until,
+    write_config,
+)
+
+from config.load import load
+from crawler.core.model import Flag, State
+from crawler.core.url import URLRules, URLSpace
+from crawler.demo.process import ServerProcess
+from crawler.metrics import Status
+from crawler.opening import create_store, reconfigure
+from crawler.supervisor import Supervisor
+from storage.env import Store
+from storage.packing import pack_u64
+from storage.schema import META, Meta
+from storage.verify import verify
+from storage.view import View
+
+WEB: dict[str, object] = {"n_sites": 3, "hosts_per_site": [2, 2], "pages_per_host": [10, 10], "n_seeds": 2}
+DELAY_S, SLOW_S = 0.04, 0.12
+NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def server(tmp_path: Path, port: int) -> Iterator[ServerProcess]:
+    with demo("kill", tmp_path, port=port, **WEB) as running:
+        yield running
+
+
+def paced(server: ServerProcess, delay_s: float = DELAY_S) -> dict[str, Any]:
+    """A crawl that takes a second or two, so that it can be stopped in the middle."""
+    observe = {"path_trap": {"mode": "observe"}, "exact_duplicate": {"mode": "observe"}}
+    return options(server, politeness={"min_delay": delay_s}, filters=observe)
+
+
+@pytest.fixture
+def config(server: ServerProcess, tmp_path: Path) -> Path:
+    return write_config(tmp_path, paced(server), server.web.seeds())
+
+
+@pytest.fixture
+def store(config: Path, tmp_path: Path) -> Path:
+    """A store in which nothing has been crawled yet."""
+    create_store(tmp_path / "store", load([config]).settings)
+    return tmp_path / "store"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, port: int) -> Findings:
+    """What an uninterrupted crawl finds."""
+    directory = tmp_path_factory.mktemp("whole")
+    with (
+        demo("kill", directory, port=port, **WEB) as server,
+        crawl(directory / "store", write_config(directory, paced(server, 0.0), server.web.seeds())) as life,
+    ):
+        assert life.end() == 0, life.said
+    return findings(directory / "store")
+
+
+def slowed(store: Path) -> Path:
+    """Let the crawl take long enough for a status, which comes twice a second, to show its middle."""
+    reconfigure(store, (), (), (), (f"politeness.min_delay={SLOW_S}",))
+    return store
+
+
+class Display:
+    """Keeps what the supervisor notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def update(self, status: Status) -> None:
+        pass
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+def agent(code: str) -> tuple[str, ...]:
+    """Return the command of an agent in which `code` runs first; it calls `main`."""
+    return (sys.executable, "-c", "from crawler.agent_process import main\n" + textwrap.dedent(code))
+
+
+async def until(what: Callable[[], bool]) -> None:
+    """Wait for what another process does."""
+    async with asyncio.timeout(60):
+        while not what():  # noqa: ASYNC110 - no event comes from another process
+            await asyncio.sleep(0.01)
+
+
+def status(store: Path) -> dict[str, Any]:
+    """Return the last status that was written."""
+    try:
+        return dict(msgspec.json.decode((store / "status.json").read_bytes()))
+    except FileNotFoundError:
+        return {"state": "", "in_flight": 0, "hosts": 0, "why": ""}
+
+
+# -- signals --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_signal_stops_gracefully_and_resume_finds_the_rest(server: ServerProcess, config: Path, tmp_path: Path, whole: Findings) -> None:
+    """F82, P1, P40, P55: exit 3, twice; nothing is asked for again, robots.txt neither, and the delay holds across the stops."""
+    store = tmp_path / "store"
+    with crawl(store, config) as life:
+        assert life.wait_for_requests(server, 30), life.said
+        life.signal(signal.SIGINT)
+        assert life.end() == 3
+        assert "thresher resume" in life.said
+    assert verify(store) == []
+    assert findings(store).n_queued > 0
+    with resume(store) as life:
+        assert life.wait_for_requests(server, 60), life.said
+        life.signal(signal.SIGTERM)
+        assert life.end() == 3
+    with resume(store) as life:
+        assert life.end() == 0, life.said
+    assert differences(whole, findings(store)) == NOTHING
+    log = server.read_log()
+    assert refetches(log, server.web.truth()) == {}
+    assert set(n_robots(log).values()) == {1}
+    assert shortest_gap(log) >= DELAY_S - 0.001
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_second_signal_ends_the_crawl_at_once(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """F82: what is in flight is given up and stays queued."""
+    with demo("kill", tmp_path, **WEB, slow_host_share=1.0, slow_delay_s=[8, 8]) as server:
+        store = tmp_path / "store"
+        with crawl(store, write_config(tmp_path, paced(server, 0.0), server.web.seeds())) as life:
+            wait_until(lambda: not life.running or (status(store)["in_flight"] > 0 and status(store)["hosts"] > 2))
+            life.signal(number)
+            wait_until(lambda: not life.running or status(store)["state"] == "stopping")
+            assert life.running, life.said
+            life.signal(number)
+            assert life.end(timeout_s=6) == code
+    assert verify(store) == []
+
+
+def test_both_processes_of_a_killed_crawl_are_gone_and_the_store_is_free(server: ServerProcess, config: Path, tmp_path: Path) -> None:
+    """F81: the agent does not outlive its supervisor."""
+    store = tmp_path / "store"
+    with crawl(store, config) as life:
+        life.wait_for_requests(server, 10)
+        left = life.agent()
+        assert left
+        life.signal(signal.SIGKILL)
+        wait_until(lambda: not Path(f"/proc/{left}/exe").exists(), timeout_s=5)
+    with resume(store) as life:
+        assert life.end() == 0, life.said
+
+
+# -- stores that cannot be used --------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_crawler_on_a_store_in_use_is_turned_away(server: ServerProcess, config: Path, tmp_path: Path) -> None:
+    """F90: exit 5, for `resume` and for the same `crawl` again; the first goes on."""
+    store = tmp_path / "store"
+    with crawl(store, config, "--set", "politeness.min_delay=1") as first:
+        first.wait_for_requests(server, 1)
+        for second in (resume, lambda where: crawl(where, config)):
+            with second(store) as life:
+                assert life.end() == 5, life.said
+                assert f"in use by process {first.agent()}" in life.said
+        assert first.running
+        first.signal(signal.SIGTERM)
+        assert first.end() == 3
+
+
+def _cut(store: Path) -> None:
+    os.truncate(store / "state" / "data.mdb", 3 * 4096)
+
+
+def _zero(store: Path) -> None:
+    with (store / "results" / "data.mdb").open("r+b") as file:
+        file.write(bytes(8192))
+
+
+def _age(store: Path) -> None:
+    with Store.open(store, None, 0.0) as opened:
+        opened.put(META, Meta.VERSION, pack_u64(99))
+
+
+@pytest.mark.parametrize("damage", [_cut, _zero, _age])
+def test_a_damaged_store_is_refused_with_exit_6(store: Path, damage: Any) -> None:
+    """F88: truncated, meta pages overwritten, of another version."""
+    damage(store)
+    with resume(store) as life:
+        assert life.end() == 6
+        assert str(store) in life.said
+
+
+def test_what_a_killed_creation_left_is_no_crawl(server: ServerProcess, config: Path, tmp_path: Path) -> None:
+    """F81: `crawl` begins anew there; into a crawl it does not."""
+    store = tmp_path / "store"
+    for name in ("state", "results", "skipped"):
+        (store / name).mkdir(parents=True)
+    with crawl(store, config, "--set", "limits.max_pages=3") as life:
+        assert life.end() == 0, life.said
+    with crawl(store, config) as life:
+        assert life.end() == 2
+        assert "holds a crawl already" in life.said
+
+
+# -- a disk that is full ---------------------------------------------------------------------------------------------------------------
+
+
+def _limit(store: Path, more_bytes: int) -> str:
+    size = max((store / env / "data.mdb").stat().st_size for env in ("state", "results"))
+    return f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size + more_bytes}, {resource.RLIM_INFINITY}))\n"
+
+
+async def test_a_full_disk_is_exit_74_and_resume_finds_the_rest(store: Path, whole: Findings) -> None:
+    """F86: what was committed is there, nothing is lost."""
+    code = await Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main(patience_s=0.5)")).run()
+    assert code == 74
+    assert verify(store) == []
+    assert findings(store).n_queued > 0
+    assert await Supervisor(store, Display()).run() == 0
+    assert differences(whole, findings(store)) == NOTHING
+
+
+async def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, server: ServerProcess, whole: Findings) -> None:
+    """F86: no request while it lasts, a word in the status, and it goes on by itself."""
+    running = asyncio.ensure_future(Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main()")).run())
+    await until(lambda: running.done() or "refuses writes" in status(store)["why"])
+    assert not running.done()
+    pid = children(os.getpid())[-1]
+    n_before = len(server.read_log())
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert await running == 0
+    assert differences(whole, findings(store)) == NOTHING
+    assert len(server.read_log()) > n_before
+    assert refetches(server.read_log(), server.web.truth()) == {}
+
+
+async def test_a_crawl_that_waits_for_the_disk_can_be_stopped(store: Path) -> None:
+    """F82, F86: the stop does not wait for the disk's whole patience."""
+    supervisor = Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main()"))
+    running = asyncio.ensure_future(supervisor.run())
+    await until(lambda: running.done() or "refuses writes" in status(store)["why"])
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert await asyncio.wait_for(running, 12) == 74
+    assert verify(store) == []
+
+
+# -- an agent that fails ---------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_agent_that_hangs_is_killed_and_started_again(store: Path, whole: Findings) -> None:
+    """F81, F82: SIGSTOP beyond the silence that the supervisor allows."""
+    display = Display()
+    supervisor = Supervisor(slowed(store), display, silence_s=1.5)
+    running = asyncio.ensure_future(supervisor.run())
+    await until(lambda: running.done() or supervisor.status.pages >= 5)
+    send(children(os.getpid())[-1], signal.SIGSTOP)
+    assert await running == 0
+    assert any("silent" in note for note in display.notes)
+    assert supervisor.status.restarts == 1
+    assert differences(whole, findings(store)) == NOTHING
+
+
+async def test_a_supervisor_that_slept_does_not_take_it_for_a_hang(store: Path) -> None:
+    """F14: after a suspension of both, the agent has been silent for as long as nobody listened."""
+    display = Display()
+    supervisor = Supervisor(slowed(store), display, silence_s=1.5)
+    running = asyncio.ensure_future(supervisor.run())
+    await until(lambda: running.done() or supervisor.status.pages >= 5)
+    pid = children(os.getpid())[-1]
+    send(pid, signal.SIGSTOP)
+    time.sleep(2.0)  # noqa: ASYNC251 - the supervisor sleeps too: that is the case
+    send(pid, signal.SIGCONT)
+    assert await running == 0
+    assert display.notes == []
+
+
+async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path: Path, whole: Findings) -> None:
+    """F81, F83: the visit is half written when the agent dies of it; none of it may be committed, however long the dying takes."""
+    code = f"""
+        import asyncio
+        from pathlib import Path
+        from crawler.agent import Agent
+        from crawler.settle import Settler
+        once, settle, left = Path({str(tmp_path / "once")!r}), Settler._fetched, [20]
+        def fail(self, made, outcome, now):
+            left[0] -= 1
+            if left[0] == 0 and not once.exists():
+                once.touch()
+                raise RuntimeError("planted")
+            settle(self, made, outcome, now)
+        async def linger(self):
+            await asyncio.sleep(0.5)
+        Settler._fetched, Agent.close = fail, linger
+        main()
+        """
+    supervisor = Supervisor(store, Display(), agent=agent(code))
+    assert await supervisor.run() == 0
+    assert supervisor.status.restarts == 1
+    assert verify(store) == []
+    assert differences(whole, findings(store)) == NOTHING
+
+
+def test_a_writer_that_dies_ends_the_agent(store: Path) -> None:
+    """F84: exit 1, never on without persistence."""
+    code = """
+        from storage.writer import Writer
+        commit, left = Writer._commit, [4]
+        def fail(self, work):
+            left[0] -= 1
+            if left[0] < 0:
+                raise RuntimeError("planted")
+            commit(self, work)
+        Writer._commit = fail
+        main()
+        """
+    with subprocess.Popen([*agent(code), str(store)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        assert process.wait(30) == 1
+    assert verify(store) == []
+
+
+def test_a_page_that_killed_its_process_is_counted_and_parsed_apart(store: Path, tmp_path: Path, whole: Findings) -> None:
+    """F65, F69: one crash while parsing: the agent is restarted, the page is known as a suspect, and is stored all the same."""
+    with resume(store, CRAWL_CRASH_AT=f"parsing:5:{tmp_path / 'crashed'}") as life:
+        assert life.end() == 0, life.said
+    assert (tmp_path / "crashed").exists()
+    with View(store) as view:
+        assert [record.crashes for _, record in view.suspects.all()] == [1]
+    assert differences(whole, findings(store)) == NOTHING
+
+
+def test_a_page_that_killed_three_processes_is_kept_unparsed(store: Path, server: ServerProcess) -> None:
+    """F69: no fourth parse."""
+    with Store.open(store, None, 0.0) as opened:
+        seed = URLSpace(opened.secret, URLRules(ports=None)).seed(server.web.seeds()[0])
+        for _ in range(3):
+            opened.suspects.add_crash(seed.key)
+    with resume(store, "--set", "limits.max_pages=1") as life:
+        assert life.end() == 0, life.said
+    with View(store) as view:
+        (page,) = [page for _, page in view.all_pages() if page.key == seed.key]
+        assert Flag.PARSE_SKIPPED in page.flags
+        assert page.has_body
+        assert len(list(view.all_urls(State.DONE))) == 1
+
+
+async def test_a_jump_of_the_wall_clock_neither_hurries_nor_stalls_the_crawl(store: Path, server: ServerProcess, whole: Findings) -> None:
+    """F93: one life on the real clock, one a day ahead, one on the real clock again, which is then a day behind the store's."""
+    ahead = agent("import time\nreal = time.time\ntime.time = lambda: real() + 86_400\nmain()")
+    slowed(store)
+    for n_pages, command in ((10, agent("main()")), (20, ahead)):
+        supervisor = Supervisor(store, Display(), agent=command)
+        running = asyncio.ensure_future(supervisor.run())
+        await until(lambda: running.done() or supervisor.status.pages >= n_pages)  # noqa: B023
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert await running == 3
+    assert await asyncio.wait_for(Supervisor(store, Display()).run(), 60) == 0
+    assert differences(whole, findings(store)) == NOTHING
+    assert shortest_gap(server.read_log()) >= SLOW_S - 0.001
+    assert verify(store) == []

@@ -1,0 +1,103 @@
+"""F81: nothing is lost, nothing is fetched without need, and no host is hurried, whatever kills the crawl and whenever.
+
+The long form, 20 seeds on all 3,000 pages: `python -m benchmarks.kill_test`.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from harness import Findings, crawl, demo, options, shortest_gap, write_config
+from killing import Bench, bench, torment, unreached
+
+from crawler.demo.plan import Kind
+from filters.panel import Panel, Record
+from filters.registry import plugs
+from storage.env import Store
+from storage.packing import unpack_u64
+from storage.schema import JOURNAL
+from storage.view import View
+
+SMALL: dict[str, object] = {"n_sites": 6, "pages_per_host": [20, 30]}  # 12 hosts, some 450 URLs
+KILLS = 5
+
+
+@pytest.fixture(scope="module")
+def web() -> Bench:
+    return bench(**SMALL)
+
+
+@pytest.fixture(scope="module")
+def reference(web: Bench, tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """An uninterrupted crawl, which finds all that is planted."""
+    found, truth = web.reference(tmp_path_factory.mktemp("reference"))
+    assert [url for url in unreached(found, truth) if truth.urls[url].kind is not Kind.ASSET] == []
+    return found
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_killed_again_and_again_a_crawl_finds_what_an_uninterrupted_one_finds(
+    web: Bench, reference: Findings, tmp_path: Path, seed: int
+) -> None:
+    """F81, F82, P55: SIGKILL of either process, fail points, SIGTERM, SIGINT twice, SIGSTOP."""
+    tally = torment(web, tmp_path, seed, KILLS, reference)
+    assert tally.faults() == []
+    assert tally.n_kills > 0
+
+
+@pytest.mark.parametrize(
+    ("design", "point", "counts"),
+    [
+        ("dispatch_delete", "dispatched", (60, 150, 240, 100, 200)),  # a URL leaves its queue when it is handed out
+        (
+            "split_txn",
+            "after_state_commit",
+            (17, 21, 23, 19, 11, 13, 15),
+        ),  # new URLs have a transaction of their own; killed between the two
+    ],
+)
+def test_a_broken_design_is_found_out(
+    web: Bench, reference: Findings, tmp_path: Path, design: str, point: str, counts: tuple[int, ...]
+) -> None:
+    """F81: the check on the check. One kill may find nothing in flight, or what it lost may be found again elsewhere: several tries."""
+    for count in counts:
+        tally = torment(web, tmp_path / str(count), 1, 1, reference, design=design, first_point=f"{point}:{count}")
+        assert tally.n_kills == 1
+        if tally.missing or tally.other:
+            return
+    pytest.fail(f"{design} loses URLs and was not found out")
+
+
+def test_a_restart_does_not_let_a_host_off_its_delay(tmp_path: Path) -> None:
+    """P55, P1: killed and restarted in less than the delay, the crawl still waits for it at every host, and keeps their robots.txt."""
+    delay_s = 2.0
+    with demo("kill", tmp_path, **{**SMALL, "n_seeds": 12}) as server:
+        sections = options(server, politeness={"min_delay": delay_s})
+        with crawl(tmp_path / "store", write_config(tmp_path, sections, server.web.seeds())) as life:
+            assert life.wait_for_requests(server, 12), life.said
+            life.signal_agent(signal.SIGKILL)
+            assert life.wait_for_requests(server, 30), life.said
+            life.signal(signal.SIGTERM)
+            assert life.end() == 3
+        log = server.read_log()
+    assert shortest_gap(log) >= delay_s - 0.001
+    assert min(len(requests) for requests in log.queues().values()) >= 2
+    assert log.origins_without_robots_first() == []
+
+
+def test_under_kills_what_filters_learned_is_what_the_journal_says(tmp_path: Path) -> None:
+    """F81: with filters that enforce, the stored memories are those that a replay of the journal builds."""
+    web = bench(mode="enforce", **SMALL)
+    tally = torment(web, tmp_path, 4, KILLS - 1, None)
+    assert tally.faults() == []
+    with View(tmp_path / "store") as view:
+        entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.journal.read(unpack_u64(key))]
+        with Store.create(tmp_path / "replayed", view.settings, 0.0) as empty:
+            panel = Panel(plugs(view.settings, view.settings.seeds), empty.memory, audit_share=view.settings.filters.audit_share)
+            panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in entries)
+            for plug in panel.plugs:
+                stored, replayed = dict(view.memory(plug.name).scan(b"")), dict(empty.memory(plug.name).scan(b""))
+                assert stored == replayed
+            assert sum(len(dict(view.memory(plug.name).scan(b""))) for plug in panel.plugs) > 100

@@ -1,0 +1,308 @@
+"""A crawl as its operator runs it: real processes, real signals, real kills; the demo server's log is the witness.
+
+    with demo("kill", tmp_path) as server:
+        conf = write_config(tmp_path, options(server))
+        with Life(store, "crawl", "-c", conf, "-o", store) as life:
+            life.wait_for_requests(server, 100)
+            life.kill()
+        assert verify(store) == []
+
+Nothing here judges a crawl by what the crawler says of itself, except `findings`, which reads the store it left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import msgspec
+
+from crawler.core.model import State
+from crawler.demo.log import ROBOTS, Log
+from crawler.demo.plan import Kind
+from crawler.demo.process import ServerProcess
+from crawler.demo.truth import Truth
+from storage.view import View
+
+ROOT = Path(__file__).parents[1]
+AGENT = "thresher-test"
+CONTACT = "https://example.org/bot"
+_PORTS = range(11_000, 32_000)  # below those that the kernel gives to clients, so that one stays free between two servers
+_LONGEST_S = 120.0
+_POLL_S = 0.01
+
+Options = dict[str, dict[str, Any]]
+
+
+# -- the web --------------------------------------------------------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    """Return a port that a server may use now, and again after it has ended."""
+    dice = random.SystemRandom()
+    while True:
+        port = dice.choice(_PORTS)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("0.0.0.0", port))
+            except OSError:
+                continue
+            return port
+
+
+def demo(profile: str, directory: Path, *, port: int = 0, **changes: object) -> ServerProcess:
+    """Return a demo server with a log in `directory`; every line is on disk when its request has ended."""
+    return ServerProcess(profile, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
+
+
+def options(server: ServerProcess, **sections: dict[str, Any]) -> Options:
+    """Return the configuration of a crawl of the whole demo web, as fast as the server can; `sections` are laid over it."""
+    base: Options = {
+        "identity": {"agent": AGENT, "contact": CONTACT},
+        "scope": {"type": "any"},
+        "limits": {"min_free_disk": 0, "max_pages_per_host": None, "max_wait": 5.0},
+        "politeness": {"min_delay": 0.0, "delay_factor": 0.0, "address_delay": 0.0, "address_connections": 100},
+        "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port], "concurrency": 32},
+        "dns": {"static": server.web.static_dns()},
+        "retry": {"scale": 0.005},
+    }
+    for name, section in sections.items():
+        base[name] = merged(base.get(name, {}), section)
+    return base
+
+
+def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Lay one mapping over another, key by key."""
+    both = dict(below)
+    for name, value in above.items():
+        both[name] = merged(both[name], value) if isinstance(value, dict) and isinstance(both.get(name), dict) else value
+    return both
+
+
+def write_config(directory: Path, sections: Options, seeds: list[str]) -> Path:
+    """Write a configuration file; JSON is YAML."""
+    path = directory / "crawl.yaml"
+    path.write_bytes(msgspec.json.encode({"seeds": seeds, **sections}))
+    return path
+
+
+# -- the crawler's processes ----------------------------------------------------------------------------------------------------------
+
+
+class Life:
+    """One `thresher crawl` or `thresher resume` with its agent; whatever is left of it ends with the `with` block."""
+
+    def __init__(
+        self, store: Path, *arguments: str | Path, environ: Mapping[str, str] = {}, before: Callable[[], None] | None = None
+    ) -> None:
+        """before: called in the new process, as to set a limit."""
+        self.store = store
+        self._errors = store.with_name(store.name + ".stderr")
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("THRESHER_", "CRAWL_"))}
+        with self._errors.open("ab") as stderr:
+            self._mark = stderr.tell()
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "crawler.cli", *map(str, arguments)],
+                cwd=ROOT,
+                env={**env, **environ},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.end()
+
+    @property
+    def said(self) -> str:
+        """What it has written to standard error so far."""
+        return self._errors.read_bytes()[self._mark :].decode()
+
+    @property
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+    def agent(self) -> int:
+        """Return the pid of the agent that runs now, 0 if none does."""
+        return next(iter(children(self.process.pid)), 0)
+
+    def wait_for_agent(self, *, other_than: int = 0) -> int:
+        """Wait until an agent runs; return its pid, 0 if the crawl ended first."""
+        wait_until(lambda: not self.running or self.agent() not in (0, other_than))
+        return self.agent()
+
+    def wait_for_requests(self, server: ServerProcess, n: int) -> bool:
+        """Wait until the server has answered `n` requests in all; False if the crawl ended first."""
+        tail = Tail(server)
+        wait_until(lambda: not self.running or tail.count() >= n)
+        return self.running
+
+    def signal(self, number: int) -> None:
+        """Signal the supervisor."""
+        if self.running:
+            self.process.send_signal(number)
+
+    def signal_agent(self, number: int) -> bool:
+        """Signal the agent; False if there is none."""
+        pid = self.agent()
+        if pid:
+            send(pid, number)
+        return pid != 0
+
+    def end(self, timeout_s: float = _LONGEST_S) -> int:
+        """Wait for the end of all its processes; return the exit code."""
+        agents = children(self.process.pid)
+        code = self.process.wait(timeout_s)
+        wait_until(lambda: not any(alive(pid) for pid in agents))
+        return code
+
+
+def crawl(store: Path, config: Path, *more: str, **environ: str) -> Life:
+    """Start a new crawl."""
+    return Life(store, "crawl", "-c", config, "-o", store, "--progress", "none", *more, environ=environ)
+
+
+def resume(store: Path, *more: str, **environ: str) -> Life:
+    """Go on with a crawl."""
+    return Life(store, "resume", store, "--progress", "none", *more, environ=environ)
+
+
+def children(pid: int) -> list[int]:
+    """Return the pids of a process's children, dead ones left out."""
+    try:
+        pids = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return [child for child in pids if alive(child)]
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def send(pid: int, number: int) -> None:
+    """Signal a process that may have ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def wait_until(what: Callable[[], bool], timeout_s: float = _LONGEST_S) -> None:
+    """Poll for something that another process does."""
+    deadline = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(_POLL_S)
+
+
+class Tail:
+    """Counts the lines of a log that is being written."""
+
+    def __init__(self, server: ServerProcess) -> None:
+        assert server.log_path is not None
+        self._path = server.log_path
+        self._offset = self._n = 0
+
+    def count(self) -> int:
+        """Return how many requests have ended."""
+        if self._path.exists():
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                new = file.read()
+            self._offset += len(new)
+            self._n += new.count(b"\n")
+        return self._n
+
+
+# -- what a crawl found ---------------------------------------------------------------------------------------------------------------
+
+
+class Finding(NamedTuple):
+    """What became of one known URL, as far as it must not depend on order or kills."""
+
+    state: str
+    reason: str
+    status: int
+    sha256: str
+    failure: str
+    target: str  # of a redirect
+
+
+class Findings(NamedTuple):
+    """What a store holds."""
+
+    urls: dict[str, Finding]
+    twice: list[str]  # URLs with more than one page
+    n_queued: int
+    counters: dict[str, int]
+
+
+def findings(store: Path) -> Findings:
+    """Read what a crawl left."""
+    with View(store, at_once=True) as view:
+        pages = {page.key: page for _, page in view.all_pages()}
+        n_pages = Counter(page.url for _, page in view.all_pages())
+        edges = dict(view.all_edges())
+        urls: dict[str, Finding] = {}
+        for url, row in view.all_urls():
+            page, failure, edge = pages.get(url.key), view.failures.get(url.key), edges.get(url.key)
+            urls[url.text] = Finding(
+                row.state.name,
+                row.reason or "",
+                page.status if page else 0,
+                page.sha256.hex() if page else "",
+                failure.reason if failure and failure.final else "",
+                edge.to_text if edge else "",
+            )
+        n_queued = sum(1 for _ in view.all_urls(State.QUEUED))
+        return Findings(urls, [url for url, n in n_pages.items() if n > 1], n_queued, view.counters.all())
+
+
+def differences(reference: Findings, found: Findings) -> tuple[list[str], list[str], list[str]]:
+    """Return the URLs that are missing, extra, and told otherwise."""
+    missing = sorted(reference.urls.keys() - found.urls.keys())
+    extra = sorted(found.urls.keys() - reference.urls.keys())
+    other = [f"{url}: {found.urls[url]}, expected {was}" for url, was in reference.urls.items() if found.urls.get(url, was) != was]
+    return missing, extra, other
+
+
+# -- what the server saw --------------------------------------------------------------------------------------------------------------
+
+
+def refetches(log: Log, truth: Truth) -> Counter[str]:
+    """Return by URL how often it was asked for beyond what its faults need; robots.txt once per origin."""
+    over: Counter[str] = Counter()
+    for url, n in log.counts().items():
+        planted = truth.urls.get(url)
+        due = 1 + planted.tries if planted is not None and planted.kind is Kind.FAULT else 1
+        if n > due:
+            over[url] = n - due
+    return over
+
+
+def shortest_gap(log: Log) -> float:
+    """Return the shortest time between an answer's end and the next request at the same host queue, in seconds."""
+    return min((gap for gaps in log.gaps().values() for gap in gaps), default=0.0)
+
+
+def n_robots(log: Log) -> Counter[str]:
+    """Return by origin how often robots.txt was asked for."""
+    return Counter(request.host for request in log.requests if request.path == ROBOTS)
