@@ -1,7 +1,7 @@
 """Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
 
 A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
-links to it. Pages fetched since then are not moved.
+links to it; to the fewer clicks from a seed and the fewer redirects. Pages fetched since then are not moved.
 """
 
 from __future__ import annotations
@@ -32,10 +32,14 @@ class Admission:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order."""
         for skip in sifted.skips:
             self._skip(skip, source.key)
-        site, nearer_than = source.key[:8], source.site_depth + (not is_redirect)
+        site, step, hops = source.key[:8], not is_redirect, source.hops + 1 if is_redirect else 0
+        depth, distance = source.site_depth + step, source.seed_distance + step
         for key, row, text in sifted.known:
-            if row.site_depth and row.state is State.QUEUED and (nearer_than < row.site_depth or key[:8] != site):
-                self._rediscovered(source, key, row, text, step=not is_redirect)
+            if row.state is State.QUEUED and (
+                distance < row.seed_distance or hops < row.hops or (row.site_depth and (depth < row.site_depth or key[:8] != site))
+            ):
+                nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops))
+                self._rediscovered(source, key, row, nearest, text, step=step)
         numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.fresh is not None:
             numbers += [seq for i in range(len(sifted.fresh)) if (seq := self._admit_new(i, sifted, now, is_redirect=is_redirect)) > 0]
@@ -85,22 +89,22 @@ class Admission:
             return -1
         return self._organs.seen.add(url, State.REFUSED, reason, now)
 
-    def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, text: str, *, step: bool) -> None:
+    def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
         """Move a waiting URL forward if this link brings it nearer."""
+        via = self._organs.seen.record(row.seq).via
         if key[:8] == source.key[:8]:
             depth = source.site_depth + step
         else:
-            depth = 0 if self._found_by_another_site(source, row, key) else directory_depth(text)
-        if depth < row.site_depth:
-            url = self._tools.urls.url(text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose)
-            self._frontier.raise_rank(Entry(Lane.FRESH, row.site_depth, row.seq, 0, url), depth)
-            nearest = min(row.seed_distance, source.seed_distance + step)
-            self._organs.seen.update(key, row._replace(site_depth=depth, seed_distance=nearest))
-
-    def _found_by_another_site(self, source: CrawlURL, row: SeenRow, key: bytes) -> bool:
-        """Return whether the URL was first named by a third site."""
-        via = self._organs.seen.record(row.seq).via[:8]
-        return via not in (b"", key[:8], source.key[:8])
+            is_found_twice = via[:8] not in (b"", key[:8], source.key[:8])  # first by a third site
+            depth = 0 if is_found_twice else directory_depth(text)
+        nearest = nearest._replace(site_depth=min(depth, row.site_depth))
+        if nearest != row:
+            url = self._tools.urls.url(
+                text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=via
+            )
+            waiting = Entry(Lane.FRESH, row.site_depth, row.seq, 0, url)
+            if self._frontier.raise_rank(waiting, nearest.site_depth, seed_distance=nearest.seed_distance, hops=nearest.hops):
+                self._organs.seen.update(key, nearest)
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)

@@ -98,7 +98,7 @@ class Frontier:
         if host.leased is not None:
             return
         head = host.head
-        if head is None or entry[:3] < head[:3] or (head.lane is Lane.RETRY and head.rank > now * 1e6):
+        if head is None or entry[:3] <= head[:3] or (head.lane is Lane.RETRY and head.rank > now * 1e6):
             self._bench.place(host, now)
 
     def request_ahead(self, url: CrawlURL, now: float) -> bool:
@@ -118,20 +118,31 @@ class Frontier:
             self._bench.place(host, now)
         return True
 
-    def raise_rank(self, entry_old: Entry, new_depth: int) -> None:
-        """Move a waiting URL forward that was found again at a smaller `site_depth`. Nothing happens if it does not wait there any more."""
-        queue = self._urls.queue_key(entry_old.url.host)
+    def raise_rank(self, entry_old: Entry, new_depth: int, *, seed_distance: int | None = None, hops: int | None = None) -> bool:
+        """Move a waiting URL forward that was found again at a smaller `site_depth`, or nearer to a seed or with fewer redirects before it.
+
+        Returns False, and nothing happens, if it does not wait there any more, or is no nearer.
+        """
+        queue, known = self._urls.queue_key(entry_old.url.host), entry_old.url
+        rank = min(new_depth, entry_old.rank)
+        url = replace(
+            known,
+            site_depth=rank,
+            seed_distance=known.seed_distance if seed_distance is None else min(seed_distance, known.seed_distance),
+            hops=known.hops if hops is None else min(hops, known.hops),
+        )
         host = self._bench.hosts.get(queue)
         is_leased = host is not None and host.leased is not None and host.leased.seq == entry_old.seq
-        if entry_old.lane is not Lane.FRESH or new_depth >= entry_old.rank or is_leased or not self._store.has(queue, entry_old):
-            return
-        entry = entry_old._replace(rank=new_depth, url=replace(entry_old.url, site_depth=new_depth))
+        is_nearer = rank < entry_old.rank or url != known
+        if entry_old.lane is not Lane.FRESH or not is_nearer or is_leased or not self._store.has(queue, entry_old):
+            return False
+        entry = entry_old._replace(rank=rank, url=url)
         self._store.delete(queue, entry_old)
         self._store.put(queue, entry)
-        if host is None:
-            return
-        host.remove(entry_old)
-        self._hold(host, entry, self._now)
+        if host is not None:
+            host.remove(entry_old)
+            self._hold(host, entry, self._now)
+        return True
 
     def withdraw(self, url: CrawlURL, seq: int) -> bool:
         """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
