@@ -101,12 +101,12 @@ class Settler:
             for origin in () if hop else visit.robots_origins:
                 self._frontier.wake(self._tools.urls.queue_key(origin), now)
         if hop is not None and not self._frontier.request_ahead(hop, now):
-            self._no_hop(hop, now)
+            self._no_hop(Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 
-    def _no_hop(self, hop: CrawlURL, now: float) -> None:
-        """The host that a robots.txt was redirected to is parked: the origins that wait for it are told that it is unreachable."""
-        origins = self._tools.robots.waiting_for(hop)
-        self._learn_robots(origins, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
+    def _no_hop(self, failure: Failed, now: float) -> None:
+        """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
+        origins = self._tools.robots.waiting_for(failure.url)
+        self._learn_robots(origins, failure, now)
         for origin in origins:
             self._frontier.wake(self._tools.urls.queue_key(origin), now)
 
@@ -169,6 +169,8 @@ class Settler:
         failure = Failed(entry.url, cause, detail)
         if entry.url.purpose in (Purpose.PROBE, Purpose.VALIDATION):
             self._carry_out(self._tools.panel.answered(self._store.requests.pop(entry.seq), entry.url.text, None), now)
+        elif entry.url.purpose is Purpose.ROBOTS:
+            self._no_hop(failure, now)
         else:
             self._fail(entry.url, failure, entry.attempt + 1, now)
 
