@@ -57,13 +57,19 @@ class RobotsBook:
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
         self._rules: OrderedDict[bytes, Rules] = OrderedDict()
         self._waiting: dict[str, set[str]] = {}  # hop URL → origins whose robots.txt led there
+        self._unused: set[str] = set()  # origins whose file was read for a URL that has not been judged by it yet
 
     def ask(self, url: CrawlURL, now: float) -> Answer:
-        """Say what may be done with `url`; costs no I/O for an origin in use."""
+        """Say what may be done with `url`; costs no I/O for an origin in use.
+
+        A file is good for the URL that it was read for, however long its host had to rest in between and however soon it expires.
+        """
         if not self.obeys(url):
             return _ALLOWED
         record = self.record(url.host)
-        if record is None or record.expires_at <= now:
+        is_unused = url.host in self._unused
+        self._unused.discard(url.host)
+        if record is None or (record.expires_at <= now and not is_unused):
             return _UNKNOWN
         if record.kind == "rules":
             return _ALLOWED if self.rules(record).allows(url.text) else _DENIED
@@ -121,6 +127,8 @@ class RobotsBook:
         record, body = judge(origin, outcome, self.record(origin), self._settings, now)
         self._table.put(self._urls.origin_key(origin), record, body)
         self._remember(origin, record)
+        if record.kind != "unreachable":
+            self._unused.add(origin)
         return record
 
     def crawl_delay(self, record: RobotsRecord) -> float | None:
