@@ -7,13 +7,14 @@ the rules then hold for the origin that was asked first (RFC 9309, 2.3.1.2).
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum
 
 from config.settings import Settings
-from crawler.core.model import CrawlURL, Outcome, Purpose, Redirect
-from crawler.core.robots import RobotsRecord, Rules, judge
+from crawler.core.model import CrawlURL, Fetched, Outcome, Purpose, Redirect
+from crawler.core.robots import RobotsRecord, Rules, file_hash, head_of, judge
 from crawler.core.url import BadURL, URLSpace
 from filters.base import Candidate
 from filters.scope import matches
@@ -21,6 +22,7 @@ from storage.robots import RobotsTable
 
 MAX_HOPS = 5
 _RULES_IN_MEMORY = 512
+_LARGE_FILE = 16 << 10  # bytes; a smaller one is parsed in 10 ms at worst
 _RECORDS_IN_MEMORY = 16_384
 
 
@@ -96,12 +98,21 @@ class RobotsBook:
         rules = self._rules.get(record.file)
         if rules is None:
             rules = Rules(self._table.body(record.file), self._agent)
-            self._rules[record.file] = rules
-            if len(self._rules) > _RULES_IN_MEMORY:
-                self._rules.popitem(last=False)
+            self._keep(record.file, rules)
         else:
             self._rules.move_to_end(record.file)
         return rules
+
+    async def read_ahead(self, outcome: Outcome) -> None:
+        """Parse a large file in a thread before `learn` needs its rules: the worst one would hold up the loop for a third of a second."""
+        if isinstance(outcome, Fetched) and len(outcome.body) > _LARGE_FILE:
+            body = head_of(outcome.body, self._settings.max_bytes)
+            self._keep(file_hash(body), await asyncio.to_thread(Rules, body, self._agent))
+
+    def _keep(self, name: bytes, rules: Rules) -> None:
+        self._rules[name] = rules
+        if len(self._rules) > _RULES_IN_MEMORY:
+            self._rules.popitem(last=False)
 
     def request(self, origin: str) -> CrawlURL:
         """Return the URL of the origin's robots.txt."""

@@ -118,7 +118,9 @@ async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
 
 async def _robots_txt(url: CrawlURL, tools: Tools) -> Outcome:
     settings = tools.settings.robots
-    return await tools.fetcher.fetch(url, max_body=settings.max_bytes, total_timeout=settings.timeout)
+    outcome = await tools.fetcher.fetch(url, max_body=settings.max_bytes, total_timeout=settings.timeout)
+    await tools.robots.read_ahead(outcome)
+    return outcome
 
 
 async def _after_response(lease: Lease, outcome: Outcome, tools: Tools) -> Visit:
