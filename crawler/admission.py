@@ -55,13 +55,20 @@ class Admission:
             self._organs.seen.add(url, State.REFUSED, answer[0], now)
 
     def enqueue(self, url: CrawlURL, now: float) -> int:
-        """Make a new URL known and queue it; return its sequence number."""
-        seq = self._organs.seen.add(url, State.QUEUED, None, now)
-        refusal = self._frontier.push(Entry(Lane.FRESH, url.site_depth, seq, 0, url), now)
+        """Make a new URL known and queue it; return its sequence number, -1 if it is refused and only counted."""
+        refusal = self._frontier.refuses(url)
         if refusal is not None:
             self._skip(Skip(url.text, refusal, "limits"), url.via)
-            self._organs.seen.settle(url.key, State.REFUSED, refusal)
+            return self._refused(url, refusal, "limits", now)
+        seq = self._organs.seen.add(url, State.QUEUED, None, now)
+        self._frontier.push(Entry(Lane.FRESH, url.site_depth, seq, 0, url), now)
         return seq
+
+    def _refused(self, url: CrawlURL, reason: Reason, by: str, now: float) -> int:
+        """Make a refused URL known, unless its rule's rows are used up; return its sequence number, -1 if it is only counted."""
+        if not self._organs.rules.may_record(f"{by}:{reason}"):
+            return -1
+        return self._organs.seen.add(url, State.REFUSED, reason, now)
 
     def requeue(self, url: CrawlURL, row: SeenRow, now: float) -> None:
         """Queue a known URL that was refused before."""
@@ -85,9 +92,7 @@ class Admission:
         reason = verdict.reason or Reason.REFUSED_BY_FILTER
         self._skip(Skip(url.text, reason, verdict.filter), url.via)
         self._totals.saved(verdict.filter)
-        if not self._organs.rules.may_record(f"{verdict.filter}:{reason}"):
-            return -1
-        return self._organs.seen.add(url, State.REFUSED, reason, now)
+        return self._refused(url, reason, verdict.filter, now)
 
     def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
         """Move a waiting URL forward if this link brings it nearer."""

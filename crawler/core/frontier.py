@@ -67,6 +67,14 @@ class Frontier:
         self._hold(host, entry, now)
         return None
 
+    def refuses(self, url: CrawlURL) -> Reason | None:
+        """Return why `push` would refuse a URL, or None."""
+        queue = self._urls.queue_key(url.host)
+        if queue in self._bench.hosts or self._store.host(queue) is not None:
+            return None
+        site = self._store.site(queue[:8])
+        return Reason.SITE_HOST_LIMIT if site is not None and site.n_hosts >= self._max_hosts_per_site else None
+
     def _push_waiting(self, queue: bytes, entry: Entry, now: float) -> Reason | None:
         record = self._store.host(queue) or self._new_host(queue, entry.url)
         if record is None:
