@@ -146,6 +146,12 @@ class RobotsBook:
         """Return the delay that the record's file asks of us, if any."""
         return self.rules(record).crawl_delay if record.kind == "rules" else None
 
+    def queue_delay(self, origin: str) -> float | None:
+        """Return the longest delay that any origin of the host queue asks for: http, https, www and bare share one clock."""
+        name = origin.partition("://")[2].removeprefix("www.")
+        records = [self.record(f"{scheme}://{www}{name}") for scheme in ("http", "https") for www in ("", "www.")]
+        return max((delay for record in records if record and (delay := self.crawl_delay(record)) is not None), default=None)
+
     def _remember(self, origin: str, record: RobotsRecord) -> None:
         self._records[origin] = record
         self._records.move_to_end(origin)

@@ -115,7 +115,7 @@ class Settler:
         until, why = 0.0, ""
         for origin in origins:
             record = self._tools.robots.learn(origin, outcome, now)
-            self._frontier.set_crawl_delay(self._tools.urls.queue_key(origin), self._tools.robots.crawl_delay(record))
+            self._frontier.set_crawl_delay(self._tools.urls.queue_key(origin), self._tools.robots.queue_delay(origin))
             if record.kind == "unreachable":
                 until, why = record.expires_at, "robots.txt unreachable"
         return until, why

@@ -1,0 +1,204 @@
+"""Politeness, judged from the server's log alone (FAULTS.md 5.3)."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from harness import AGENT, CONTACT, crawl, demo, n_robots, options, refetches, write_config
+from witness import Request, Witness, links, page, text
+
+from crawler.demo.atlas import RobotsKind
+from crawler.demo.log import ROBOTS, Log
+from crawler.demo.truth import Truth
+from crawler.demo.web import Web
+from crawler.version import VERSION
+
+MIN_DELAY_S, ADDRESS_DELAY_S, ADDRESS_CONNECTIONS = 0.3, 0.03, 2
+TOLERANCE_S = 0.001
+WINDOW_S = 1.0
+
+
+class Story(NamedTuple):
+    """One polite crawl."""
+
+    log: Log
+    web: Web
+    truth: Truth
+    code: int
+    said: str
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """A crawl of some 70 hosts to its end: several hosts a site and several sites an address, all kinds of robots.txt, forwarding names."""
+    directory = tmp_path_factory.mktemp("story")
+    web = {"n_sites": 30, "pages_per_host": [4, 6], "n_seeds": 30, "crawl_delay_share": 0.3, "crawl_delay_s": [1, 1], "fanout": 6}
+    polite = {"min_delay": MIN_DELAY_S, "address_delay": ADDRESS_DELAY_S, "address_connections": ADDRESS_CONNECTIONS}
+    with demo("story", directory, **web, error_statuses=[500, 502], forward_share=0.4) as server:
+        config = write_config(directory, options(server, politeness=polite), server.web.seeds())
+        with crawl(directory / "store", config) as life:
+            code = life.end()
+            said = life.said
+        truth = server.web.truth()
+    return Story(server.read_log(), server.web, truth, code, said)
+
+
+def test_the_crawl_ends_by_itself_and_names_the_hosts_it_left(story: Story) -> None:
+    """F74: hosts whose robots.txt is broken are named at the end."""
+    assert story.code == 0, story.said
+    assert "nothing is due within" in story.said
+    assert story.log.requests
+
+
+def test_no_gap_at_a_host_is_shorter_than_its_delay(story: Story) -> None:
+    """P19, P20, P21, P26, P31: from an answer's end to the next request; www and bare are one; Crawl-delay counts from robots.txt on."""
+    n_gaps = 0
+    for requests in story.log.queues().values():
+        for i, request in enumerate(requests[1:], 1):
+            known = {before.host for before in requests[:i] if before.path == ROBOTS}
+            asked = max((story.web.crawl_delay(host) for host in known), default=0.0)
+            gap = request.start - max(before.end for before in requests[:i])
+            assert gap >= max(MIN_DELAY_S, asked) - TOLERANCE_S, f"{gap:.4f} s before {request}"
+            n_gaps += 1
+    assert n_gaps > 300
+
+
+def test_never_two_requests_at_once_at_a_host(story: Story) -> None:
+    """P23, P26."""
+    assert set(story.log.max_concurrency().values()) == {1}
+
+
+def test_an_address_has_no_more_connections_and_no_faster_pace_than_configured(story: Story) -> None:
+    """P24: many names on one address. Starts are told by the client's clock, so the pace is judged over windows."""
+    by_address = story.log.by(lambda request: request.address)
+    at_once = story.log.max_concurrency(lambda request: request.address)
+    assert max(len({request.queue for request in requests}) for requests in by_address.values()) > 5
+    assert max(at_once.values()) <= ADDRESS_CONNECTIONS
+    most = WINDOW_S / ADDRESS_DELAY_S + 2
+    for requests in by_address.values():
+        starts = [request.start for request in requests]
+        assert all(sum(start <= other < start + WINDOW_S for other in starts) <= most for start in starts)
+
+
+def test_robots_txt_comes_first_at_every_origin_and_once(story: Story) -> None:
+    """P1, P15."""
+    assert story.log.origins_without_robots_first() == []
+    assert set(n_robots(story.log).values()) == {1}
+
+
+def test_what_robots_txt_forbids_is_never_asked_for(story: Story) -> None:
+    """P9, P13, P57, F74: Disallow, and everything where robots.txt is broken; forbidden URLs were known."""
+    assert story.log.forbidden(story.web.allows) == []
+    assert len(story.truth.denied) > 10
+    kinds = {host.robots for host in story.web._atlas.hosts}
+    assert {RobotsKind.CLOSED, RobotsKind.BROKEN, RobotsKind.DISALLOW} <= kinds
+
+
+def test_every_request_says_who_asks(story: Story) -> None:
+    """P33, P34, P36."""
+    assert story.log.agents() == {f"{AGENT}/{VERSION} (+{CONTACT})"}
+
+
+def test_no_url_is_fetched_twice(story: Story) -> None:
+    """P40."""
+    assert refetches(story.log, story.truth) == {}
+    assert len(story.log) > 400
+
+
+# -- what only the headers tell, and servers that push back --------------------------------------------------------------------------------
+
+SLOW_S = 0.1
+
+
+def _answer(request: Request) -> bytes:
+    port = request.header("host").partition(":")[2]
+    match request.host, request.path:
+        case "robots.test", "/robots.txt":
+            return text("User-agent: *\nDisallow: /no\n")
+        case _, "/robots.txt":
+            return text("", "404 Not Found")
+        case "seed.test", "/":
+            there = [f"http://{host}.test:{port}/" for host in ("throttled", "busy", "dated", "off")]
+            return page(
+                links("/a", "/b", "/pay", "/no", "/law", "/away", *there), "200 OK", "set-cookie: session=1; path=/", "set-cookie: b=2"
+            )
+        case "seed.test", "/pay" | "/no" | "/law":
+            return page("", {"/pay": "402 Payment Required", "/no": "403 Forbidden", "/law": "451 Unavailable"}[request.path])
+        case "seed.test", "/away":
+            return page("", "302 Found", f"location: http://robots.test:{port}/no")
+        case "throttled.test", "/" if request.number == 1:
+            return page("", "429 Too Many Requests", "retry-after: 1")
+        case "busy.test", "/" if request.number == 1:
+            return page("", "503 Service Unavailable", "retry-after: 1")
+        case "dated.test", "/" if request.number == 1:
+            at = time.time() + 2
+            return page("", "503 Service Unavailable", f"date: {_date(at - 2)}", f"retry-after: {_date(at)}")
+        case "throttled.test" | "busy.test" | "dated.test", "/":
+            return page(links("/1", "/2"))
+    return page()
+
+
+def _date(at: float) -> str:
+    return email.utils.formatdate(at, usegmt=True)
+
+
+@pytest.fixture(scope="module")
+def witness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Witness]:
+    """A crawl of six small hosts; off.test is out of scope."""
+    directory = tmp_path_factory.mktemp("witness")
+
+    with Witness(_answer) as server:
+        sections: dict[str, Any] = {
+            "identity": {"agent": AGENT, "contact": CONTACT, "from_header": "bot@example.org"},
+            "scope": {"type": "host"},
+            "limits": {"min_free_disk": 0, "max_wait": 10},
+            "politeness": {"min_delay": SLOW_S, "delay_factor": 0, "address_delay": 0, "address_connections": 100, "backoff_initial": 5},
+            "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
+            "dns": {"static": {".test": "127.0.0.1"}},
+            "retry": {"scale": 0.01},
+        }
+        seeds = [server.url(f"{host}.test") for host in ("seed", "robots", "throttled", "busy", "dated")]
+        with crawl(directory / "store", write_config(directory, sections, seeds)) as life:
+            assert life.end() == 0, life.said
+        yield server
+
+
+def test_every_request_carries_name_and_contact_and_nothing_that_tracks(witness: Witness) -> None:
+    """P33, P34, P35, P36, P41, P58, S13: one identity on robots.txt and pages; no Cookie though one was set, no Referer; GET only."""
+    assert {request.method for request in witness.requests} == {"GET"}
+    assert {request.header("user-agent") for request in witness.requests} == {f"{AGENT}/{VERSION} (+{CONTACT})"}
+    assert {request.header("from") for request in witness.requests} == {"bot@example.org"}
+    assert {name for request in witness.requests for name, _ in request.headers}.isdisjoint({"cookie", "referer", "authorization"})
+    assert {request.header("accept-encoding") for request in witness.requests} == {witness.requests[0].header("accept-encoding")}
+    assert {"gzip", "br", "zstd"} <= {name.strip() for name in witness.requests[0].header("accept-encoding").split(",")}
+
+
+def test_a_host_outside_the_scope_is_never_asked_for_anything(witness: Witness) -> None:
+    """P54: not even for its robots.txt."""
+    assert witness.of("off.test") == []
+
+
+@pytest.mark.parametrize(("host", "asked_s"), [("throttled.test", 1.0), ("busy.test", 1.0), ("dated.test", 1.0)])
+def test_retry_after_holds_the_whole_host_back_and_slows_it_afterwards(witness: Witness, host: str, asked_s: float) -> None:
+    """P27, P28: 429 and 503, seconds and date (a date may be up to a second less, for it has whole seconds); then half the pace."""
+    assert witness.paths(host) == ["/robots.txt", "/", "/", "/1", "/2"]
+    gaps = witness.gaps(host)
+    assert gaps[0] >= SLOW_S - TOLERANCE_S
+    assert gaps[1] >= asked_s - TOLERANCE_S
+    assert min(gaps[2:]) >= 2 * SLOW_S - TOLERANCE_S
+
+
+def test_a_refusal_is_taken_at_its_word(witness: Witness) -> None:
+    """P48: 402, 403 and 451 are asked for once."""
+    asked = witness.paths("seed.test")
+    assert [asked.count(path) for path in ("/pay", "/no", "/law")] == [1, 1, 1]
+
+
+def test_a_redirect_obeys_the_robots_txt_of_its_target(witness: Witness) -> None:
+    """P32, P57: the hop is queued at the target's host, where it is forbidden."""
+    assert "/away" in witness.paths("seed.test")
+    assert witness.paths("robots.test") == ["/robots.txt", "/"]
