@@ -22,7 +22,10 @@ def segment_path(folder: Path, segment: int) -> Path:
 
 
 class SegmentWriter:
-    """Appends frames durably. Used by the writer thread alone, after construction."""
+    """Appends frames durably. Used by the writer thread alone, after construction.
+
+    Its file stays open: a crawl whose connections have taken every descriptor must still be able to commit.
+    """
 
     def __init__(self, folder: Path, segment: int, n_bytes: int) -> None:
         """Cut everything past the committed end (`segment`, `n_bytes`)."""
@@ -35,23 +38,28 @@ class SegmentWriter:
         current = segment_path(folder, segment)
         if current.exists() and current.stat().st_size > n_bytes:
             os.truncate(current, n_bytes)
+        self._descriptor = self._open()
 
     def append(self, lines: Iterable[bytes]) -> tuple[int, int]:
         """Write one frame and sync it; return the committed end that makes it count. A frame that failed is overwritten by the next."""
         if self._n_bytes >= _SEGMENT_BYTES:
             self._segment, self._n_bytes = self._segment + 1, 0
+            full, self._descriptor = self._descriptor, self._open()
+            os.close(full)
         frame = zstd.compress(b"".join(line + b"\n" for line in lines), _LEVEL)
-        descriptor = os.open(segment_path(self._folder, self._segment), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.ftruncate(descriptor, self._n_bytes)
-            written = 0
-            while written < len(frame):
-                written += os.pwrite(descriptor, frame[written:], self._n_bytes + written)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        os.ftruncate(self._descriptor, self._n_bytes)
+        written = 0
+        while written < len(frame):
+            written += os.pwrite(self._descriptor, frame[written:], self._n_bytes + written)
+        os.fsync(self._descriptor)
         self._n_bytes += len(frame)
         return self._segment, self._n_bytes
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _open(self) -> int:
+        return os.open(segment_path(self._folder, self._segment), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def read_lines(folder: Path, end: tuple[int, int]) -> Iterator[bytes]:
@@ -61,5 +69,7 @@ def read_lines(folder: Path, end: tuple[int, int]) -> Iterator[bytes]:
         if not path.exists():
             continue
         n_bytes = end[1] if segment == end[0] else path.stat().st_size
+        if not n_bytes:
+            continue
         with path.open("rb") as file, zstd.ZstdFile(io.BytesIO(file.read(n_bytes))) as lines:
             yield from (line.rstrip(b"\n") for line in lines)

@@ -69,6 +69,7 @@ class Writer:
         self._closing.set()
         self._jobs.put(None)
         self._thread.join()
+        self._segments.close()
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
