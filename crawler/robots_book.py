@@ -126,8 +126,13 @@ class RobotsBook:
             target = self._urls.canonical(redirect.target, redirect.url.text)
         except BadURL:
             return None
-        self._waiting.setdefault(target, set()).update(origins)
-        return self._urls.url(target, hops=redirect.url.hops + 1, purpose=Purpose.ROBOTS, via=redirect.url.key)
+        hop = self._urls.url(target, hops=redirect.url.hops + 1, purpose=Purpose.ROBOTS, via=redirect.url.key)
+        self.wait_for(hop, origins)
+        return hop
+
+    def wait_for(self, hop: CrawlURL, origins: set[str]) -> None:
+        """Remember that the robots.txt of these origins led to a hop that is to be requested."""
+        self._waiting.setdefault(hop.text, set()).update(origins)
 
     def waiting_for(self, url: CrawlURL) -> set[str]:
         """Return the origins that wait for a hop, and forget that they do."""

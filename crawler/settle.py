@@ -13,6 +13,7 @@ from typing import Any
 from crawler.admission import Admission
 from crawler.core.frontier import Frontier
 from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Reason, Redirect, RedirectPair, State
+from crawler.core.politeness import RETRIES
 from crawler.core.ports import Entry
 from crawler.effects import Effector
 from crawler.links import Sifted, Skip, presentable
@@ -92,6 +93,9 @@ class Settler:
         outcome, lease, book = visit.outcome, visit.lease, self._tools.robots
         assert outcome is not None
         self.totals.request(outcome.wire_bytes, robots=True)
+        if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
+            self._robots_later(visit, outcome, now)
+            return
         hop = book.hop(visit.robots_origins, outcome) if isinstance(outcome, Redirect) else None
         until, why = (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn_robots(visit.robots_origins, outcome, now)
         if visit.postponed is not None:
@@ -102,6 +106,17 @@ class Settler:
                 self._frontier.wake(self._tools.urls.queue_key(origin), now)
         if hop is not None and not self._frontier.request_ahead(hop, now):
             self._no_hop(Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
+
+    def _robots_later(self, visit: Visit, failure: Failed, now: float) -> None:
+        """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
+        self.totals.failed(failure.cause, terminal=False)
+        if visit.postponed is not None:
+            self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
+            return
+        self._frontier.finish(visit.lease, failure, now, is_page=False)
+        self._tools.robots.wait_for(failure.url, visit.robots_origins)
+        if not self._frontier.request_ahead(failure.url, now):
+            self._no_hop(failure, now)
 
     def _no_hop(self, failure: Failed, now: float) -> None:
         """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
