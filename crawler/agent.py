@@ -20,7 +20,7 @@ from crawler.clock import Clock
 from crawler.committer import Committer
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.frontier import Frontier, Lease, Wait
-from crawler.core.model import State
+from crawler.core.model import Cause, Failed, State
 from crawler.core.url import URLRules, URLSpace
 from crawler.dns import LookupFailed, Resolver
 from crawler.fetch import Fetcher
@@ -175,6 +175,8 @@ class Agent:
                     self._quiet.set()
             if made.outcome is not None:
                 self._requests.write(made.outcome, now)
+                if isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
+                    self._throttle.starve(len(self._in_flight) + 1)
             failpoint.reached("settled")
             self._committer.settled(idle=not self._in_flight)
             self._look_up()

@@ -18,6 +18,12 @@ class Throttle:
         self._least = min(_LEAST, concurrency)
         self.allowed = min(concurrency, 64)
 
+    def starve(self, n_in_flight: int) -> None:
+        """Learn that the system had no descriptor for another connection: for the rest of this life fewer are tried at once."""
+        self._most = max(1, min(self._most, n_in_flight * 3 // 4))
+        self._least = min(self._least, self._most)
+        self.allowed = min(self.allowed, self._most)
+
     def note(self, lag_s: float) -> None:
         """Learn by how much a timer of the loop was late."""
         if lag_s > _LATE_S:
