@@ -14,7 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import resource
 import ssl
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -44,6 +47,7 @@ Reply = bytes | Script
 _ROBOTS = Codec(RobotsRecord)
 _NOTHING_HERE = response(b"<title>nothing here</title>", status="404 Not Found")
 _HANGS_AFTER_S = 60.0
+_ROOT = Path(__file__).parents[2]
 
 
 # -- the web --------------------------------------------------------------------------------------------------------------------------
@@ -205,10 +209,12 @@ _QUICK: dict[str, dict[str, Any]] = {
 }
 
 
-def settings(**sections: dict[str, Any]) -> Settings:
-    """Return the quick configuration with `sections` laid over it, option by option."""
+def _configured(web: Web, seeds: Sequence[str], sections: dict[str, dict[str, Any]]) -> Settings:
+    """Return the quick configuration with `sections` laid over it, option by option, and seeds as the command makes them."""
     merged = {name: {**_QUICK.get(name, {}), **sections.get(name, {})} for name in {**_QUICK, **sections}}
-    return msgspec.convert(merged, Settings)
+    configured = msgspec.convert(merged, Settings)
+    whole = [seed if "://" in seed else web.url(seed) for seed in seeds]
+    return msgspec.structs.replace(configured, seeds=read_seeds(whole, [], [], url_rules(configured)).urls)
 
 
 @dataclass
@@ -281,22 +287,7 @@ async def crawl(
 
     sections: of the configuration.    meanwhile: runs beside the crawl, and ends with it at the latest.
     """
-    whole = [seed if "://" in seed else web.url(seed) for seed in seeds]
-    configured = settings(**sections)
-    configured = msgspec.structs.replace(configured, seeds=read_seeds(whole, [], [], url_rules(configured)).urls)
-    return await crawl_with(directory, web, configured, filters=filters, meanwhile=meanwhile)
-
-
-async def crawl_with(
-    directory: Path,
-    web: Web,
-    configured: Settings,
-    *,
-    filters: Sequence[Plug] | None = None,
-    meanwhile: Callable[[Agent], Awaitable[None]] | None = None,
-) -> Found:
-    """Crawl under a whole configuration."""
-    path = directory / "crawl"
+    path, configured = directory / "crawl", _configured(web, seeds, sections)
     make = Store.open if path.exists() else Store.create
     statuses: list[Status] = []
     with make(path, configured, time.time()) as store:
@@ -308,6 +299,33 @@ async def crawl_with(
             await agent.close()
     assert verify(path) == []
     return _read(path, ending, web.url)
+
+
+async def crawl_apart(
+    directory: Path, web: Web, *seeds: str, environ: dict[str, str] | None = None, n_files: int = 0, **sections: dict[str, Any]
+) -> tuple[int, Found]:
+    """Crawl in a process of its own, as the supervisor starts one; return its exit code too, -9 for a kill.    n_files: it may open."""
+    path = directory / "crawl"
+    if not path.exists():
+        Store.create(path, _configured(web, seeds, sections), time.time()).close()
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n_files, n_files))) if n_files else None
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "crawler.agent_process", str(path)),
+        cwd=_ROOT,
+        env={**os.environ, **(environ or {})},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        preexec_fn=limit,
+    )
+    try:
+        async with asyncio.timeout(_HANGS_AFTER_S):
+            code = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert verify(path) == []
+    return code, _read(path, Ending(code, ""), web.url)
 
 
 async def _run(agent: Agent, meanwhile: Callable[[Agent], Awaitable[None]] | None) -> Ending:
