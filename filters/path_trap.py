@@ -2,7 +2,8 @@
 
 By shape (static gate): a path segment that occurs more than `max_segment_repeats` times, more than `max_segments` segments, more than
 `max_params` query parameters.
-By yield (learned gate): at most `max_per_prefix` URLs are admitted below one directory of a host, and at most `max_calendar` date-shaped
+By yield (learned gate): at most `max_per_prefix` URLs are admitted in one directory of a host (`/tags/7` and `/tags/7/` are both in
+`/tags/`), and at most `max_calendar` date-shaped
 URLs of one shape (digits aside, the same URL), so that a calendar ends although each of its pages is new.
 
 Memory: per site, hash of (host, directory) or (host, shape) → number of URLs admitted; 4 bytes each.
@@ -75,7 +76,7 @@ class YieldTrap:
         prefixes, calendars = [], []
         for text, host, key in zip(batch.texts, batch.hosts, batch.keys, strict=True):
             path = text[len(host) :].partition("?")[0]
-            prefixes.append(key[:8] + _digest(host + path[: path.rindex("/") + 1]))
+            prefixes.append(key[:8] + _digest(host + path[: path.rindex("/", 0, max(1, len(path) - 1)) + 1]))
             shape = _calendar_shape(text, host)
             calendars.append(key[:8] + _digest(shape) if shape else b"")
         return Measure(prefixes, calendars)

@@ -62,3 +62,13 @@ def test_dated_articles_with_titles_of_their_own_are_no_calendar() -> None:
 def test_budgets_of_hosts_of_one_site_are_apart() -> None:
     trap, memory = YieldTrap(PathTrap(max_per_prefix=1)), DictMemory()
     assert admit(trap, batch("http://x.a.example/1", "http://y.a.example/1"), memory) == [None, None]
+
+
+def test_a_directory_holds_its_pages_with_and_without_a_slash_at_their_end() -> None:
+    """F60: `/page/1/`, `/page/2/`, … is one place, not one each."""
+    trap, memory = YieldTrap(PathTrap(max_per_prefix=3)), DictMemory()
+    said = admit(
+        trap, batch("http://a.example/page/1/", "http://a.example/page/2", *[f"http://a.example/page/{i}/" for i in range(3, 6)]), memory
+    )
+    assert said == [None, None, None, Reason.PREFIX_BUDGET, Reason.PREFIX_BUDGET]
+    assert admit(trap, batch("http://a.example/", "http://a.example//", "http://a.example/page/"), memory) == [None] * 3
