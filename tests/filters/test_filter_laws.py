@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from planted import LinkScript, PageScript
@@ -38,7 +38,7 @@ FEW_BYTES = 120  # of a site's memory: so few that a story's records do not all 
 
 
 def thorough(n: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    return examples(max_examples=n, deadline=None, derandomize=True)
+    return examples(max_examples=n, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # of a busy machine
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +40,8 @@ class LittleWeb:
         self.port = 0
         self.requests: list[str] = []  # "a.test/1", in order of arrival; robots.txt left out
         self.robots_requests: list[str] = []
+        self.generate: Callable[[str], Sequence[str]] | None = None  # the links of a place that was not put here
+        self.heard: Callable[[str], None] = lambda _: None  # called with the place of each request
         self._times: dict[str, list[tuple[float, float]]] = {}  # host → (arrival, answer) of each request
         self._answers: dict[str, tuple[int, str, bytes]] = {}  # place → status, headers, body
         self._gates: dict[str, asyncio.Event] = {}
@@ -111,8 +113,11 @@ class LittleWeb:
     async def _answer(self, place: str, writer: asyncio.StreamWriter) -> None:
         arrival = time.monotonic()
         (self.robots_requests if place.endswith(ROBOTS) else self.requests).append(place)
+        self.heard(place)
         if gate := self._gates.get(place):
             await gate.wait()
+        if place not in self._answers and self.generate is not None and not place.endswith(ROBOTS):
+            self.page(place, *self.generate(place))
         status, headers, body = self._answers.get(place, (404, "Content-Type: text/html\r\n", b"<p>nothing here"))
         writer.write(f"HTTP/1.1 {status} X\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         self._times.setdefault(place.partition("/")[0], []).append((arrival, time.monotonic()))

@@ -1,0 +1,236 @@
+"""The registry's filters in whole crawls: observing changes nothing, endless spaces end while others finish."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from little_web import Crawled, LittleWeb, crawl, settings
+
+from config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, PathTrap, Settings
+from crawler.core.model import Reason
+from crawler.demo.knobs import profile
+from crawler.demo.plan import Kind
+from crawler.demo.server import Server
+from crawler.demo.truth import split
+from storage.env import Store
+from storage.packing import pack_u64
+from storage.rules import ROWS_PER_RULE
+from storage.schema import HOST, HOSTS, RULES
+from storage.view import View
+
+
+def demo_settings(server: Server, **sections: Any) -> Settings:
+    """Return the configuration of a crawl of a demo web without waits."""
+    base: dict[str, Any] = {
+        "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
+        "dns": Dns(static=server.web.static_dns()),
+    }
+    return msgspec.structs.replace(settings(LittleWeb(), [], **{**base, **sections}), seeds=server.web.seeds())
+
+
+def skipped(path: Path) -> Counter[str]:
+    """Return how many links were refused, by reason, as the log of skipped URLs tells."""
+    with View(path) as view:
+        return Counter(line.reason for line in view.all_skipped())
+
+
+# -- observe
+
+
+def in_mode(mode: Any) -> Filters:
+    """Return every filter in one mode, with limits that refuse much of the demo web."""
+    return Filters(
+        audit_share=0.0,
+        path_trap=PathTrap(mode=mode, max_per_prefix=4, max_calendar=1, max_segments=2),
+        exact_duplicate=ExactDuplicate(mode=mode),
+        media=Media(mode=mode),
+    )
+
+
+async def test_filters_that_observe_change_nothing_but_recorded_verdicts(tmp_path: Path) -> None:
+    """Mutation: `Panel.static`, `Panel.links`, `Panel._judge` each took observers at their word."""
+    knobs = profile("story", duplicate_share=0.2, canonical_share=0.5, error_share=0.0)
+    crawls: dict[str, Crawled] = {}
+    n_requests: dict[str, int] = {}
+    async with Server(knobs) as server:
+        for mode in ("off", "observe", "enforce"):
+            before = server.n_requests
+            crawls[mode] = await crawl(tmp_path / mode, demo_settings(server, filters=in_mode(mode)))
+            n_requests[mode] = server.n_requests - before
+    off, observe, enforce = crawls["off"], crawls["observe"], crawls["enforce"]
+    assert n_requests["off"] == n_requests["observe"] > 1.5 * n_requests["enforce"]
+    assert {url: row.state for url, row in off.rows.items()} == {url: row.state for url, row in observe.rows.items()}
+    assert {url: page.sha256 for url, page in off.pages.items()} == {url: page.sha256 for url, page in observe.pages.items()}
+    assert {url: page.has_body for url, page in off.pages.items()} == {url: page.has_body for url, page in observe.pages.items()}
+    assert off.links == observe.links
+    assert off.edges == observe.edges
+    assert off.pairs == observe.pairs
+    assert skipped(tmp_path / "off") == skipped(tmp_path / "observe")
+    assert (off.status.saved, observe.status.saved) == ({}, {})
+    assert not any(page.verdicts for page in off.pages.values())
+    copies = {url for url, page in observe.pages.items() if page.verdicts}
+    assert len(copies) > 10
+    assert {verdict.filter for url in copies for verdict in observe.pages[url].verdicts} == {"exact_duplicate"}
+    assert enforce.status.saved.keys() == {"exact_duplicate", "path_trap"}
+
+
+# -- endless spaces
+
+
+async def test_a_wildcard_farm_gets_no_more_than_its_hosts_and_its_share(tmp_path: Path) -> None:
+    """F8: rows of the farm's site stay below the cap of hosts, and other sites get at least 90 % of what is fetched."""
+    most = 20
+    async with Server(profile("spam", n_sites=24)) as server:
+        limits = Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=most, max_pages_per_site=40)
+        configuration = demo_settings(server, limits=limits)
+        with Store.create(tmp_path / "c", configuration, 0.0) as store:
+            store.put(RULES, b"limits:site_host_limit", pack_u64(ROWS_PER_RULE - 10))  # of the rows that the farms may have as refused
+        crawled = await crawl(tmp_path / "c", configuration)
+        truth = server.web.truth()
+    ordinary = {url for url in truth.urls if not truth.in_trap(url)}
+    assert len(ordinary & crawled.pages.keys()) == len(ordinary) == 960, "others finish"
+    assert len(ordinary) >= 0.9 * len(crawled.pages)
+    refused = [url for url, row in crawled.rows.items() if row.reason is Reason.SITE_HOST_LIMIT]
+    assert len(refused) == 10 < crawled.status.skipped["site_host_limit"]
+    with View(tmp_path / "c") as view:
+        hosts = Counter(HOST.decode(value).site for _, value in view.rows(HOSTS))
+    assert (hosts["farm0.test"], hosts["farm1.test"]) == (most, most)
+
+
+def repeated(place: str) -> list[str]:
+    return [f"{place.rstrip('/')}/{step}/" for step in ("more", "less")]
+
+
+def parameters(place: str) -> list[str]:
+    n = place.count("=")
+    return [f"{place}{'&' if '?' in place else '?'}p{n}={value}" for value in (1, 2)]
+
+
+def directory(place: str) -> list[str]:
+    number = int(place.rpartition("/")[2])
+    return [f"trap.test/tags/{2 * number + i}" for i in (1, 2)]
+
+
+def pagination(place: str) -> list[str]:
+    number = int(place.split("/")[-2])
+    return [f"trap.test/page/{2 * number + i}/" for i in (1, 2)]
+
+
+def calendar(place: str) -> list[str]:
+    year, month = (int(part) for part in place.split("/")[2:4])
+    months = [12 * year + month - 1 + step for step in (1, -1, 12)]
+    return [f"trap.test/cal/{at // 12}/{at % 12 + 1:02}/" for at in months]
+
+
+@pytest.mark.parametrize(
+    ("generate", "start", "most"),
+    [
+        (repeated, "trap.test/", 130),
+        (parameters, "trap.test/", 64),
+        (directory, "trap.test/tags/0", 40),
+        (pagination, "trap.test/page/0/", 40),
+        (calendar, "trap.test/cal/2024/05/", 24),
+    ],
+)
+async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path, generate: Any, start: str, most: int) -> None:
+    """F60."""
+    async with LittleWeb() as web:
+        web.page("a.test/", start, *[f"a.test/{i}" for i in range(10)])
+        for i in range(10):
+            web.page(f"a.test/{i}")
+        web.generate = generate
+        tight = Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=40, max_calendar=24, max_params=5))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=tight))
+    in_trap = sum(place.startswith("trap") for place in web.requests)
+    assert len(web.requests) - in_trap == 11
+    assert 20 < in_trap <= most
+    assert crawled.ending.why == "nothing is left to do"
+
+
+async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path) -> None:
+    """F60: session ids stop at their host's budget, calendars at their shape's."""
+    most = 100
+    knobs = profile("story", calendar_share=0.3, session_id_share=0.2, pages_per_host=(5, 9), error_share=0.0)
+    async with Server(knobs) as server:
+        filters = Filters(audit_share=0.0, path_trap=PathTrap(max_calendar=20))
+        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=most)
+        crawled = await crawl(tmp_path / "c", demo_settings(server, filters=filters, limits=limits))
+        truth = server.web.truth()
+    assert {trap.kind for trap in truth.traps} == {Kind.CALENDAR, Kind.SESSION}
+    answered = crawled.pages.keys() | crawled.edges.keys()
+    kinds = {planted.kind for url, planted in truth.urls.items() if url not in answered}
+    assert kinds <= {Kind.ASSET}
+    visited = [(trap.kind, sum(trap.holds(*split(url)) for url in crawled.pages)) for trap in truth.traps]
+    assert max(n for kind, n in visited if kind is Kind.CALENDAR) == 2 * 20  # months and days
+    assert most - 1 <= max(n for kind, n in visited if kind is Kind.SESSION) <= most, "its home page has no session"
+    assert crawled.status.hosts_parked == {"host_budget": 1}
+
+
+# -- links that lead nowhere
+
+
+NO_PAGES = [
+    *("javascript:alert(1)", "JaVaScRiPt:x", "vbscript:x", "data:text/html,x", "mailto:a@b.example", "tel:+123", "urn:isbn:1", "#top"),
+    *("ftp://a.test/x", "file:///etc/passwd", "about:blank", "blob:http://a.test/1", "view-source:http://a.test/", "ws://a.test/"),
+]
+
+
+@pytest.mark.parametrize("base", ["", "javascript:alert(1)", "data:text/html,x", "mailto:a@b.test", "http://[bad/", "http://", "a" * 5_000])
+async def test_links_of_other_schemes_are_never_queued_whatever_the_base(tmp_path: Path, base: str) -> None:
+    """F70."""
+    async with LittleWeb() as web:
+        web.page("a.test/", *NO_PAGES, head=f'<base href="{base}">' if base else "")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]))
+    assert web.requests == ["a.test/"]
+    assert crawled.rows.keys() == {web.url("a.test/")}
+
+
+async def test_a_link_of_a_megabyte_is_dropped_and_counted(tmp_path: Path) -> None:
+    """F71."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/" + "x" * (1 << 20), "/" + "y" * 3_000, "a.test/1")
+        web.page("a.test/1")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]))
+    assert web.requests == ["a.test/", "a.test/1"]
+    assert len(crawled.rows) == 2
+    assert crawled.status.skipped == {"too_long": 2}
+
+
+async def test_impossible_host_names_never_reach_a_name_server(tmp_path: Path) -> None:
+    """F72: ten thousand labels, a label of 64 characters, an empty label."""
+    hosts = [
+        ".".join(["a"] * 10_000),
+        "x" * 64 + ".example",
+        "a..example",
+        ".example",
+        "a.example..",
+        "-" * 300 + ".example",
+        "a b.example",
+        "a%00b.example",
+    ]
+    loop = asyncio.get_running_loop()
+    transport, asked = await loop.create_datagram_endpoint(Asked, local_addr=("127.0.0.1", 0))
+    async with LittleWeb() as web:
+        web.page("a.test/", *[f"http://{host}:{web.port}/" for host in hosts])
+        server = f"127.0.0.1:{transport.get_extra_info('sockname')[1]}"
+        crawled = await crawl(
+            tmp_path / "c", settings(web, ["a.test/"], dns=Dns(static={".test": "127.0.0.1"}, servers=[server], timeout=0.1))
+        )
+    transport.close()
+    assert asked.n == 0
+    assert crawled.rows.keys() == {web.url("a.test/")}
+    assert sum(crawled.status.skipped.values()) == len(hosts)
+
+
+class Asked(asyncio.DatagramProtocol):
+    """A name server that counts questions and answers none."""
+
+    n = 0
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self.n += 1
