@@ -65,6 +65,7 @@ _ACTIONS = {
 _KILLS = ("kill the supervisor", "kill the agent", "crash at a point", "SIGINT twice")  # those that may cost refetches
 _OWN_ENDS = {"SIGTERM": (0, 3), "SIGINT twice": (0, 3, 130)}
 _MOST_LIVES_MORE = 10  # lives that end by no kill of ours, or to which nobody was there to kill
+_STRIDE = 80  # requests from one kill to the next, at most, where it is not known how many there will be
 _EARLY = 0.15  # share of the kills that come within a second of the start, while there may be no request yet
 
 
@@ -156,6 +157,7 @@ def torment(
     design: a broken one to switch on, which must be found out.    first_point: fail point of the first life, by default one by chance.
     """
     dice, tally, store = random.Random(seed), Tally(seed), directory / "store"
+    stride = 2 * len(reference.urls) // (most_kills + 1) if reference else _STRIDE  # so that kills come all along the crawl
     began = time.monotonic()
     with where.serve(directory) as server:
         config, tail = where.config(server, directory), Tail(server)
@@ -165,7 +167,7 @@ def torment(
             crashed = directory / f"crashed-{tally.n_lives}"
             environ = {"CRAWL_BROKEN_DESIGN": design, "CRAWL_CRASH_AT": f"{point}:{crashed}" if point else ""}
             with _begin(store, config, environ) as life:
-                expected = _live(life, tail, dice, tally, most_kills, may_crash=bool(point))
+                expected = _live(life, tail, dice, tally, most_kills - bool(point), stride)
                 code = life.end()
             tally.kills["crash at a point"] += crashed.exists()
             tally.problems += verify(store) if _is_store(store) else []
@@ -194,20 +196,20 @@ def _point(dice: random.Random, tally: Tally, most_kills: int) -> str:
     """Choose a fail point for a life, or none."""
     if tally.n_kills >= most_kills or dice.randrange(100) >= _ACTIONS["crash at a point"]:
         return ""
-    return f"{dice.choice(POINTS)}:{dice.randint(1, 12)}"
+    return f"{dice.choice(POINTS)}:{dice.randint(2, 12)}"  # the first commit of a life is that of the command, which has no supervisor
 
 
-def _live(life: Life, tail: Tail, dice: random.Random, tally: Tally, most_kills: int, *, may_crash: bool) -> tuple[int, ...]:
+def _live(life: Life, tail: Tail, dice: random.Random, tally: Tally, most_kills: int, stride: int) -> tuple[int, ...]:
     """Torment one life until it ends, or is left to itself; return the exit codes that are right for it."""
     actions = [name for name in _ACTIONS if name != "crash at a point"]
-    while tally.n_kills + may_crash < most_kills:
+    while tally.n_kills < most_kills:
         action = dice.choices(actions, [_ACTIONS[name] for name in actions])[0]
         if dice.random() < _EARLY:
             pause_s = dice.random()
             began = time.monotonic()
             wait_until(lambda: not life.running or time.monotonic() > began + pause_s)  # noqa: B023
         else:
-            at = tail.count() + dice.randint(1, 80)
+            at = tail.count() + dice.randint(1, stride)
             wait_until(lambda: not life.running or tail.count() >= at)  # noqa: B023
         if not life.running:
             break

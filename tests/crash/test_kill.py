@@ -21,7 +21,7 @@ from storage.schema import JOURNAL
 from storage.view import View
 
 SMALL: dict[str, object] = {"n_sites": 6, "pages_per_host": [20, 30]}  # 12 hosts, some 450 URLs
-KILLS = 5
+KILLS = 4
 
 
 @pytest.fixture(scope="module")

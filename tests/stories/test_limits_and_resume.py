@@ -1,0 +1,182 @@
+"""Limits are exact, and a resume under another configuration leaves the crawl as if it had always been that way.
+
+Judged by the server's log and by what the store holds.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from harness import Findings, Life, crawl, demo, differences, findings, options, refetches, resume, write_config
+
+from crawler.core.url import origin_of, queue_name
+from crawler.demo.log import ROBOTS, Log
+from crawler.demo.process import ServerProcess
+from crawler.opening import reconfigure
+from crawler.progress import Silent
+from crawler.supervisor import Supervisor
+from storage.verify import verify
+
+WEB: dict[str, object] = {"n_sites": 5, "hosts_per_site": [2, 2], "pages_per_host": [15, 15], "n_seeds": 2}
+ASSETS = (".pdf", ".png", ".zip", ".jpg", ".docx")
+
+
+class Place(NamedTuple):
+    """A server for all tests of this file, and a configuration that crawls all of it."""
+
+    server: ServerProcess
+    sections: dict[str, dict[str, Any]]
+    whole: Findings
+
+    def crawl(self, directory: Path, *sets: str) -> Life:
+        config = write_config(directory, self.sections, self.server.web.seeds())
+        return crawl(directory / "store", config, *(part for text in sets for part in ("--set", text)))
+
+    def log_of(self, since: int) -> Log:
+        """Return what the server saw after its first `since` requests."""
+        return Log(self.server.read_log().requests[since:])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Without faults, so that every crawl of the same server sees the same web."""
+    directory = tmp_path_factory.mktemp("place")
+    observe = {"path_trap": {"mode": "observe"}, "exact_duplicate": {"mode": "observe"}}
+    with demo("kill", directory, **WEB, error_share=0.0) as server:
+        here = Place(server, options(server, filters=observe), Findings({}, [], 0, {}))
+        with here.crawl(directory) as life:
+            assert life.end() == 0, life.said
+        yield here._replace(whole=findings(directory / "store"))
+
+
+@pytest.fixture
+def seen(place: Place) -> int:
+    """How many requests the server had answered before this test."""
+    return len(place.server.read_log())
+
+
+def pages(found: Findings) -> list[str]:
+    """Return the URLs that have a page."""
+    return [url for url, finding in found.urls.items() if finding.status and not finding.target]
+
+
+# -- limits ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_max_pages_is_exact_under_concurrency(place: Place, seen: int, tmp_path: Path) -> None:
+    """Exit 0, and `resume` with a higher limit goes on to that one: never a page more, whatever was in flight."""
+    with place.crawl(tmp_path, "limits.max_pages=37") as life:
+        assert life.end() == 0
+        assert "limits.max_pages reached" in life.said
+    assert len(pages(findings(tmp_path / "store"))) == 37
+    with resume(tmp_path / "store", "--set", "limits.max_pages=61") as life:
+        assert life.end() == 0
+    assert len(pages(findings(tmp_path / "store"))) == 61
+    answered = [request for request in place.log_of(seen).requests if request.path != ROBOTS and request.status in (200, 404, 410)]
+    assert len(answered) == 61
+    assert verify(tmp_path / "store") == []
+
+
+def test_no_host_gives_more_pages_than_its_budget(place: Place, seen: int, tmp_path: Path) -> None:
+    """P42: exact per host queue, and with a higher budget the crawl is as if there had been none."""
+    with place.crawl(tmp_path, "limits.max_pages_per_host=6") as life:
+        assert life.end() == 0, life.said
+        assert "host_budget" in life.said
+    counts: dict[str, int] = {}
+    for url in pages(findings(tmp_path / "store")):
+        name = queue_name(origin_of(url))
+        counts[name] = counts.get(name, 0) + 1
+    assert set(counts.values()) == {6}
+    assert len(counts) == 10
+    with resume(tmp_path / "store", "--set", "limits.max_pages_per_host=null") as life:
+        assert life.end() == 0, life.said
+    assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
+    assert refetches(place.log_of(seen), place.server.web.truth()) == {}
+
+
+def test_nothing_deeper_than_max_depth_is_asked_for(place: Place, seen: int, tmp_path: Path) -> None:
+    """Clicks from a seed; redirects are no clicks. Lifted, what was too deep is found in the stored pages, and nothing is fetched again."""
+    depth_of = {url: planted.depth for url, planted in place.server.web.truth().urls.items()}
+    with place.crawl(tmp_path, "limits.max_depth=1") as life:
+        assert life.end() == 0, life.said
+    asked = {url for url in place.log_of(seen).counts() if not url.endswith(ROBOTS)}
+    wanted = {url for url, depth in depth_of.items() if depth <= 1 and not url.endswith(ASSETS)}
+    assert asked == wanted
+    with resume(tmp_path / "store", "--set", "limits.max_depth=null") as life:
+        assert life.end() == 0, life.said
+    assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
+    assert refetches(place.log_of(seen), place.server.web.truth()) == {}
+
+
+# -- scope ----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(place: Place, seen: int, tmp_path: Path) -> None:
+    """P54, P40: with scope `host` no other host is asked for anything; widened, the links of stored pages are judged anew."""
+    homes = {queue_name(origin_of(seed)) for seed in place.server.web.seeds()}
+    with place.crawl(tmp_path, "scope.type=host") as life:
+        assert life.end() == 0, life.said
+    assert set(place.log_of(seen).queues()) == homes
+    with resume(tmp_path / "store", "--set", "scope.type=any") as life:
+        assert life.end() == 0, life.said
+    assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
+    assert refetches(place.log_of(seen), place.server.web.truth()) == {}
+    assert verify(tmp_path / "store") == []
+
+
+def test_a_narrower_scope_refuses_what_still_waits(place: Place, seen: int, tmp_path: Path) -> None:
+    """P51, P54: no request at a host that has left the scope; its URLs are refused, by name."""
+    homes = {queue_name(origin_of(seed)) for seed in place.server.web.seeds()}
+    with place.crawl(tmp_path, "politeness.min_delay=0.1") as life:
+        assert life.wait_for_requests(place.server, seen + 60)
+        life.signal(signal.SIGTERM)
+        assert life.end() == 3
+    before = len(place.server.read_log())
+    waiting = [url for url, finding in findings(tmp_path / "store").urls.items() if finding.state == "QUEUED"]
+    abroad = [url for url in waiting if queue_name(origin_of(url)) not in homes]
+    assert abroad
+    with resume(tmp_path / "store", "--set", "scope.type=host", "--set", "politeness.min_delay=0") as life:
+        assert life.end() == 0, life.said
+    assert set(place.log_of(before).queues()) <= homes
+    urls = findings(tmp_path / "store").urls
+    assert {(urls[url].state, urls[url].reason) for url in abroad} == {("REFUSED", "out_of_scope")}
+
+
+async def test_a_readmission_that_is_killed_is_carried_out_by_the_next_life(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F81: the mark of a changed configuration lasts until all of it is done."""
+    with place.crawl(tmp_path, "scope.type=host") as life:
+        assert life.end() == 0, life.said
+    reconfigure(tmp_path / "store", (), (), (), ("scope.type=any",))
+    monkeypatch.setenv("CRAWL_CRASH_AT", f"before_state_commit:1:{tmp_path / 'crashed'}")
+    supervisor = Supervisor(tmp_path / "store", Silent(sys.stderr))
+    assert await supervisor.run() == 0
+    assert supervisor.status.restarts == 1
+    assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
+
+
+def test_seeds_added_to_a_crawl_are_crawled(place: Place, seen: int, tmp_path: Path) -> None:
+    """The old ones are not fetched again."""
+    hosts = place.server.web.hosts()
+    with place.crawl(tmp_path, "scope.type=host", "limits.max_depth=1") as life:
+        assert life.end() == 0, life.said
+    new = place.server.web.origin(next(host for host in hosts if place.server.web.origin(host) + "/" not in place.server.web.seeds())) + "/"
+    with resume(tmp_path / "store", new) as life:
+        assert life.end() == 0, life.said
+    assert findings(tmp_path / "store").urls[new].state == "DONE"
+    assert refetches(place.log_of(seen), place.server.web.truth()) == {}
+
+
+def test_the_status_file_tells_how_a_crawl_ended(place: Place, tmp_path: Path) -> None:
+    """What `thresher status` reads."""
+    with place.crawl(tmp_path, "limits.max_pages=5") as life:
+        assert life.end() == 0
+    status = msgspec.json.decode((tmp_path / "store" / "status.json").read_bytes())
+    assert (status["state"], status["pages"], status["why"]) == ("done", 5, "limits.max_pages reached")
