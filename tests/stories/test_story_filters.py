@@ -131,7 +131,7 @@ def calendar(place: str) -> list[str]:
     ("generate", "start", "most"),
     [
         (repeated, "trap.test/", 130),
-        (parameters, "trap.test/", 64),
+        (parameters, "trap.test/", 31),
         (directory, "trap.test/tags/0", 40),
         (pagination, "trap.test/page/0/", 40),
         (calendar, "trap.test/cal/2024/05/", 24),
@@ -144,7 +144,7 @@ async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path
         for i in range(10):
             web.page(f"a.test/{i}")
         web.generate = generate
-        tight = Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=40, max_calendar=24, max_params=5))
+        tight = Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=40, max_calendar=24, max_params=4))
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=tight))
     in_trap = sum(place.startswith("trap") for place in web.requests)
     assert len(web.requests) - in_trap == 11
