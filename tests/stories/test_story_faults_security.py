@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from faulty import Found, Web, crawl, faulty_web, page, redirect, robots
 from hostile import AAAA, A, Answer, Question, Site, Talk, name_server, response, serve
 
@@ -236,3 +237,21 @@ async def test_a_host_s_budget_and_the_scope_are_kept(tmp_path: Path) -> None:
     assert web.paths("b.test") == []
     assert found.counters["skip:out_of_scope"] >= 1
     assert found.hosts[web.url("a.test")[7:]].parked == "host_budget"
+
+
+async def test_a_connection_that_rests_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P59: after 15 s (here 0.1 s) without a request the server sees its end, while the crawl goes on elsewhere."""
+    monkeypatch.setattr("crawler.fetch.KEEP_ALIVE_S", 0.1)
+    is_closed = False
+
+    async def patient(talk: Talk) -> None:
+        nonlocal is_closed
+        await talk.send(page())
+        await talk.gone()
+        is_closed = True
+
+    async with faulty_web() as web:
+        web.say("a.test/", patient)
+        web.say_all("b.test", lambda seen: page() if is_closed else page(f"/{len(web.seen('b.test'))}"))
+        await crawl(tmp_path, web, "a.test/", "b.test/", politeness={"min_delay": 0.01})
+    assert is_closed
