@@ -21,10 +21,8 @@ class Journal:
         self._rows = rows
 
     def put(self, records: Sequence[msgspec.Struct]) -> None:
-        """Add records of the layout of `JournalEntry` to the visit being settled."""
-        visit = self._rows.visit
-        fresh = JOURNAL_ENTRIES.decode(_LAYOUT.encode(list(records)))
-        self._rows.put(JOURNAL, pack_u64(visit), JOURNAL_ENTRIES.encode([*self.read(visit), *fresh]))
+        """Write the records, of the layout of `JournalEntry`, of the visit being settled; once a visit."""
+        self._rows.put(JOURNAL, pack_u64(self._rows.visit), _LAYOUT.encode(list(records)))
 
     def read(self, visit: int) -> list[JournalEntry]:
         """Return a visit's entries."""

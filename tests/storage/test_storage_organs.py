@@ -212,8 +212,7 @@ def test_links_keep_the_order_of_the_page(store: Store) -> None:
 
 
 def test_the_journal_takes_the_panels_records(store: Store) -> None:
-    store.journal.put([Record(4, b"judged", [("exact_duplicate", b"measure")])])
-    store.journal.put([Record(3, b"again", [])])
+    store.journal.put([Record(4, b"judged", [("exact_duplicate", b"measure")]), Record(3, b"again", [])])
     assert [(entry.gate, entry.judgement, entry.measures) for entry in store.journal.read(store.visit)] == [
         (4, b"judged", [("exact_duplicate", b"measure")]),
         (3, b"again", []),
