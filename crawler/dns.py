@@ -39,6 +39,7 @@ from crawler.guard import AddressGuard
 
 CACHED_NAMES = 131_072
 FAILURE_TTL_S = 30.0
+RESERVATION_S = 1.0  # an answer without any lifetime is still good for the request that it was asked for
 _TRIES = 2
 _NOSORT = 1 << 7  # ARES_AI_NOSORT, which pycares does not name: sorting opens a socket per address
 _FLAGS = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH  # names are absolute: no search domain is ever appended
@@ -94,7 +95,7 @@ class Resolver:
 
     def address(self, hostname: str, now: float) -> str | None:
         """Return the address to connect to first, None if the name must be looked up (again)."""
-        known = self._recall(hostname, now)
+        known = self._recall(hostname, now - RESERVATION_S)
         return known.addresses[0] if known is not None and known.addresses else None
 
     async def resolve(self, hostname: str) -> tuple[str, ...] | LookupFailed:
