@@ -302,3 +302,13 @@ async def test_a_name_without_ipv4_and_one_with_both_are_reached(tmp_path: Path)
         found = await crawl(tmp_path, web, "long.test/", "loop.test/", dns=asks(names))
     assert web.pages("long.test") == ["/"]
     assert found["loop.test/"].cause in ("dns_nodata", "dns_nxdomain")
+
+
+async def test_an_answer_without_any_lifetime_serves_the_request_it_was_asked_for(tmp_path: Path) -> None:
+    """F6: with `dns.min_ttl` at 0 a name is asked for with each request, and no more often."""
+    zone = Stopwatches(lambda question: Answer([(A, "127.0.0.1")] if question.kind == A else [], ttl=0))
+    async with faulty_web() as web, name_server(zone) as names:
+        web.say("a.test/", page("/1", "/2"))
+        await crawl(tmp_path, web, "a.test/", dns=asks(names) | {"min_ttl": 0.0})
+    assert web.pages("a.test") == ["/", "/1", "/2"]
+    assert len(zone.times["a.test"]) <= 2 * (len(web.paths("a.test")) + 1)

@@ -76,8 +76,12 @@ async def test_a_name_that_turns_into_a_private_address_is_not_followed_there(tm
         address = INNER if question.name == "b.test" or question.n >= 4 else "127.0.0.1"
         return Answer([(A, address)] if question.kind == A else [], ttl=0)
 
+    async def answer(talk: Talk) -> None:
+        """Answer and close: the next request needs a connect."""
+        await talk.send(page(f"/{len(web.log)}") if len(web.log) < 8 else page())
+
     async with faulty_web() as web, serve(lambda talk: talk.gone(), host=INNER) as inner, name_server(zone) as names:
-        web.say_all("a.test", lambda seen: page(f"/{len(web.log)}") if len(web.log) < 8 else page())
+        web.say_all("a.test", lambda seen: answer)
         found = await crawl(
             tmp_path, web, "a.test/", "b.test/", fetch={"allow_addresses": ["127.0.0.1/32"]},
             dns={"static": {}, "servers": [names.address], "min_ttl": 0.1, "negative_ttl": 0.01}, politeness={"min_delay": 0.12},
@@ -204,7 +208,7 @@ async def test_names_that_share_an_address_or_a_site_take_turns(tmp_path: Path) 
         open_now += 1
         most = max(most, open_now)
         await talk.send(page()[:-20])
-        await talk.drip(page()[-20:], 0.001)
+        await talk.drip(page()[-20:], 0.003)
         open_now -= 1
 
     async with faulty_web() as web:
