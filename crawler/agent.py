@@ -33,6 +33,7 @@ from crawler.request_log import RequestLog
 from crawler.robots_book import RobotsBook
 from crawler.seeds import Seeder
 from crawler.settle import Settler
+from crawler.sleeps import Sleeps
 from crawler.suspects import Suspects
 from crawler.throttle import Throttle
 from crawler.totals import Totals
@@ -98,6 +99,7 @@ class Agent:
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._dispatch)
         self._throttle = Throttle(settings.fetch.concurrency)
         self._requests = RequestLog(settings.log.requests)
+        self._sleeps = Sleeps()
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._looking_up: set[asyncio.Task[None]] = set()
@@ -166,7 +168,9 @@ class Agent:
                 if lease is None:
                     continue
             try:
+                began = self._sleeps.now()
                 made = await visit(lease, self._tools)
+                made.outcome = self._sleeps.excuse(made.outcome, began)
                 now = self._clock()
                 self._settle(made, now)
             finally:
@@ -350,6 +354,7 @@ class Agent:
             if ticks % _DISK_EVERY == 0:
                 self._watch_disk()
             ticks += 1
+            self._sleeps.look()
             self._requests.flush()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")

@@ -168,7 +168,7 @@ class Settler:
         match outcome:
             case Failed() if retry is not None:
                 self.totals.failed(outcome.cause, terminal=False)
-                self._store.failures.put(entry.url.key, _failure(outcome, entry.attempt + 1, now, final=False))
+                self._store.failures.put(entry.url.key, _failure(outcome, retry.attempt, now, final=False))
             case Failed():
                 self._fail(entry.url, outcome, entry.attempt + 1, now)
             case Redirect():

@@ -106,6 +106,7 @@ class Cause(StrEnum):
     HTTP_429 = "http_429"
     HTTP_RETRY = "http_retry"
     NO_DESCRIPTORS = "no_descriptors"
+    SLEPT = "slept"  # this process or its machine did, while the request was in flight
     INTERNAL_ERROR = "internal_error"
 
 

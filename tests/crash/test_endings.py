@@ -25,6 +25,7 @@ from harness import (
     differences,
     findings,
     free_port,
+    merged,
     n_robots,
     options,
     refetches,
@@ -41,6 +42,7 @@ from crawler.core.url import URLRules, URLSpace
 from crawler.demo.process import ServerProcess
 from crawler.metrics import Status
 from crawler.opening import create_store, reconfigure
+from crawler.sleeps import LONG_S
 from crawler.supervisor import Supervisor
 from storage.env import Store
 from storage.packing import pack_u64
@@ -309,6 +311,25 @@ async def test_a_supervisor_that_slept_does_not_take_it_for_a_hang(store: Path) 
     send(pid, signal.SIGCONT)
     assert await running == 0
     assert display.notes == []
+
+
+def test_an_agent_that_slept_blames_nobody(tmp_path: Path) -> None:
+    """F14: stopped for longer than a request may take, it asks again for what was in flight, and no try is used up."""
+    with demo("kill", tmp_path, **WEB, error_share=0.0, slow_host_share=1.0, slow_delay_s=[0.4, 0.4]) as server:
+        store = tmp_path / "store"
+        sections = merged(paced(server, 0.0), {"fetch": {"total_timeout": 1.5}, "limits": {"max_pages": 25}})
+        with crawl(store, write_config(tmp_path, sections, server.web.seeds())) as life:
+            wait_until(lambda: not life.running or status(store)["in_flight"] > 3)
+            life.signal_agent(signal.SIGSTOP)
+            time.sleep(LONG_S + 0.5)  # the process sleeps: that is the case
+            life.signal_agent(signal.SIGCONT)
+            assert life.end() == 0, life.said
+        again = refetches(server.read_log(), server.web.truth()).total()
+    with View(store) as view:
+        failures = [failure for url, _ in view.all_urls() if (failure := view.failures.get(url.key))]
+        assert {failure.attempts for failure in failures} <= {0}
+        assert view.counters.all("cause:").keys() <= {"cause:slept"}
+        assert again <= view.counters.get("cause:slept") <= 32
 
 
 async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path: Path, whole: Findings) -> None:
