@@ -173,6 +173,13 @@ def robots(*lines: str) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
+async def slowly(talk: Talk, answer: bytes, *, n_drops: int, every_s: float) -> None:
+    """Send an answer whose last bytes come one at a time. It has ended when the last one is sent, not a moment later."""
+    await talk.send(answer[:-n_drops])
+    await talk.drip(answer[-n_drops:-1], every_s)
+    await talk.send(answer[-1:])
+
+
 async def silence(talk: Talk) -> None:
     """Say nothing until the client gives up."""
     await talk.gone()

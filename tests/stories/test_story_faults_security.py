@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from faulty import Found, Web, crawl, faulty_web, page, redirect, robots
+from faulty import Found, Web, crawl, faulty_web, page, redirect, robots, slowly
 from hostile import AAAA, A, Answer, Question, Site, Talk, name_server, response, serve
 
 from crawler.core.robots import Rules
@@ -164,14 +164,12 @@ async def test_a_host_is_served_one_request_at_a_time_and_rests_after_each(tmp_p
     """P20, P21, P23, P26: www and bare are one host; the delay counts from the end of the answer, however long that took."""
     delay_s = 0.1
 
-    async def slowly(talk: Talk) -> None:
-        answer = page("/2", "/3")
-        await talk.send(answer[:20])
-        await talk.drip(answer[20:], 0.001)
+    async def answer(talk: Talk) -> None:
+        await slowly(talk, page("/2", "/3"), n_drops=100, every_s=0.001)
 
     async with faulty_web() as web:
-        web.say("a.test/", slowly)
-        web.say("www.a.test/", slowly)
+        web.say("a.test/", answer)
+        web.say("www.a.test/", answer)
         await crawl(tmp_path, web, "a.test/", "www.a.test/", politeness={"min_delay": delay_s})
     for seen in web.log:
         seen.host = seen.host.removeprefix("www.")
@@ -183,13 +181,11 @@ async def test_a_host_is_served_one_request_at_a_time_and_rests_after_each(tmp_p
 async def test_a_slow_answer_makes_the_host_s_delay_longer(tmp_path: Path) -> None:
     """P22: by the factor of the configuration."""
 
-    async def slowly(talk: Talk) -> None:
-        answer = page("/2")
-        await talk.send(answer[:-50])
-        await talk.drip(answer[-50:], 0.002)
+    async def answer(talk: Talk) -> None:
+        await slowly(talk, page("/2"), n_drops=50, every_s=0.002)
 
     async with faulty_web() as web:
-        web.say("a.test/", slowly)
+        web.say("a.test/", answer)
         await crawl(tmp_path, web, "a.test/", politeness={"delay_factor": 3.0})
     slow = web.seen("a.test", "/")[0]
     after = web.seen("a.test", "/2")[0]
@@ -207,8 +203,7 @@ async def test_names_that_share_an_address_or_a_site_take_turns(tmp_path: Path) 
         nonlocal open_now, most
         open_now += 1
         most = max(most, open_now)
-        await talk.send(page()[:-20])
-        await talk.drip(page()[-20:], 0.003)
+        await slowly(talk, page(), n_drops=20, every_s=0.003)
         open_now -= 1
 
     async with faulty_web() as web:
