@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -269,14 +269,18 @@ class Agent:
                 self._finish(f"nothing is due within {self._settings.limits.max_wait:.0f} s ({self._wait.why})")
 
     def _finish(self, why: str) -> None:
-        n_held = self._store.seen.count(State.HELD)
-        if n_held:
-            why += f"; {n_held:,} URL{'s are' if n_held > 1 else ' is'} held by filters"
-        rate = self._settler.totals.error_rate
-        if rate > self._settings.limits.max_error_rate:
-            self._end(Ending(4, f"{why}; {rate:.0%} of the requests failed"))
-        else:
-            self._end(Ending(0, why))
+        """End the crawl since there is nothing to do; name what is left, and what most failures came from."""
+        parts = [why]
+        waiting = Counter(host.state for host in self._frontier.hosts(self._clock()) if host.state != "in delay")
+        parts += [f"{state}: {_count(n, 'host')}" for state, n in waiting.most_common()]
+        if n_held := self._store.seen.count(State.HELD):
+            parts.append(f"held by filters: {_count(n_held, 'URL')}")
+        totals = self._settler.totals
+        failed = totals.error_rate > self._settings.limits.max_error_rate
+        if failed:
+            cause, n = max(totals.causes().items(), key=lambda item: item[1], default=("", 0))
+            parts.append(f"{totals.error_rate:.0%} of the URLs failed, most by {cause} ({_count(n, 'attempt')})")
+        self._end(Ending(4 if failed else 0, "; ".join(parts)))
 
     def _end(self, ending: Ending) -> None:
         if self._ending is None:
@@ -389,3 +393,7 @@ def url_rules(settings: Settings) -> URLRules:
         ports=ports,
         strip_params=tuple(settings.url.strip_params),
     )
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,13 +13,19 @@ import msgspec
 from config.load import load
 from config.settings import Settings
 from crawler.agent import url_rules
-from crawler.core.errors import StoreError, UsageError
+from crawler.core.errors import DiskError, StoreError, UsageError
+from crawler.core.model import Mode
+from crawler.core.url import hostname_of, origin_of, site_of
 from crawler.readmit import mark
 from crawler.seeds import read_seeds
+from filters.base import Candidate
+from filters.registry import plugs
 from storage.env import PATIENCE_S, Store, require_store
 from storage.lock import CrawlLock
+from storage.schema import STATE
 from storage.view import View
 
+_SHOWN = 5  # seeds named in a complaint about all
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
 
 
@@ -33,13 +40,39 @@ def check_startable(settings: Settings) -> None:
         raise UsageError(f"agents: expected 1 or auto, found {settings.agents}: this version runs one agent")
 
 
+def check_seeds(settings: Settings) -> None:
+    """Raise UsageError if the configuration refuses every seed: such a crawl would end before it began."""
+    gates = [plug.static for plug in plugs(settings, settings.seeds) if plug.static and plug.mode is Mode.ENFORCE]
+    refused: list[str] = []
+    for seed in settings.seeds:
+        origin = origin_of(seed)
+        candidate = Candidate(seed, origin, site_of(hostname_of(origin)))
+        word = next(((gate.name, reason) for gate in gates if (reason := gate.refuses(candidate))), None)
+        if word is None:
+            return
+        if len(refused) < _SHOWN:
+            refused.append(f"{seed}: {word[1]}, by {word[0]}")
+    more = [f"… and {len(settings.seeds) - len(refused):,} more"] if len(settings.seeds) > len(refused) else []
+    raise UsageError(
+        "the configuration refuses every seed, expected at least one that may be fetched. Change scope, overrides, filters or seeds:\n"
+        + "\n".join(refused + more)
+    )
+
+
 def create_store(path: Path, settings: Settings) -> None:
     """Make a new store that knows its configuration; raises StoreLockedError when somebody crawls into it."""
-    if path.exists() and not path.is_dir():
-        raise UsageError(f"{path}: expected a directory for the new crawl, found a file. Name another one with -o")
+    if in_the_way := next((place for place in (path, *path.parents) if place.exists() and not place.is_dir()), None):
+        raise UsageError(f"{path}: expected a directory for the new crawl, found that {in_the_way} is a file. Name another one with -o")
     if _holds_crawl(path):
         CrawlLock(path / "crawl.lock").release()
         raise UsageError(f"{path}: holds a crawl already. Go on with `thresher resume {path}`, or name a new directory with -o")
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_foreign = not (path / STATE).exists() and any(path.iterdir())
+    except OSError as error:
+        raise DiskError(f"{path}: cannot be used for the new crawl: {error.strerror}. Name another directory with -o") from None
+    if is_foreign:
+        raise UsageError(f"{path}: expected a new or empty directory, found other files in it. Name another one with -o")
     Store.create(path, settings, time.time()).close()
 
 
@@ -58,21 +91,28 @@ def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Se
     return store, store.settings
 
 
-def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str]) -> None:
-    """Give the crawl in `path` the configuration that a resume asks for; the agent carries the difference out."""
+def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str]) -> str:
+    """Give the crawl in `path` the configuration that a resume asks for; the agent carries the difference out.
+
+    Returns what to tell the operator about seeds that were left out, "" if nothing.
+    """
     require_store(path)
+    left_out = ""
     with Store.open(path, None, time.time()) as store:
         old = store.settings
         changed = bool(configs or sets or any(name.startswith("THRESHER_") for name in os.environ))
         new = _merged(old, configs, sets) if changed else old
         known = dict.fromkeys(old.seeds)
         if seeds or files or new.seeds:
-            known |= dict.fromkeys(read_seeds(seeds, files, new.seeds, url_rules(new)).urls)
+            found = read_seeds(seeds, files, new.seeds, url_rules(new))
+            known |= dict.fromkeys(found.urls)
+            left_out = found.warning()
         new = msgspec.structs.replace(new, seeds=list(known))
         check_startable(new)
         store.reconfigure(new)
         if admits_differently(old, new):
             mark(store)
+    return left_out
 
 
 def admits_differently(old: Settings, new: Settings) -> bool:
@@ -85,7 +125,7 @@ def admits_differently(old: Settings, new: Settings) -> bool:
 def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str]) -> Settings:
     """Return the files' configuration, or the crawl's own, with environment and single options on top."""
     if configs:
-        return load(configs, sets=sets, environ=os.environ).settings
+        return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read).settings
     return with_sets(old, sets, os.environ)
 
 

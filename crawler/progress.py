@@ -97,9 +97,14 @@ def block(status: Status) -> Group:
     return Group(*rows)
 
 
+def headline(status: Status) -> Text:
+    """Return the line that ends a crawl."""
+    return Text(f"Crawl {status.state}: {status.why}")
+
+
 def summary(status: Status) -> Table:
     """Return the table that ends a crawl."""
-    table = Table(title=f"Crawl {status.state}: {status.why}", title_justify="left", show_header=False, box=None, padding=(0, 2))
+    table = Table(show_header=False, box=None, padding=(0, 2))
     rate = status.pages / status.running_s if status.running_s else 0.0
     rows = [
         (

@@ -68,6 +68,10 @@ class Totals:
         if n:
             self._counters.add("audited", n)
 
+    def causes(self) -> dict[str, int]:
+        """Return how many attempts failed, by cause."""
+        return self._named(_CAUSE)
+
     def fill(self, status: Status) -> None:
         """Copy the totals into a snapshot."""
         of = self._counters.get
@@ -76,7 +80,7 @@ class Totals:
         status.queued = of("state:queued")
         status.known = sum(of(f"state:{state.name.lower()}") for state in State)
         status.hosts = of("hosts")
-        status.causes, status.skipped = self._named(_CAUSE), self._named(_SKIPPED)
+        status.causes, status.skipped = self.causes(), self._named(_SKIPPED)
         status.saved = self._named(_SAVED)
         classes: dict[str, int] = {}
         for code, n in self._named(_STATUS).items():

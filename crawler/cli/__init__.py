@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from difflib import get_close_matches
 
 import click
 
@@ -34,6 +35,12 @@ class Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is asked for; name the nearest if there is none."""
+        if args and args[0] not in COMMANDS and (nearest := get_close_matches(args[0], COMMANDS, 1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {nearest[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         module = COMMANDS.get(cmd_name)
         if module is None:
@@ -56,7 +63,7 @@ def thresher() -> None:
 def main() -> None:
     """Run the command line; every error that an operator can act on is one message and its exit code."""
     try:
-        code = thresher.main(standalone_mode=False)
+        code = thresher.main(prog_name="thresher", standalone_mode=False)
     except click.exceptions.Exit as end:
         code = end.exit_code
     except click.Abort:
@@ -65,7 +72,9 @@ def main() -> None:
         error.show()
         code = 2
     except (ThresherError, ConfigError) as error:
-        print(f"thresher: {error}", file=sys.stderr)
+        from crawler.cli.common import complain
+
+        complain(f"thresher: {error}")
         code = error.exit_code if isinstance(error, ThresherError) else 2
     except BrokenPipeError:  # `thresher export | head`
         sys.stderr.close()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from config.load import render
 from crawler.agent import url_rules
-from crawler.cli.common import config_option, json_option, load_config, set_option
-from crawler.opening import check_startable
+from crawler.cli.common import complain, config_option, json_option, load_config, set_option
+from crawler.opening import check_seeds, check_startable
 from crawler.seeds import read_seeds
 
 
@@ -32,8 +33,9 @@ def check(
     check_startable(loaded.settings)
     if seeds or files or loaded.settings.seeds:
         found = read_seeds(seeds, files, loaded.settings.seeds, url_rules(loaded.settings))
+        check_seeds(msgspec.structs.replace(loaded.settings, seeds=found.urls))
         if found.warning():
-            click.echo(f"left out:\n{found.warning()}", err=True)
-        click.echo(f"{len(found.urls):,} seeds, {found.n_repeated:,} repeated", err=True)
+            complain(f"left out:\n{found.warning()}")
+        click.echo(f"seeds: {len(found.urls):,}, repeated: {found.n_repeated:,}, left out: {found.n_bad:,}", err=True)
     click.echo("the configuration is usable", err=True)
     return 0

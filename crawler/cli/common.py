@@ -61,6 +61,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
+def complain(text: str) -> None:
+    """Print a message of several lines on standard error."""
+    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
+
+
 def print_json(value: Any) -> None:
     """Print one JSON object on a line of ASCII."""
     print(json_line(msgspec.to_builtins(value)))

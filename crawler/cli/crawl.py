@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -11,9 +12,9 @@ import msgspec
 from rich.console import Console
 
 from crawler.agent import url_rules
-from crawler.cli.common import config_option, directory_argument, load_config, set_option
-from crawler.opening import check_startable, create_store, reconfigure
-from crawler.progress import Lines, LiveBlock, Silent, summary
+from crawler.cli.common import complain, config_option, directory_argument, load_config, set_option
+from crawler.opening import check_seeds, check_startable, create_store, reconfigure
+from crawler.progress import Lines, LiveBlock, Silent, headline, summary
 from crawler.seeds import read_seeds
 from crawler.supervisor import Supervisor
 
@@ -44,10 +45,10 @@ def crawl(
     """
     settings = load_config(configs, sets).settings
     found = read_seeds(seeds, files, settings.seeds, url_rules(settings))
-    if found.warning():
-        print(f"thresher: left out:\n{found.warning()}", file=sys.stderr)
     settings = msgspec.structs.replace(settings, seeds=found.urls)
     check_startable(settings)
+    check_seeds(settings)
+    _say_left_out(found.warning())
     create_store(Path(directory), settings)
     return run(Path(directory), progress)
 
@@ -67,12 +68,19 @@ def resume(
     Without -c the crawl's own configuration holds; -c replaces it, --set changes single options. A wider scope admits again what the old
     one refused, a narrower one refuses what still waits. SEEDS are added to those it has.
     """
-    reconfigure(Path(directory), seeds, files, configs, sets)
+    _say_left_out(reconfigure(Path(directory), seeds, files, configs, sets))
     return run(Path(directory), progress)
+
+
+def _say_left_out(warning: str) -> None:
+    if warning:
+        complain(f"thresher: left out:\n{warning}")
 
 
 def run(directory: Path, progress: str) -> int:
     """Supervise the crawl in `directory` to its end; return the exit code."""
+    if os.geteuid() == 0:
+        complain("thresher: running as root, which a crawler has no use for: an ordinary user is safer")
     console = Console(stderr=True)
     live = progress == "live" or (progress == "auto" and console.is_terminal)
     display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else Lines(sys.stderr)
@@ -82,6 +90,7 @@ def run(directory: Path, progress: str) -> int:
     finally:
         display.close()
     if supervisor.status.at:
+        console.print(headline(supervisor.status), soft_wrap=True)  # in one line, for those who look for it in a log
         console.print(summary(supervisor.status))
     if code == 3:
         console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
