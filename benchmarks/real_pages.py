@@ -52,7 +52,7 @@ class Links(HTMLParser):
             return
         if tag == "base" and not self.base:
             self.base = of.get("href") or ""
-        is_followed_link = tag == "link" and {"next", "prev", "alternate"} & set((of.get("rel") or "").lower().split())
+        is_followed_link = tag == "link" and {"next", "prev", "alternate", "canonical"} & set((of.get("rel") or "").lower().split())
         target = of.get("href") if tag in ("a", "area") or is_followed_link else of.get("src") if tag in ("frame", "iframe") else None
         if target and "nofollow" not in (of.get("rel") or ""):
             self.found.append(target)

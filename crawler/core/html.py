@@ -3,8 +3,8 @@
 `read` is the whole way; the steps stand alone for tests and tools. `scan` takes links from a page that has no tree, because building it
 killed the parser: a bounded search by regular expression in its first 256 KiB.
 
-Links are what a reader without scripts can follow: a, area, frame, iframe, link rel=next/prev/alternate and meta refresh, in the order of
-the page, those in noscript included, those in template and comments not. Text is what such a page shows, without noscript. Every element
+Links are what a reader without scripts can follow: a, area, frame, iframe, link rel=next/prev/alternate/canonical and meta refresh, in the
+order of the page, those in noscript included, those in template and comments not. Text is what such a page shows, without noscript. Every element
 ends a word: without style sheets nobody can say which elements are blocks, and "HomeNews" of a menu is worse than "H 2 O".
 
 Never ask a hostile tree for `.html` (recursive: it overflows the C stack) or `unwrap_tags` (quadratic).
@@ -37,7 +37,7 @@ MAX_META: Final = 1_000  # elements looked at for directives
 
 _NAMED: Final = "a[href],area[href],link[href],base[href],iframe[src],frame[src],meta[content]"
 _UNSEEN: Final = ["script", "style", "noscript", "iframe", "noframes", "title"]  # the inside of a template is not in the tree at all
-_FOLLOWED_RELS: Final = frozenset({"next", "prev", "alternate"})
+_FOLLOWED_RELS: Final = frozenset({"next", "prev", "alternate", "canonical"})
 _ALWAYS_LINKS: Final = frozenset({"a", "area", "frame", "iframe"})
 _SPACE: Final = "\t\n\f\r "
 

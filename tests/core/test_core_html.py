@@ -44,6 +44,8 @@ def hrefs(parsed: Parsed) -> list[str]:
 def test_links_come_in_the_order_of_the_page_with_their_rel_and_tag() -> None:
     """F55: a meta refresh is a link like others."""
     assert parse(PAGE).links == (
+        Link("/canonical", "canonical", "link"),
+        Link("/other", "canonical", "link"),
         Link("p2", "next", "link"),
         Link("/de", "alternate", "link"),
         Link("/moved?a=1&b=2", "", "refresh"),
@@ -138,7 +140,7 @@ def test_links_beyond_the_limit_are_counted() -> None:
 def test_an_absurd_address_is_counted_and_dropped() -> None:
     long = "x" * (html.MAX_HREF + 1)
     parsed = parse(f"<base href={long}><link rel=canonical href={long}><a href={long}><a href=y>")
-    assert (hrefs(parsed), parsed.n_links, parsed.base, parsed.canonical) == (["y"], 2, "", "")
+    assert (hrefs(parsed), parsed.n_links, parsed.base, parsed.canonical) == (["y"], 3, "", "")
 
 
 def test_zero_bytes_are_replaced() -> None:
