@@ -99,7 +99,7 @@ class Settler:
         hop = book.hop(visit.robots_origins, outcome) if isinstance(outcome, Redirect) else None
         until, why = (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn_robots(visit.robots_origins, outcome, now)
         if visit.postponed is not None:
-            self._frontier.give_back(lease, now, until=until, why=why, requested=outcome)
+            self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
         else:
             self._frontier.finish(lease, outcome, now, is_page=False)
             for origin in () if hop else visit.robots_origins:
@@ -147,7 +147,7 @@ class Settler:
                 self._reply(visit, now)
         else:
             until, why = visit.postponed or (0.0, "")
-            self._frontier.give_back(visit.lease, now, until=until, why=why)
+            self._frontier.give_back(visit.lease, now, until=until, why=why, origin_only=True)
 
     def _answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A filter's own request was answered: only that filter learns."""

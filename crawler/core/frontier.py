@@ -241,11 +241,7 @@ class Frontier:
         at = self._pace.retry_at(entry, cause, host.record, now) if entry.seq else None
         if at is None:
             return None
-        host.remove(entry)
-        self._store.delete(host.key, entry)
-        retry = Entry(Lane.RETRY, int(at * 1e6) + 1, entry.seq, entry.attempt + 1, entry.url)
-        self._store.put(host.key, retry)
-        host.insert(retry, self._bench.heads)
+        host.put_off(self._store, entry, at, entry.attempt + 1, self._bench.heads)
         return at
 
     # -- after a lease
@@ -272,11 +268,19 @@ class Frontier:
         self._bench.release(host, now, was_used=False)
         self._settle(host, now)
 
-    def give_back(self, lease: Lease, now: float, *, until: float = 0.0, why: str = "", requested: Outcome | None = None) -> None:
-        """Leave the URL queued, its host blocked until `until`. requested: what a request made in its place (robots.txt) came to."""
+    def give_back(
+        self, lease: Lease, now: float, *, until: float = 0.0, why: str = "", requested: Outcome | None = None, origin_only: bool = False
+    ) -> None:
+        """Leave the URL queued, its host blocked until `until`; `origin_only`: the URL alone if others may be of another origin.
+
+        requested: what a request made in its place (robots.txt) came to.
+        """
         host, entry = self._land(lease, now)
-        host.put_back(entry)
-        host.blocked_until, host.why = until, why
+        if origin_only and until > now and entry.seq and host.may_serve_others(entry):
+            host.put_off(self._store, entry, until, entry.attempt, self._bench.heads)
+        else:
+            host.put_back(entry)
+            host.blocked_until, host.why = until, why
         if requested is not None:
             self._respond(host, requested, now)
         self._bench.release(host, now, was_used=requested is not None)

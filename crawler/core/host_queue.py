@@ -111,6 +111,14 @@ class HostQueue:
         else:
             insort(self.rows[entry.lane], entry)
 
+    def put_off(self, store: QueueStore, entry: Entry, at: float, attempt: int, limit: int) -> None:
+        """Move a row to the retry lane, where it waits until `at`."""
+        self.remove(entry)
+        store.delete(self.key, entry)
+        later = Entry(Lane.RETRY, int(at * 1e6) + 1, entry.seq, attempt, entry.url)
+        store.put(self.key, later)
+        self.insert(later, limit)
+
     def remove(self, entry: Entry) -> None:
         """Let go of a row if it is held."""
         rows = self.hops if entry.seq == 0 else self.rows[entry.lane]
@@ -118,6 +126,10 @@ class HostQueue:
             if held.seq == entry.seq and held.rank == entry.rank and held.url.key == entry.url.key:
                 del rows[i]
                 return
+
+    def may_serve_others(self, entry: Entry) -> bool:
+        """Return whether URLs of another origin than this one's may be queued: one is seen, or not all are in memory."""
+        return not all(self.whole) or any(other.url.host != entry.url.host for rows in self.rows for other in rows)
 
     def is_out_of_rows(self) -> bool:
         """Return whether no entry is in memory."""

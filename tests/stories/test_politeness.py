@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -202,3 +203,26 @@ def test_a_redirect_obeys_the_robots_txt_of_its_target(witness: Witness) -> None
     """P32, P57: the hop is queued at the target's host, where it is forbidden."""
     assert "/away" in witness.paths("seed.test")
     assert witness.paths("robots.test") == ["/robots.txt", "/"]
+
+
+def test_an_origin_whose_robots_txt_fails_holds_up_no_other_of_its_queue(tmp_path: Path) -> None:
+    """P13, P26: www and bare share a clock, not a fate: the bare name is forbidden until it answers, the www host is crawled."""
+
+    def answer(request: Request) -> bytes:
+        if request.path == "/robots.txt":
+            return text("", "503 Service Unavailable" if request.host == "a.test" else "404 Not Found")
+        return page(links("/1", "/2", f"http://a.test:{server.port}/3"))
+
+    with Witness(answer) as server:
+        sections: dict[str, Any] = {
+            "identity": {"agent": AGENT, "contact": CONTACT},
+            "limits": {"min_free_disk": 0, "max_wait": 10},
+            "politeness": {"min_delay": 0.05, "delay_factor": 0, "backoff_initial": 0.2},
+            "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
+            "dns": {"static": {".test": "127.0.0.1"}},
+        }
+        seeds = [server.url("a.test"), server.url("www.a.test")]
+        with crawl(tmp_path / "store", write_config(tmp_path, sections, seeds)) as life:
+            assert life.end() == 0, life.said
+    assert server.paths("a.test") == ["/robots.txt"]
+    assert server.paths("www.a.test") == ["/robots.txt", "/", "/1", "/2"]
