@@ -56,7 +56,7 @@ def test_links_come_in_the_order_of_the_page_with_their_rel_and_tag() -> None:
         Link("/frame", "", "iframe"),
         Link("/svg", "", "a"),
     )
-    assert parse(PAGE).n_links == 9
+    assert parse(PAGE).n_links == 11
 
 
 def test_the_first_base_and_the_first_canonical_count() -> None:

@@ -64,7 +64,7 @@ async def test_no_entry_point_leads_to_a_private_address(tmp_path: Path) -> None
         assert inner.n_connections == 0
     blocked = {url for url, known in found.urls.items() if known.cause == "blocked_address"}
     assert {url for url in found.urls if "a.test" not in url} == blocked
-    assert {url.partition("?")[2] for url in blocked if "?" in url} == {"seed", "refresh", "frame", "next"}
+    assert {url.partition("?")[2] for url in blocked if "?" in url} == {"seed", "canonical", "refresh", "frame", "next"}
     assert len(web.pages("a.test")) == 1 + len(ways) + 5
     assert all(found[f"a.test/to/{name}"].edge is not None for name in ways)
 
