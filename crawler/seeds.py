@@ -58,7 +58,7 @@ def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Itera
     named = ((f"seed {text!r}", text) for text in chain(arguments, configured))
     for where, text in chain(named, *map(_lines, files)):
         try:
-            url = space.seed(text).text
+            url = text if text in known else space.seed(text).text
         except BadURL as error:
             seeds.leave_out(where, error)
             continue

@@ -51,8 +51,6 @@ OPEN = {
     "S39": "query values are not masked",
     "S42": "keys are 64 keyed bits within a site; no test of ten million",
     "S43": "versions are bounded by pyproject.toml, not pinned by hash, not checked at start",
-    "S45": "no word about running as root",
-    "S46": "set in the agent and the parser's child; no test of it",
     "P37": "there is no proxy feature, and nothing to test",
     "P38": "no `whoami`",
     "P39": "no recrawl, so no conditional requests",
