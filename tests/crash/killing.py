@@ -217,7 +217,7 @@ def _live(life: Life, tail: Tail, dice: random.Random, tally: Tally, most_kills:
         if action == "kill the supervisor":
             return (-signal.SIGKILL, 0, 1)
         if action in _OWN_ENDS:
-            return (*_OWN_ENDS[action], -signal.SIGTERM, 130)  # the last two: before Python handles signals
+            return (*_OWN_ENDS[action], -signal.SIGTERM, -signal.SIGINT, 130)  # the last three: while Python is still starting
     return (0, 1)  # 1: three deaths without a page between them
 
 

@@ -1,0 +1,58 @@
+"""What a judge of politeness reads out of the server's log: each function returns what broke a rule, in words; [] if nothing did."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from crawler.demo.log import ROBOTS, Log
+from crawler.demo.web import Web
+
+TOLERANCE_S = 0.001
+WINDOW_S = 1.0
+
+
+def short_gaps(log: Log, web: Web, min_delay_s: float) -> list[str]:
+    """P19–P21, P26: from an answer's end to the next request at a host queue; a Crawl-delay counts once its robots.txt was served.
+
+    Not for asking for that very file again: whose rules were lost in a kill does not know them.
+    """
+    found = []
+    for requests in log.queues().values():
+        asked_s: dict[str, float] = {}
+        end = requests[0].end
+        for before, request in pairwise(requests):
+            end = max(end, before.end)
+            if before.path == ROBOTS:
+                asked_s[before.host] = web.crawl_delay(before.host)
+            if request.path == ROBOTS:
+                asked_s.pop(request.host, None)
+            due_s = max(min_delay_s, *asked_s.values(), 0.0)
+            if request.start - end < due_s - TOLERANCE_S:
+                found.append(f"{request.start - end:.4f} s before {request.host}{request.path}, due are {due_s:g} s")
+    return found
+
+
+def n_gaps(log: Log) -> int:
+    return len(log) - len(log.queues())
+
+
+def crowded_queues(log: Log) -> list[str]:
+    """P23, P26: more than one request at once at a host queue."""
+    return [f"{queue}: {n} at once" for queue, n in log.max_concurrency().items() if n > 1]
+
+
+def crowded_addresses(log: Log, connections: int, delay_s: float) -> list[str]:
+    """P24: too many requests at once at an address, or too many in any window: starts are told by the client's clock, not the server's."""
+    at_once = log.max_concurrency(lambda request: request.address)
+    found = [f"{address}: {n} at once" for address, n in at_once.items() if n > connections]
+    most = WINDOW_S / delay_s + 2
+    for address, requests in log.by(lambda request: request.address).items():
+        starts = [request.start for request in requests]
+        busiest = max(sum(start <= other < start + WINDOW_S for other in starts) for start in starts)
+        found += [f"{address}: {busiest} in {WINDOW_S:g} s"] if busiest > most else []
+    return found
+
+
+def forbidden(log: Log, web: Web) -> list[str]:
+    """P9, P13, P57: requests for what robots.txt does not let anybody fetch."""
+    return [f"{request.host}{request.path}" for request in log.forbidden(web.allows)]
