@@ -1,8 +1,8 @@
 """Crawl pages that nobody here wrote, and count what is missing: `python -m benchmarks.real_pages`.
 
-Needs Debian's nginx-light, postgresql-doc-15 and python3-doc. nginx serves the two manuals on two loopback addresses, each is crawled from one
-seed by the command line, and the store is compared with a walk over the files on disk that shares no code with the crawler (html.parser
-and urllib of the standard library): every page reachable by plain links must be there, none twice.
+Needs Debian's nginx-light, postgresql-doc-15 and python3-doc. nginx serves the two manuals on two loopback addresses, each is crawled
+from one seed by the command line, and the store is compared with a walk over the files on disk that shares no code with the crawler
+(html.parser and urllib of the standard library): every page reachable by plain links must be there, none twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ events {{ worker_connections 512; }}
 http {{
   access_log off; default_type application/octet-stream; disable_symlinks off;
   types {{ text/html html htm; text/plain txt; text/css css; application/javascript js; image/png png; image/svg+xml svg; }}
-  client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fcgi; uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
+  client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy;
+  fastcgi_temp_path {dir}/fcgi; uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
 {servers}
 }}
 """
@@ -113,7 +114,8 @@ def main() -> int:
                 counts = Counter(row["url"] for row in crawl(seed, Path(temporary) / f"crawl{n}") if row["status"] == "200")
                 missing, extra = truth - counts.keys(), counts.keys() - truth
                 twice = [url for url, times in counts.items() if times > 1]
-                print(f"{seed} ({root}): {len(truth)} pages on disk reachable, {len(counts)} stored, missing {len(missing)}, extra {len(extra)}, twice {len(twice)}")
+                print(f"{seed} ({root}): {len(truth)} pages on disk reachable, {len(counts)} stored,", end=" ")
+                print(f"missing {len(missing)}, extra {len(extra)}, twice {len(twice)}")
                 for label, urls in (("missing", missing), ("extra", extra), ("twice", twice)):
                     for url in sorted(urls)[:5]:
                         print(f"  {label}: {url}")

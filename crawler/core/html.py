@@ -4,8 +4,8 @@
 killed the parser: a bounded search by regular expression in its first 256 KiB.
 
 Links are what a reader without scripts can follow: a, area, frame, iframe, link rel=next/prev/alternate/canonical and meta refresh, in the
-order of the page, those in noscript included, those in template and comments not. Text is what such a page shows, without noscript. Every element
-ends a word: without style sheets nobody can say which elements are blocks, and "HomeNews" of a menu is worse than "H 2 O".
+order of the page, those in noscript included, those in template and comments not. Text is what such a page shows, without noscript. Every
+element ends a word: without style sheets nobody can say which elements are blocks, and "HomeNews" of a menu is worse than "H 2 O".
 
 Never ask a hostile tree for `.html` (recursive: it overflows the C stack) or `unwrap_tags` (quadratic).
 
