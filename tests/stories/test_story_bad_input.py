@@ -1,18 +1,19 @@
 """Bad input through the real command line: one clear message that says where, what was found, what was expected and what to do.
 
-Every case is a process of its own; they run side by side, once, and each test judges one of them.
+Each case is a process of its own, forked from one that has the program imported: forty interpreters need not be started for it. Crawls are
+started from scratch.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,7 +47,6 @@ class Case:
     code: int
     says: tuple[str, ...]  # patterns, all found in standard error
     prepare: Callable[[Path], object] = lambda _: None
-    stdin: bytes = b""
     n_lines: int = 1  # of standard error at most
     environ: dict[str, str] = field(default_factory=dict)
 
@@ -175,36 +175,59 @@ STORES = {
 CASES = SEEDS | CONFIGURATION | COMMANDS | STORES
 
 
-def thresher(directory: Path, *arguments: str, stdin: bytes = b"", environ: dict[str, str] | None = None) -> Said:
+FORKER = """
+import json, os, sys
+from crawler.cli import COMMANDS, main, thresher
+for name in COMMANDS:
+    thresher.get_command(None, name)
+for line in sys.stdin:
+    directory, arguments, environ = json.loads(line)
+    if (pid := os.fork()) == 0:
+        os.chdir(directory)
+        os.environ.update(environ)
+        for number, name in enumerate(("stdin", "stdout", "stderr")):
+            os.dup2(os.open(f"../{name}", os.O_RDWR | os.O_CREAT), number)
+        sys.stdin, sys.argv = open(0), ["thresher", *arguments]
+        main()
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+def clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("THRESHER_")} | {"PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="module")
+def forker() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment(), cwd=ROOT
+    ) as process:
+        yield process
+
+
+def thresher(directory: Path, *arguments: str) -> Said:
     """Run a command in a directory."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("THRESHER_")}
     done = subprocess.run(
         [sys.executable, "-m", "crawler.cli", *arguments],
         cwd=directory,
-        env={**clean, "PYTHONPATH": str(ROOT), **(environ or {})},
-        input=stdin,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=120,
     )
     return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[Said]]]:
-    """Run every case, two at a time."""
-
-    def run(case: Case, directory: Path) -> Said:
-        case.prepare(directory)
-        return thresher(directory, *case.arguments, stdin=case.stdin, environ=case.environ)
-
-    with ThreadPoolExecutor(2) as pool:
-        yield {name: pool.submit(run, case, tmp_path_factory.mktemp("bad")) for name, case in CASES.items()}
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_bad_input_gets_one_clear_message_and_its_exit_code(answers: dict[str, Future[Said]], name: str) -> None:
+def test_bad_input_gets_one_clear_message_and_its_exit_code(forker: subprocess.Popen[bytes], name: str, tmp_path: Path) -> None:
     """S23, S33, S37 among them."""
-    case, said = CASES[name], answers[name].result()
+    case, directory = CASES[name], tmp_path / "here"
+    directory.mkdir()
+    case.prepare(directory)
+    assert forker.stdin is not None
+    assert forker.stdout is not None
+    forker.stdin.write(json.dumps((str(directory), case.arguments, case.environ)).encode() + b"\n")
+    forker.stdin.flush()
+    said = Said(int(forker.stdout.readline()), (tmp_path / "stdout").read_text(), (tmp_path / "stderr").read_text())
     assert "Traceback" not in said.stderr
     assert said.code == case.code, said.stderr
     for pattern in case.says:
