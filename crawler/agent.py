@@ -21,7 +21,7 @@ from crawler.committer import Committer
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.frontier import Frontier, Lease, Wait
 from crawler.core.model import Cause, Failed, State
-from crawler.core.url import URLRules, URLSpace
+from crawler.core.url import URLSpace
 from crawler.dns import LookupFailed, Resolver
 from crawler.fetch import Fetcher
 from crawler.guard import AddressGuard
@@ -31,7 +31,7 @@ from crawler.parse import Parser
 from crawler.readmit import Readmission
 from crawler.request_log import RequestLog
 from crawler.robots_book import RobotsBook
-from crawler.seeds import Seeder
+from crawler.seeds import Seeder, url_rules
 from crawler.settle import Settler
 from crawler.sleeps import Sleeps
 from crawler.suspects import Suspects
@@ -382,17 +382,6 @@ class Agent:
         status.pages_per_s = self._rate.update(now, status.pages)
         status.cpu_s, status.rss_bytes = usage()
         self._report(status)
-
-
-def url_rules(settings: Settings) -> URLRules:
-    """Return the rules of canonical form that the configuration asks for."""
-    ports = None if settings.fetch.allow_ports == "any" else frozenset(settings.fetch.allow_ports)
-    return URLRules(
-        max_length=settings.limits.max_url_length,
-        max_path_segments=settings.url.max_path_segments,
-        ports=ports,
-        strip_params=tuple(settings.url.strip_params),
-    )
 
 
 def _count(n: int, noun: str) -> str:

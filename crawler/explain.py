@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from config.settings import Settings
-from crawler.agent import url_rules
 from crawler.core.model import NO_KEY, CrawlURL, Purpose, State
 from crawler.core.ports import Entry, HostRecord, Lane
 from crawler.core.url import BadURL, URLSpace
+from crawler.seeds import url_rules
 from crawler.spelling import Step, steps
 from crawler.today import Today, decide
 from storage.export.fields import iso

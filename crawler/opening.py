@@ -12,17 +12,15 @@ import msgspec
 
 from config.load import load
 from config.settings import Settings
-from crawler.agent import url_rules
 from crawler.core.errors import DiskError, StoreError, UsageError
 from crawler.core.model import Mode
 from crawler.core.url import hostname_of, origin_of, site_of
-from crawler.readmit import mark
-from crawler.seeds import read_seeds
+from crawler.seeds import read_seeds, url_rules
 from filters.base import Candidate
 from filters.registry import plugs
 from storage.env import PATIENCE_S, Store, require_store
 from storage.lock import CrawlLock
-from storage.schema import STATE
+from storage.schema import META, STATE, Meta
 from storage.view import View
 
 _SHOWN = 5  # seeds named in a complaint about all
@@ -111,7 +109,7 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
         check_startable(new)
         store.reconfigure(new)
         if admits_differently(old, new):
-            mark(store)
+            store.put(META, Meta.READMIT, b"1")
     return left_out
 
 

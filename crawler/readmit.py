@@ -15,17 +15,11 @@ from crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
 from crawler.settle import Settler
 from crawler.visit import Tools, page_links
 from storage.env import Store
-from storage.schema import META, PageRecord, SeenRow
+from storage.schema import META, Meta, PageRecord, SeenRow
 
-_MARK = b"readmit"
 _GROUP = 256
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
 _FINAL_REASONS = frozenset((Reason.QUARANTINED, Reason.REDIRECT_LIMIT, Reason.REDIRECT_INVALID))
-
-
-def mark(store: Store) -> None:
-    """Ask the next opening to admit again what the configuration allows."""
-    store.put(META, _MARK, b"1")
 
 
 class Readmission:
@@ -41,7 +35,7 @@ class Readmission:
 
         Once `stopping`, it breaks off; the mark stays, so that the next life begins anew: what is admitted already is known then.
         """
-        if self._store.get(META, _MARK) is None:
+        if self._store.get(META, Meta.READMIT) is None:
             return
         for n, (key, row) in enumerate(self._refused(), 1):
             self._judge_again(key, row, clock())
@@ -55,7 +49,7 @@ class Readmission:
                 await committer.drain()
                 if stopping():
                     return
-        self._store.delete(META, _MARK)
+        self._store.delete(META, Meta.READMIT)
         self._store.end_visit()
         await committer.drain()
 

@@ -13,13 +13,16 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from crawler.admission import Admission
-from crawler.committer import Committer
+from config.settings import Settings
 from crawler.core.errors import UsageError
 from crawler.core.url import BadURL, URLRules, URLSpace
-from storage.env import Store
+
+if TYPE_CHECKING:  # commands that only read seeds must not wait for what crawls
+    from crawler.admission import Admission
+    from crawler.committer import Committer
+    from storage.env import Store
 
 MAX_FILE = 1 << 30  # bytes of a seed file
 MAX_LINE = 1 << 16  # bytes of a line
@@ -49,6 +52,17 @@ class Seeds:
             return ""
         more = self.n_bad - len(self.complaints)
         return "\n".join([*self.complaints, *([f"… and {more:,} more"] if more else [])])
+
+
+def url_rules(settings: Settings) -> URLRules:
+    """Return the rules of canonical form that the configuration asks for."""
+    ports = None if settings.fetch.allow_ports == "any" else frozenset(settings.fetch.allow_ports)
+    return URLRules(
+        max_length=settings.limits.max_url_length,
+        max_path_segments=settings.url.max_path_segments,
+        ports=ports,
+        strip_params=tuple(settings.url.strip_params),
+    )
 
 
 def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Iterable[str], rules: URLRules) -> Seeds:

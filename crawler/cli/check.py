@@ -6,10 +6,9 @@ import click
 import msgspec
 
 from config.load import render
-from crawler.agent import url_rules
 from crawler.cli.common import complain, config_option, json_option, load_config, set_option
 from crawler.opening import check_seeds, check_startable
-from crawler.seeds import read_seeds
+from crawler.seeds import read_seeds, url_rules
 
 
 @click.command(epilog="Example: thresher check -c crawl.yaml --render")

@@ -11,11 +11,10 @@ import click
 import msgspec
 from rich.console import Console
 
-from crawler.agent import url_rules
 from crawler.cli.common import complain, config_option, directory_argument, load_config, set_option
 from crawler.opening import check_seeds, check_startable, create_store, reconfigure
 from crawler.progress import Lines, LiveBlock, Silent, headline, summary
-from crawler.seeds import read_seeds
+from crawler.seeds import read_seeds, url_rules
 from crawler.supervisor import Supervisor
 
 progress_option = click.option(

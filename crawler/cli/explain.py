@@ -11,12 +11,11 @@ import click
 import msgspec
 
 from config.settings import Settings
-from crawler.agent import url_rules
 from crawler.cli.common import config_option, crawl_config, json_option, load_config, print_json, print_table, printable, set_option
 from crawler.cli.status import crawl_state
 from crawler.core.errors import UsageError
 from crawler.explain import Explainer, Story, without_store
-from crawler.seeds import read_seeds
+from crawler.seeds import read_seeds, url_rules
 from storage.export.reading import reading
 
 _Row = tuple[str, object]

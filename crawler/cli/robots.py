@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from config.settings import Settings
-from crawler.agent import url_rules
 from crawler.cli.common import config_option, json_option, load_config, print_json, print_table, printable, set_option
 from crawler.core.errors import UsageError
 from crawler.core.model import Outcome, Purpose, Redirect
@@ -20,6 +19,7 @@ from crawler.fetch import Fetcher
 from crawler.guard import AddressGuard
 from crawler.opening import check_startable
 from crawler.robots_book import MAX_HOPS
+from crawler.seeds import url_rules
 from crawler.version import VERSION
 
 
