@@ -41,6 +41,9 @@ class Admission:
                 nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops))
                 self._rediscovered(source, key, row, nearest, text, step=step)
         numbers = [row.seq for _, row, _ in sifted.known]
+        if sifted.sitting is not None and sifted.sitting.said:
+            for verdict in sifted.sitting.said.values():
+                self._totals.would_save(verdict.filter)
         if sifted.fresh is not None:
             numbers += [seq for i in range(len(sifted.fresh)) if (seq := self._admit_new(i, sifted, now, is_redirect=is_redirect)) > 0]
         return numbers

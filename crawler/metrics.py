@@ -27,6 +27,7 @@ class Status(msgspec.Struct, kw_only=True):
     causes: dict[str, int] = {}  # failures by cause
     skipped: dict[str, int] = {}  # by reason
     saved: dict[str, int] = {}  # by filter: URLs refused, copies not followed
+    would_save: dict[str, int] = {}  # by filter that only observes
     queued: int = 0
     known: int = 0
     in_flight: int = 0

@@ -120,6 +120,7 @@ def summary(status: Status) -> Table:
         ("hosts", f"{status.hosts:,} known" + (f", parked: {_counts(status.hosts_parked)}" if status.hosts_parked else "")),
         ("skipped", _counts(status.skipped) or "nothing"),
         ("saved by filters", _counts(status.saved) or "nothing"),
+        *([("would be saved", _counts(status.would_save))] if status.would_save else []),
         (
             "cost",
             f"{status.cpu_s:.1f} CPU s, peak memory {size(status.rss_bytes)}"

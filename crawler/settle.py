@@ -223,8 +223,9 @@ class Settler:
         sifted = visit.sifted or Sifted()
         self._store.links.put(self.admission.admit(url, sifted, now))
         for verdict in sitting.judgement.verdicts:
-            if not (verdict.keep and verdict.follow) and self._tools.panel.enforces(verdict.filter):
-                self.totals.saved(verdict.filter)
+            if not (verdict.keep and verdict.follow):
+                count = self.totals.saved if self._tools.panel.enforces(verdict.filter) else self.totals.would_save
+                count(verdict.filter)
         self._learn((sitting, sifted.sitting), now)
         self._settle_pairs(url, page.status, page.fingerprint, now)
 

@@ -7,6 +7,7 @@ from crawler.metrics import Status
 from storage.counters import Counters
 
 _SAVED = "saved:"
+_WOULD_SAVE = "would_save:"
 _SKIPPED = "skip:"
 _CAUSE = "cause:"
 _STATUS = "status:"
@@ -63,6 +64,10 @@ class Totals:
         """Count what a filter saved: links not queued, copies whose links were not followed."""
         self._counters.add(_SAVED + name, n)
 
+    def would_save(self, name: str) -> None:
+        """Count what a filter that only observes would have saved."""
+        self._counters.add(_WOULD_SAVE + name, 1)
+
     def audited(self, n: int) -> None:
         """Count refused links that are fetched all the same, to measure their filter."""
         if n:
@@ -81,7 +86,7 @@ class Totals:
         status.known = sum(of(f"state:{state.name.lower()}") for state in State)
         status.hosts = of("hosts")
         status.causes, status.skipped = self.causes(), self._named(_SKIPPED)
-        status.saved = self._named(_SAVED)
+        status.saved, status.would_save = self._named(_SAVED), self._named(_WOULD_SAVE)
         classes: dict[str, int] = {}
         for code, n in self._named(_STATUS).items():
             classes[f"{code[0]}xx"] = classes.get(f"{code[0]}xx", 0) + n

@@ -144,11 +144,13 @@ def _by_cause(view: View) -> Iterator[Row]:
 
 
 def _by_filter(view: View) -> Iterator[Row]:
-    """What each filter said of pages, and what it saved: links not queued, copies whose links were not followed."""
-    saved = _status(view).saved
-    rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(("saved", "verdicts", "not_kept", "not_followed", "revised"), 0))
-    for name, n in saved.items():
-        rows[name]["saved"] = n
+    """What each filter said of pages, and what it saved, or would save if it did not only observe: links, and copies' links."""
+    status = _status(view)
+    columns = ("saved", "would_save", "verdicts", "not_kept", "not_followed", "revised")
+    rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(columns, 0))
+    for column, counts in (("saved", status.saved), ("would_save", status.would_save)):
+        for name, n in counts.items():
+            rows[name][column] = n
     for _, page in current_pages(view):
         for verdict in page.verdicts:
             row = rows[verdict.filter]

@@ -123,7 +123,7 @@ def test_stats_count_by_every_key(thresher: Callable, crawl: Path) -> None:
     assert by("site")["parked.example"] == {**by("site")["parked.example"], "failed": 12, "hosts": 1, "queued": 1}
     assert {code: row["answers"] for code, row in by("status").items()} == {200: 4, 301: 1, 404: 1, 503: 1}
     assert by("status")[200] == {**by("status")[200], "pages": 4, "kept": 3, "wire_bytes": 2000}
-    counts = {"saved": 1, "verdicts": 1, "not_kept": 1, "not_followed": 1, "revised": 1}
+    counts = {"saved": 1, "would_save": 0, "verdicts": 1, "not_kept": 1, "not_followed": 1, "revised": 1}
     assert by("filter")["exact_duplicate"] == {"filter": "exact_duplicate", **counts}
     assert by("reason")["out_of_scope"]["skipped"] == 1
     assert {depth: (row["pages_from_seed"], row["pages_in_site"]) for depth, row in by("depth").items()} == {0: (1, 1), 1: (5, 5)}

@@ -405,5 +405,6 @@ async def test_an_observing_filter_s_effects_are_dropped(tmp_path: Path) -> None
     assert (watched.held_by, watched.aliases) == ({}, {})
     assert watched.links == alone.links
     assert (watched.status.saved, watched.status.skipped) == ({}, {})
+    assert watched.status.would_save == {"observer": 8}, "a link refused, and seven pages dropped"
     assert {page.keep for page in watched.pages.values()} == {True}
     assert {verdict.filter for page in watched.pages.values() for verdict in page.verdicts} == {"observer"}, "its verdicts are recorded"
