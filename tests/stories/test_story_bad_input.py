@@ -7,9 +7,11 @@ started from scratch.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -286,11 +288,16 @@ async def test_a_crawl_that_reaches_nobody_s_robots_txt_ends_and_says_why(tmp_pa
     assert "1 known, 1 still queued" in said.stderr
 
 
+def allow_cores() -> None:
+    with contextlib.suppress(ValueError, OSError):  # an ordinary user cannot raise a limit of none
+        resource.setrlimit(resource.RLIMIT_CORE, (1 << 20, 1 << 20))
+
+
 async def test_an_agent_leaves_no_core_and_root_is_warned(tmp_path: Path) -> None:
     """S45, S46."""
     async with name_server(lambda _: None) as server:
         options = ("--set", f"dns.servers=[{server.address}]", "--set", "dns.timeout=30", "--progress", "none")
-        with Life(tmp_path / "store", "crawl", *CONTACT, *options, "-o", tmp_path / "store", "a.example") as life:
+        with Life(tmp_path / "store", "crawl", *CONTACT, *options, "-o", tmp_path / "store", "a.example", before=allow_cores) as life:
             agent = await asyncio.to_thread(life.wait_for_agent)
             await asyncio.to_thread(wait_until, lambda: "Max core file size        0" in Path(f"/proc/{agent}/limits").read_text())
             life.signal(signal.SIGINT)
