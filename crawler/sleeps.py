@@ -13,7 +13,7 @@ from math import inf
 
 from crawler.core.model import Cause, Failed, Outcome
 
-LONG_S = 3.0  # between two looks, or of lead: no loop that works is that late
+LONG_S = 2.0  # between two looks, or of lead: no loop that works is that late
 _OURS = frozenset(
     (
         *(Cause.CONN_TIMEOUT, Cause.CONN_RESET, Cause.TIMEOUT_FIRST_BYTE, Cause.TIMEOUT_HEADERS, Cause.TIMEOUT_TOTAL),

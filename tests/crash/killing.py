@@ -217,7 +217,7 @@ def _live(life: Life, tail: Tail, dice: random.Random, tally: Tally, most_kills:
         if action == "kill the supervisor":
             return (-signal.SIGKILL, 0, 1)
         if action in _OWN_ENDS:
-            return (*_OWN_ENDS[action], -signal.SIGTERM, -signal.SIGINT, 130)  # the last three: while Python is still starting
+            return _OWN_ENDS[action]
     return (0, 1)  # 1: three deaths without a page between them
 
 
@@ -229,8 +229,10 @@ def _do(action: str, life: Life, dice: random.Random) -> bool:
         case "kill the agent":
             return life.signal_agent(signal.SIGKILL)
         case "SIGTERM":
+            life.wait_for_agent()  # before, Python itself may take the signal
             life.signal(signal.SIGTERM)
         case "SIGINT twice":
+            life.wait_for_agent()
             life.signal(signal.SIGINT)
             life.signal(signal.SIGINT)
         case "SIGSTOP":

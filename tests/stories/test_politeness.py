@@ -36,7 +36,7 @@ class Story(NamedTuple):
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     """A crawl of some 70 hosts to its end: several hosts a site and several sites an address, all kinds of robots.txt, forwarding names."""
     directory = tmp_path_factory.mktemp("story")
-    web = {"n_sites": 30, "pages_per_host": [4, 6], "n_seeds": 30, "crawl_delay_share": 0.3, "crawl_delay_s": [1, 1], "fanout": 6}
+    web = {"n_sites": 30, "pages_per_host": [3, 5], "n_seeds": 30, "crawl_delay_share": 0.3, "crawl_delay_s": [1, 1], "fanout": 6}
     polite = {"min_delay": MIN_DELAY_S, "address_delay": ADDRESS_DELAY_S, "address_connections": ADDRESS_CONNECTIONS}
     with demo("story", directory, **web, error_statuses=[500, 502], forward_share=0.4) as server:
         config = write_config(directory, options(server, politeness=polite), server.web.seeds())
@@ -57,7 +57,7 @@ def test_the_crawl_ends_by_itself_and_names_the_hosts_it_left(story: Story) -> N
 def test_no_gap_at_a_host_is_shorter_than_its_delay(story: Story) -> None:
     """P19, P20, P21, P26, P31: from an answer's end to the next request; www and bare are one; Crawl-delay counts from robots.txt on."""
     assert short_gaps(story.log, story.web, MIN_DELAY_S) == []
-    assert n_gaps(story.log) > 300
+    assert n_gaps(story.log) > 250
 
 
 def test_never_two_requests_at_once_at_a_host(story: Story) -> None:
