@@ -16,32 +16,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.settings import Settings
+from crawler.assembly import assemble
 from crawler.clock import Clock
 from crawler.committer import Committer
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.frontier import Frontier, Lease, Wait
 from crawler.core.model import Cause, Failed, State
-from crawler.core.url import URLSpace
-from crawler.dns import LookupFailed, Resolver
-from crawler.fetch import Fetcher
-from crawler.guard import AddressGuard
-from crawler.links import LinkGate
+from crawler.dns import LookupFailed
 from crawler.metrics import Rate, Status, usage
-from crawler.parse import Parser
 from crawler.readmit import Readmission
 from crawler.request_log import RequestLog
-from crawler.robots_book import RobotsBook
-from crawler.seeds import Seeder, url_rules
+from crawler.seeds import Seeder
 from crawler.settle import Settler
 from crawler.sleeps import Sleeps
-from crawler.suspects import Suspects
 from crawler.throttle import Throttle
 from crawler.totals import Totals
-from crawler.version import VERSION
-from crawler.visit import Tools, Visit, visit
+from crawler.visit import Visit, visit
 from filters.base import Plug
-from filters.panel import Panel
-from filters.registry import plugs
 from storage import failpoint
 from storage.env import Store
 
@@ -73,28 +64,11 @@ class Agent:
         self._report = report
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
-        urls = URLSpace(store.secret, url_rules(settings))
-        guard = AddressGuard(settings.fetch.allow_addresses)
-        self._resolver = Resolver(settings.dns, guard=guard, clock=self._clock)
-        identity = settings.identity
-        self._fetcher = Fetcher(
-            settings.fetch,
-            user_agent=identity.user_agent(VERSION),
-            from_header=identity.from_header,
-            resolver=self._resolver,
-            guard=guard,
-        )
-        self._parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
+        self._tools = assemble(directory, store, settings, self._clock, filters=filters)
         rng = random.Random()  # noqa: S311 - jitter is no secret
-        self._frontier = Frontier(store.queues, self._resolver, settings, urls=urls, rng=rng, started_at=self._started_at)
-        chosen = plugs(settings, settings.seeds) if filters is None else filters
-        panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
-        links = LinkGate(urls, store.seen, panel, settings)
-        robots = RobotsBook(store.robots, urls, settings, agent=identity.agent)
-        self._suspects = Suspects(directory, store.suspects)
-        self._tools = Tools(settings, urls, self._fetcher, self._parser, robots, panel, links, self._suspects, self._clock)
+        self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
-        self._seeder = Seeder(store, self._settler.admission, urls)
+        self._seeder = Seeder(store, self._settler.admission, self._tools.urls)
         self._readmission = Readmission(store, self._settler, self._tools)
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._dispatch)
         self._throttle = Throttle(settings.fetch.concurrency)
@@ -130,7 +104,7 @@ class Agent:
 
     async def _prepare(self) -> None:
         """Count what the last life died of, admit the seeds, carry out what a resume changed; a stop cuts it short."""
-        if self._suspects.accuse():
+        if self._tools.suspects.accuse():
             self._store.end_visit()
         await self._seeder.run(self._committer, self._settings.seeds, self._clock(), stopping=self._ended.is_set)
         await self._readmission.run(self._committer, self._clock, stopping=self._ended.is_set)
@@ -151,10 +125,10 @@ class Agent:
 
     async def close(self) -> None:
         """Release network and processes; the store is its opener's to close."""
-        await self._fetcher.close()
-        await self._parser.close()
-        await self._resolver.close()
-        self._suspects.close()
+        await self._tools.fetcher.close()
+        await self._tools.parser.close()
+        await self._tools.resolver.close()
+        self._tools.suspects.close()
         self._requests.close()
 
     async def _work(self) -> None:
@@ -188,7 +162,7 @@ class Agent:
     def _settle(self, made: Visit, now: float) -> None:
         """Write a visit. Half of one, if our own code fails in the middle, must not be committed, neither now nor while this life ends."""
         try:
-            with self._suspects.watching(made.lease.entry.url.key):
+            with self._tools.suspects.watching(made.lease.entry.url.key):
                 self._settler.settle(made, now)
         except BaseException:
             self._committer.broken = True
@@ -332,7 +306,7 @@ class Agent:
             task.add_done_callback(self._looked_up)
 
     async def _resolve(self, hostname: str) -> None:
-        answer = await self._resolver.resolve(hostname)
+        answer = await self._tools.resolver.resolve(hostname)
         now = self._clock()
         if isinstance(answer, LookupFailed):
             self._settler.unresolvable(hostname, answer.cause, answer.detail, now)

@@ -34,6 +34,7 @@ from crawler.core.model import (
 from crawler.core.robots import directives
 from crawler.core.sketch import fingerprint, token_hashes
 from crawler.core.url import BadURL, URLSpace
+from crawler.dns import Resolver
 from crawler.fetch import Fetcher
 from crawler.links import LinkGate, Sifted, Skip, presentable
 from crawler.parse import Parser
@@ -52,6 +53,7 @@ class Tools:
 
     settings: Settings
     urls: URLSpace
+    resolver: Resolver
     fetcher: Fetcher
     parser: Parser
     robots: RobotsBook

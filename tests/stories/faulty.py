@@ -30,12 +30,12 @@ import msgspec
 from hostile import Script, Site, Talk, response, serve
 
 from config.settings import Settings
-from crawler.agent import Agent, Ending, url_rules
+from crawler.agent import Agent, Ending
 from crawler.core.model import State
 from crawler.core.ports import HostRecord
 from crawler.core.robots import RobotsRecord
 from crawler.metrics import Status
-from crawler.seeds import read_seeds
+from crawler.seeds import read_seeds, url_rules
 from filters.base import Plug
 from storage.env import Store
 from storage.packing import unpack_queue_key, unpack_queue_value

@@ -1,0 +1,49 @@
+"""How an agent's tools are put together from settings and store: the one place that knows every constructor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from config.settings import Settings
+from crawler.clock import Clock
+from crawler.core.url import URLSpace
+from crawler.dns import Resolver
+from crawler.fetch import Fetcher
+from crawler.guard import AddressGuard
+from crawler.links import LinkGate
+from crawler.parse import Parser
+from crawler.robots_book import RobotsBook
+from crawler.seeds import url_rules
+from crawler.suspects import Suspects
+from crawler.version import VERSION
+from crawler.visit import Tools
+from filters.base import Plug
+from filters.panel import Panel
+from filters.registry import plugs
+from storage.env import Store
+
+
+def assemble(directory: Path, store: Store, settings: Settings, clock: Clock, *, filters: Sequence[Plug] | None = None) -> Tools:
+    """Make what journeys need; inside a running loop. filters: in place of the registry's."""
+    identity = settings.identity
+    urls = URLSpace(store.secret, url_rules(settings))
+    guard = AddressGuard(settings.fetch.allow_addresses)
+    resolver = Resolver(settings.dns, guard=guard, clock=clock)
+    fetcher = Fetcher(
+        settings.fetch, user_agent=identity.user_agent(VERSION), from_header=identity.from_header, resolver=resolver, guard=guard
+    )
+    chosen = plugs(settings, settings.seeds) if filters is None else filters
+    panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
+    return Tools(
+        settings=settings,
+        urls=urls,
+        resolver=resolver,
+        fetcher=fetcher,
+        parser=Parser(settings.parse, identity.agent, settings.limits.max_links_per_page),
+        robots=RobotsBook(store.robots, urls, settings, agent=identity.agent),
+        panel=panel,
+        links=LinkGate(urls, store.seen, panel, settings),
+        suspects=Suspects(directory, store.suspects),
+        clock=clock,
+    )
