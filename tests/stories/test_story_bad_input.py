@@ -299,7 +299,7 @@ async def test_an_agent_leaves_no_core_and_root_is_warned(tmp_path: Path) -> Non
         options = ("--set", f"dns.servers=[{server.address}]", "--set", "dns.timeout=30", "--progress", "none")
         with Life(tmp_path / "store", "crawl", *CONTACT, *options, "-o", tmp_path / "store", "a.example", before=allow_cores) as life:
             agent = await asyncio.to_thread(life.wait_for_agent)
-            await asyncio.to_thread(wait_until, lambda: "Max core file size        0" in Path(f"/proc/{agent}/limits").read_text())
+            await asyncio.to_thread(wait_until, lambda: resource.prlimit(agent, resource.RLIMIT_CORE) == (0, 0))
             life.signal(signal.SIGINT)
             assert await asyncio.to_thread(life.end) == 3
             assert ("thresher: running as root" in life.said) == (os.geteuid() == 0)
