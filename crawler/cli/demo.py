@@ -14,7 +14,15 @@ from crawler.opening import create_store
 
 
 @click.command(epilog="Example: thresher demo --seconds 10 -o demo-crawl")
-@click.option("-o", "--output", "directory", default="demo-crawl", show_default=True, metavar="DIR", help="Directory of the store.")
+@click.option(
+    "-o",
+    "--output",
+    "directory",
+    default="demo-crawl",
+    show_default=True,
+    metavar="DIR",
+    help="Directory of the store; DIR-2 and so on if it is there.",
+)
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=12.0, show_default=True, help="How long to crawl.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed is another web.")
 @progress_option
