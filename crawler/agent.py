@@ -39,6 +39,7 @@ from storage.env import Store
 _GRACE_S = 10.0  # for requests in flight after a stop
 _TROUBLE_S = 2.0  # for a disk that refuses writes when a stop has come
 _GENTLE = (0, 3, 4)  # endings that let requests in flight finish
+_STARVED_S = 0.05
 _TICK_S = 0.5
 _DISK_EVERY = 10  # ticks
 
@@ -153,11 +154,14 @@ class Agent:
                     self._quiet.set()
             if made.outcome is not None:
                 self._requests.write(made.outcome, now)
-                if isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
-                    self._throttle.starve(len(self._in_flight) + 1)
             failpoint.reached("settled")
             self._committer.settled(idle=not self._in_flight)
             self._look_up()
+            if made.outcome is None:
+                await asyncio.sleep(0)  # a journey that has awaited nothing: a thousand in a row must not hold up the loop
+            elif isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
+                self._throttle.starve(len(self._in_flight) + 1)
+                await asyncio.sleep(_STARVED_S)  # neither has this one; answers must be read for connections to come free
 
     def _settle(self, made: Visit, now: float) -> None:
         """Write a visit. Half of one, if our own code fails in the middle, must not be committed, neither now nor while this life ends."""
