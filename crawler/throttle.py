@@ -11,7 +11,7 @@ _LEAST = 8
 
 
 class Throttle:
-    """The number of requests allowed in flight, between 8 and `fetch.concurrency`."""
+    """The number of requests allowed in flight, between 8 and `fetch.concurrency`; fewer while descriptors are short."""
 
     def __init__(self, concurrency: int) -> None:
         self._most = concurrency
@@ -19,10 +19,8 @@ class Throttle:
         self.allowed = min(concurrency, 64)
 
     def starve(self, n_in_flight: int) -> None:
-        """Learn that the system had no descriptor for another connection: for the rest of this life fewer are tried at once."""
-        self._most = max(1, min(self._most, n_in_flight * 3 // 4))
-        self._least = min(self._least, self._most)
-        self.allowed = min(self.allowed, self._most)
+        """Learn that the system had no descriptor for another connection."""
+        self.allowed = max(1, min(self.allowed, n_in_flight * 3 // 4))
 
     def note(self, lag_s: float) -> None:
         """Learn by how much a timer of the loop was late."""
