@@ -324,4 +324,4 @@ def _tls(ca_file: str) -> ssl.SSLContext:
 def _spare_descriptors(concurrency: int) -> int:
     """Return how many connections may stay open: half of the descriptors, the rest is for those that open and for the store."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(concurrency, (soft - 128) // 2) if soft != resource.RLIM_INFINITY else 1 << 20
+    return max(min(concurrency, soft // 2), (soft - 128) // 2) if soft != resource.RLIM_INFINITY else 1 << 20
