@@ -14,6 +14,7 @@ import gc
 import logging
 import os
 import resource
+import select
 import signal
 import sys
 from pathlib import Path
@@ -39,6 +40,8 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
     """
     directory = Path(sys.argv[1])
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if select.select([0], [], [], 0)[0]:
+        _leash()  # the supervisor died before it could take this process with it: leave the store to the next one
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _raise_descriptor_limit()
     code = 1

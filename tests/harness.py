@@ -12,6 +12,7 @@ Nothing here judges a crawl by what the crawler says of itself, except `findings
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import random
@@ -107,6 +108,7 @@ class Life:
     ) -> None:
         """before: called in the new process, as to set a limit."""
         self.store = store
+        self._agents: set[int] = set()  # seen so far
         self._errors = store.with_name(store.name + ".stderr")
         env = {name: value for name, value in os.environ.items() if not name.startswith(("THRESHER_", "CRAWL_"))}
         with self._errors.open("ab") as stderr:
@@ -154,6 +156,7 @@ class Life:
 
     def signal(self, number: int) -> None:
         """Signal the supervisor."""
+        self._agents.update(children(self.process.pid))
         if self.running:
             self.process.send_signal(number)
 
@@ -166,9 +169,9 @@ class Life:
 
     def end(self, timeout_s: float = _LONGEST_S) -> int:
         """Wait for the end of all its processes; return the exit code."""
-        agents = children(self.process.pid)
+        self._agents.update(children(self.process.pid))
         code = self.process.wait(timeout_s)
-        wait_until(lambda: not any(alive(pid) for pid in agents))
+        wait_until(lambda: not any(alive(pid) for pid in self._agents))
         return code
 
 
@@ -211,6 +214,21 @@ def wait_until(what: Callable[[], bool], timeout_s: float = _LONGEST_S) -> None:
     while not what():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(_POLL_S)
+
+
+async def until(what: Callable[[], bool]) -> None:
+    """Wait for what another process does."""
+    async with asyncio.timeout(60):
+        while not what():  # noqa: ASYNC110 - no event comes from another process
+            await asyncio.sleep(0.01)
+
+
+def status(store: Path) -> dict[str, Any]:
+    """Return the last status that was written."""
+    try:
+        return dict(msgspec.json.decode((store / "status.json").read_bytes()))
+    except FileNotFoundError:
+        return {"state": "", "in_flight": 0, "hosts": 0, "why": ""}
 
 
 class Tail:

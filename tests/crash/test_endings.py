@@ -10,11 +10,10 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from harness import (
     ROOT,
@@ -32,6 +31,8 @@ from harness import (
     resume,
     send,
     shortest_gap,
+    status,
+    until,
     wait_until,
     write_config,
 )
@@ -50,7 +51,7 @@ from storage.schema import META, Meta
 from storage.verify import verify
 from storage.view import View
 
-WEB: dict[str, object] = {"n_sites": 3, "hosts_per_site": [2, 2], "pages_per_host": [10, 10], "n_seeds": 2}
+WEB: dict[str, Any] = {"n_sites": 3, "hosts_per_site": [2, 2], "pages_per_host": [10, 10], "n_seeds": 2}
 DELAY_S, SLOW_S = 0.04, 0.12
 NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
 
@@ -118,21 +119,6 @@ class Display:
 def agent(code: str) -> tuple[str, ...]:
     """Return the command of an agent in which `code` runs first; it calls `main`."""
     return (sys.executable, "-c", "from crawler.agent_process import main\n" + textwrap.dedent(code))
-
-
-async def until(what: Callable[[], bool]) -> None:
-    """Wait for what another process does."""
-    async with asyncio.timeout(60):
-        while not what():  # noqa: ASYNC110 - no event comes from another process
-            await asyncio.sleep(0.01)
-
-
-def status(store: Path) -> dict[str, Any]:
-    """Return the last status that was written."""
-    try:
-        return dict(msgspec.json.decode((store / "status.json").read_bytes()))
-    except FileNotFoundError:
-        return {"state": "", "in_flight": 0, "hosts": 0, "why": ""}
 
 
 # -- signals --------------------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from harness import Findings, crawl, demo, options, shortest_gap, write_config
@@ -20,7 +21,7 @@ from storage.packing import unpack_u64
 from storage.schema import JOURNAL
 from storage.view import View
 
-SMALL: dict[str, object] = {"n_sites": 6, "pages_per_host": [20, 30]}  # 12 hosts, some 450 URLs
+SMALL: dict[str, Any] = {"n_sites": 6, "pages_per_host": [20, 30]}  # 12 hosts, some 450 URLs
 KILLS = 4
 
 

@@ -23,7 +23,7 @@ from crawler.progress import Silent
 from crawler.supervisor import Supervisor
 from storage.verify import verify
 
-WEB: dict[str, object] = {"n_sites": 5, "hosts_per_site": [2, 2], "pages_per_host": [11, 11], "n_seeds": 2}
+WEB: dict[str, Any] = {"n_sites": 5, "hosts_per_site": [2, 2], "pages_per_host": [11, 11], "n_seeds": 2}
 ASSETS = (".pdf", ".png", ".zip", ".jpg", ".docx")
 
 

@@ -36,7 +36,14 @@ class Story(NamedTuple):
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     """A crawl of some 70 hosts to its end: several hosts a site and several sites an address, all kinds of robots.txt, forwarding names."""
     directory = tmp_path_factory.mktemp("story")
-    web = {"n_sites": 30, "pages_per_host": [3, 5], "n_seeds": 30, "crawl_delay_share": 0.3, "crawl_delay_s": [1, 1], "fanout": 6}
+    web: dict[str, Any] = {
+        "n_sites": 30,
+        "pages_per_host": [3, 5],
+        "n_seeds": 30,
+        "crawl_delay_share": 0.3,
+        "crawl_delay_s": [1, 1],
+        "fanout": 6,
+    }
     polite = {"min_delay": MIN_DELAY_S, "address_delay": ADDRESS_DELAY_S, "address_connections": ADDRESS_CONNECTIONS}
     with demo("story", directory, **web, error_statuses=[500, 502], forward_share=0.4) as server:
         config = write_config(directory, options(server, politeness=polite), server.web.seeds())

@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -88,8 +90,8 @@ class Witness:
         made = self.of(host)
         return [after.start - before.end for before, after in pairwise(made)]
 
-    def _run(self, work: object) -> object:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)  # type: ignore[arg-type]
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     async def _stop(self) -> None:
         self._server.close()
