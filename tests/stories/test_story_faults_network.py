@@ -129,36 +129,39 @@ async def test_a_full_backlog_is_tried_four_times(tmp_path: Path) -> None:
     assert (known.cause, known.tries) == ("conn_timeout", 4)
 
 
-class Plug(AddressGuard):
-    """The guard of a machine whose network cable can be pulled."""
+class Cable:
+    """The network cable of this machine."""
 
-    is_pulled = False
-    n_refused = 0
+    def __init__(self) -> None:
+        self.is_pulled = False
+        self.n_refused = 0
+        self._open_socket = AddressGuard.open_socket
 
-    def open_socket(self, addr_info: AddrInfo) -> socket.socket:
-        if Plug.is_pulled:
-            Plug.n_refused += 1
+    def open_socket(self, guard: AddressGuard, addr_info: AddrInfo) -> socket.socket:
+        """Stand between the guard and the system."""
+        if self.is_pulled:
+            self.n_refused += 1
             raise OSError(errno.ENETUNREACH, "Network is unreachable")
-        return super().open_socket(addr_info)
+        return self._open_socket(guard, addr_info)
 
 
 async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F13: when nothing answers any more the whole crawl pauses; nothing ends, no try counts, and it goes on when the network is back."""
-    monkeypatch.setattr("crawler.agent.AddressGuard", Plug)
+    cable = Cable()
+    monkeypatch.setattr(AddressGuard, "open_socket", lambda guard, addr_info: cable.open_socket(guard, addr_info))
     monkeypatch.setattr("crawler.core.outage.FIRST_TRIAL_S", 0.05)
     monkeypatch.setattr("crawler.core.outage.TRIAL_MAX_S", 0.2)
-    monkeypatch.setattr(Plug, "is_pulled", False)
     names = [f"h{i}.test" for i in range(60)]
     paused_for: list[int] = []
 
     async def pull_the_plug(agent: Agent) -> None:
         await until(lambda: all(web.pages(name) for name in names))
-        Plug.is_pulled = True
+        cable.is_pulled = True
         await until(lambda: agent._frontier.snapshot(0.0).network_down_since is not None)
-        before = Plug.n_refused
-        await until(lambda: Plug.n_refused >= before + 3)
-        paused_for.append(Plug.n_refused - before)
-        Plug.is_pulled = False
+        before = cable.n_refused
+        await until(lambda: cable.n_refused >= before + 3)
+        paused_for.append(cable.n_refused - before)
+        cable.is_pulled = False
 
     async with faulty_web() as web:
         for name in names:
