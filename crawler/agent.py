@@ -85,6 +85,7 @@ class Agent:
         self._status = Status()
         self._rate = Rate()
         self._paused = ""
+        self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
 
     async def run(self) -> Ending:
@@ -251,14 +252,23 @@ class Agent:
         parts = [why]
         waiting = Counter(host.state for host in self._frontier.hosts(self._clock()) if host.state != "in delay")
         parts += [f"{state}: {_count(n, 'host')}" for state, n in waiting.most_common()]
+        parts += [f"{reason}: {_count(n, 'host')}" for reason, n in self._frontier.snapshot(self._clock()).parked.items()]
         if n_held := self._store.seen.count(State.HELD):
             parts.append(f"held by filters: {_count(n_held, 'URL')}")
         totals = self._settler.totals
-        failed = totals.error_rate > self._settings.limits.max_error_rate
-        if failed:
-            cause, n = max(totals.causes().items(), key=lambda item: item[1], default=("", 0))
+        cause, n = max(totals.causes().items(), key=lambda item: item[1], default=("", 0))
+        is_barren = bool(n) and totals.answered == self._before[1] and not self._everything_is_done()
+        if totals.error_rate > self._settings.limits.max_error_rate:
             parts.append(f"{totals.error_rate:.0%} of the URLs failed, most by {cause} ({_count(n, 'attempt')})")
-        self._end(Ending(4 if failed else 0, "; ".join(parts)))
+        elif is_barren:
+            parts.append(f"nothing was fetched: {cause} ({_count(n, 'attempt')})")
+        else:
+            self._end(Ending(0, "; ".join(parts)))
+            return
+        self._end(Ending(4, "; ".join(parts)))
+
+    def _everything_is_done(self) -> bool:
+        return self._store.seen.count(State.QUEUED) == 0 and self._settler.totals.answered > 0
 
     def _end(self, ending: Ending) -> None:
         if self._ending is None:
@@ -353,6 +363,7 @@ class Agent:
         status.why = self._ending.why if self._ending else "" if state == "crawling" else self._wait.why
         status.at, status.running_s = now, now - self._started_at
         self._settler.totals.fill(status)
+        status.run_pages = status.pages - self._before[0]
         snapshot = self._frontier.snapshot(now)
         status.hosts_active, status.hosts_waiting = snapshot.active, snapshot.waiting
         status.hosts_backing_off, status.hosts_parked = snapshot.backing_off, dict(snapshot.parked)

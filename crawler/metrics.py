@@ -16,6 +16,7 @@ class Status(msgspec.Struct, kw_only=True):
     why: str = ""  # what it waits for, or why it ended
     at: float = 0.0  # seconds since the epoch
     running_s: float = 0.0  # of this life
+    run_pages: int = 0  # of this life
     pages: int = 0  # of the whole crawl, as all counters below
     pages_per_s: float = 0.0  # over the last 10 s
     wire_bytes: int = 0

@@ -26,6 +26,8 @@ from storage.view import View
 _SHOWN = 5  # seeds named in a complaint about all
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
 
+_ADMITTING_LIMITS = ("max_depth", "max_hosts_per_site", "max_links_per_page", "max_redirects", "max_url_length")
+
 
 def check_startable(settings: Settings) -> None:
     """Raise UsageError for what is a valid configuration but no crawl that may start."""
@@ -108,16 +110,22 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
         new = msgspec.structs.replace(new, seeds=list(known))
         check_startable(new)
         store.reconfigure(new)
-        if admits_differently(old, new):
-            store.put(META, Meta.READMIT, b"1")
+        if differences := admits_differently(old, new):
+            earlier = (store.get(META, Meta.READMIT) or b"").decode().split(",")
+            store.put(META, Meta.READMIT, ",".join(sorted({*earlier, *differences} - {""})).encode())
     return left_out
 
 
-def admits_differently(old: Settings, new: Settings) -> bool:
-    """Return whether a URL may be admitted under one configuration and not under the other."""
-    return any(
-        getattr(old, name) != getattr(new, name) for name in ("scope", "limits", "robots", "filters", "overrides", "seeds", "url", "fetch")
-    )
+def admits_differently(old: Settings, new: Settings) -> set[str]:
+    """Return the sections by which a URL may be admitted under one configuration and not under the other."""
+    sections = {name for name in ("scope", "robots", "filters", "overrides", "seeds", "url") if getattr(old, name) != getattr(new, name)}
+    if any(getattr(old.limits, name) != getattr(new.limits, name) for name in _ADMITTING_LIMITS):
+        sections.add("limits")
+    if old.fetch.allow_ports != new.fetch.allow_ports:
+        sections.add("fetch")
+    if old.identity.agent != new.identity.agent:
+        sections.add("robots")
+    return sections
 
 
 def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str]) -> Settings:

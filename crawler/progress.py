@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TextIO
 
 from rich.console import Console, Group
@@ -42,10 +43,10 @@ class Lines:
     def update(self, status: Status) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _LINE_EVERY_S
-            print(line(status), file=self._stream, flush=True)
+            _say(line(status), self._stream)
 
     def note(self, message: str) -> None:
-        print(message, file=self._stream, flush=True)
+        _say(message, self._stream)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -61,15 +62,23 @@ class Silent:
         """Show nothing."""
 
     def note(self, message: str) -> None:
-        print(message, file=self._stream, flush=True)
+        _say(message, self._stream)
 
     def close(self) -> None:
         """Nothing is held."""
 
 
+def _say(text: str, stream: TextIO) -> None:
+    """Print a line; a reader that is gone must not end the crawl."""
+    with suppress(OSError):
+        print(text, file=stream, flush=True)
+
+
 def line(status: Status) -> str:
     """Return the progress in one line."""
-    waits = f"  {status.state}: {status.why}" if status.why else ""
+    waits = (f"  failed attempts: {_counts(status.causes)}" if status.causes else "") + (
+        f"  {status.state}: {status.why}" if status.why else ""
+    )
     return (
         f"[{clock(status.running_s)}] {status.pages:,} pages ({status.pages_per_s:.1f}/s)  {size(status.wire_bytes)}  "
         f"{_classes(status)}  {_hosts(status)}  queued {status.queued:,}  known {status.known:,}{waits}"
@@ -84,16 +93,18 @@ def block(status: Status) -> Group:
             f"{size(status.wire_bytes)}  {_classes(status)}",
             style="bold",
         ),
-        Text(f"{_hosts(status)}   queued {status.queued:,}   known {status.known:,}   in flight {status.in_flight:,}"),
+        Text(f"{_hosts(status)}  queued {status.queued:,}  known {status.known:,}", overflow="ellipsis", no_wrap=True),
     ]
+    if status.causes:
+        rows.append(Text("failed attempts: " + _counts(status.causes), overflow="ellipsis", no_wrap=True))
     if status.saved:
-        rows.append(Text("saved by filters: " + _counts(status.saved)))
+        rows.append(Text("saved by filters: " + _counts(status.saved), overflow="ellipsis", no_wrap=True))
     if status.skipped:
         rows.append(Text("skipped: " + _counts(status.skipped), overflow="ellipsis", no_wrap=True))
     if status.hosts_parked:
         rows.append(Text("hosts parked: " + _counts(status.hosts_parked)))
     if status.why:
-        rows.append(Text(f"{status.state}: {status.why}", style="yellow"))
+        rows.append(Text(f"{status.state}: {status.why}", style="yellow", overflow="ellipsis", no_wrap=True))
     return Group(*rows)
 
 
@@ -105,11 +116,11 @@ def headline(status: Status) -> Text:
 def summary(status: Status) -> Table:
     """Return the table that ends a crawl."""
     table = Table(show_header=False, box=None, padding=(0, 2))
-    rate = status.pages / status.running_s if status.running_s else 0.0
+    rate = status.run_pages / status.running_s if status.running_s else 0.0
     rows = [
         (
             "pages",
-            f"{status.pages:,}  ({rate:.1f}/s in this run of {clock(status.running_s)})" if not status.restarts else f"{status.pages:,}",
+            f"{status.pages:,}, of which {status.run_pages:,} in the last {clock(status.running_s)} ({rate:.1f}/s)",
         ),
         ("received", size(status.wire_bytes)),
         ("requests", f"{status.requests:,}, of which robots.txt {status.robots_requests:,}"),

@@ -19,6 +19,7 @@ from storage.schema import META, Meta, PageRecord, SeenRow
 
 _GROUP = 256
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
+_ROBOTS_SECTIONS = frozenset(("robots", "overrides"))
 _FINAL_REASONS = frozenset((Reason.QUARANTINED, Reason.REDIRECT_LIMIT, Reason.REDIRECT_INVALID))
 
 
@@ -35,9 +36,11 @@ class Readmission:
 
         Once `stopping`, it breaks off; the mark stays, so that the next life begins anew: what is admitted already is known then.
         """
-        if self._store.get(META, Meta.READMIT) is None:
+        changed = self._store.get(META, Meta.READMIT)
+        if changed is None:
             return
-        for n, (key, row) in enumerate(self._refused(), 1):
+        final = _FINAL_REASONS if _ROBOTS_SECTIONS & set(changed.decode().split(",")) else _FINAL_REASONS | {Reason.ROBOTS_DENIED}
+        for n, (key, row) in enumerate(self._refused(final), 1):
             self._judge_again(key, row, clock())
             if n % _GROUP == 0:
                 await committer.drain()
@@ -53,11 +56,11 @@ class Readmission:
         self._store.end_visit()
         await committer.drain()
 
-    def _refused(self) -> Iterator[tuple[bytes, SeenRow]]:
-        """Yield the refused URLs; those that were judged meanwhile are not seen twice."""
+    def _refused(self, final: frozenset[Reason]) -> Iterator[tuple[bytes, SeenRow]]:
+        """Yield the URLs that are refused for a reason that may have gone; those that were judged meanwhile are not seen twice."""
         start = b""
         while rows := self._store.seen.scan(start, 1000):
-            yield from [(key, row) for key, row in rows if row.state is State.REFUSED and row.reason not in _FINAL_REASONS]
+            yield from [(key, row) for key, row in rows if row.state is State.REFUSED and row.reason not in final]
             start = rows[-1][0] + b"\0"
 
     def _pages(self) -> Iterator[tuple[int, PageRecord]]:

@@ -69,6 +69,11 @@ def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Itera
     """Collect and check the seeds; raises UsageError when there is none, or a file cannot be used."""
     space = URLSpace(bytes(16), rules)  # canonical forms do not depend on a crawl's secret
     seeds, known = Seeds(), set[str]()
+    arguments = list(arguments)
+    if file := next((text for text in arguments if "://" not in text and Path(text).is_file()), None):
+        raise UsageError(
+            f"seed {file!r}: expected a URL or a host name, found the name of a file. Write -f {file} for seeds, -c for configuration"
+        )
     named = ((f"seed {text!r}", text) for text in chain(arguments, configured))
     for where, text in chain(named, *map(_lines, files)):
         try:

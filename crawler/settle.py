@@ -93,6 +93,8 @@ class Settler:
         outcome, lease, book = visit.outcome, visit.lease, self._tools.robots
         assert outcome is not None
         self.totals.request(outcome.wire_bytes, robots=True)
+        if isinstance(outcome, Failed):
+            self.totals.failed(outcome.cause, terminal=False)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             self._robots_later(visit, outcome, now)
             return

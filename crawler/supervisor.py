@@ -61,6 +61,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._signalled, number)
+        loop.add_signal_handler(signal.SIGHUP, self._signalled, signal.SIGTERM)  # the terminal was closed
         while True:
             pages = self.status.pages
             code = await self._one_life()

@@ -28,6 +28,11 @@ class Totals:
         return self._counters.get("wire_bytes")
 
     @property
+    def answered(self) -> int:
+        """Pages and redirects: how often a server has answered for a URL."""
+        return self._counters.get("pages") + self._counters.get("redirects")
+
+    @property
     def error_rate(self) -> float:
         """Share of the URLs that settled with a failure among those that settled with an answer or a failure, 0–1."""
         failed, pages = self._counters.get("failed"), self._counters.get("pages") + self._counters.get("redirects")

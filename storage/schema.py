@@ -129,7 +129,7 @@ class Meta:
     CLOCK: Final = b"clock"  # f64, `now` of the last commit
     NEXT_SEQ: Final = b"next_seq"  # u64, sequence number of the next new URL
     NEXT_VISIT: Final = b"next_visit"  # u64, the results' watermark: rows at or past it are of no commit
-    READMIT: Final = b"readmit"  # there while a changed configuration waits to be carried out
+    READMIT: Final = b"readmit"  # there while a changed configuration waits to be carried out: its sections, by commas
     SKIPS: Final = b"skips"  # segment u64 ‖ bytes u64: what of `skipped/` is committed
 
 

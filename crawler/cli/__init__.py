@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 from difflib import get_close_matches
 
@@ -63,7 +65,10 @@ def thresher() -> None:
 def main() -> None:
     """Run the command line; every error that an operator can act on is one message and its exit code."""
     try:
+        if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
+            sys.exit(74)
         code = thresher.main(prog_name="thresher", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as end:
         code = end.exit_code
     except click.Abort:
@@ -79,4 +84,9 @@ def main() -> None:
     except BrokenPipeError:  # `thresher export | head`
         sys.stderr.close()
         code = 0
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        print(f"thresher: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        os._exit(74)  # what Python still buffers for it would only fail again
     sys.exit(code if isinstance(code, int) else 0)

@@ -13,7 +13,7 @@ from crawler.seeds import read_seeds, url_rules
 
 @click.command(epilog="Example: thresher check -c crawl.yaml --render")
 @click.argument("seeds", nargs=-1)
-@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Seed file to check, - for standard input.")
+@click.option("-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="Seed file to check, - for standard input.")
 @config_option
 @set_option
 @click.option("--render", "rendered", is_flag=True, help="Print every effective value and where it came from.")

@@ -21,14 +21,20 @@ from storage.export.lines import json_line
 F = TypeVar("F", bound=Callable[..., Any])
 
 config_option = click.option(
-    "-c", "--config", "configs", multiple=True, metavar="YAML", help="Configuration file, - for standard input; a later one wins."
+    "-c",
+    "--config",
+    "configs",
+    type=click.Path(),
+    multiple=True,
+    metavar="YAML",
+    help="Configuration file, - for standard input; a later one wins.",
 )
 set_option = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one option, as in --set politeness.min_delay=2.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 top_option = click.option(
     "--top", type=click.IntRange(0), default=None, metavar="N", help="Print the first N rows, 0 for all.  [default: 50; with --json all]"
 )
-directory_argument = click.argument("directory", metavar="DIR")
+directory_argument = click.argument("directory", type=click.Path(), metavar="DIR")
 
 _TOP = 50
 

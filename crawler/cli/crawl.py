@@ -30,10 +30,12 @@ progress_option = click.option(
     epilog="Example: thresher crawl https://example.org/ --set identity.contact=me@example.org --set limits.max_pages=1000 -o example"
 )
 @click.argument("seeds", nargs=-1)
-@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="File with one seed URL a line, - for standard input.")
+@click.option(
+    "-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="File with one seed URL a line, - for standard input."
+)
 @config_option
 @set_option
-@click.option("-o", "--output", "directory", required=True, metavar="DIR", help="Directory of the new crawl's store.")
+@click.option("-o", "--output", "directory", type=click.Path(), required=True, metavar="DIR", help="Directory of the new crawl's store.")
 @progress_option
 def crawl(
     seeds: tuple[str, ...], files: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], directory: str, progress: str
@@ -55,7 +57,9 @@ def crawl(
 @click.command(epilog="Example: thresher resume example --set limits.max_pages=5000")
 @directory_argument
 @click.argument("seeds", nargs=-1)
-@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="File with further seed URLs, - for standard input.")
+@click.option(
+    "-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="File with further seed URLs, - for standard input."
+)
 @config_option
 @set_option
 @progress_option

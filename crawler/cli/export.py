@@ -26,7 +26,7 @@ from storage.view import View
 @click.option("--what", type=click.Choice(list(KINDS)), default="pages", show_default=True, help="What to export.")
 @click.option("--fields", metavar="A,B,C", default="", help="Fields, in this order; default: all but those read from bodies.")
 @click.option("--format", "format_", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True, help="How to write it.")
-@click.option("-o", "--output", metavar="FILE", default="-", help="File to write, - for standard output.")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", default="-", help="File to write, - for standard output.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--raw", is_flag=True, help="CSV for machines: leave what a spreadsheet takes for a formula as it is.")
 @click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")

@@ -38,6 +38,8 @@ def robots(target: str, paths: tuple[str, ...], agent: str | None, configs: tupl
     settings = load_config(configs, sets).settings
     token = agent or settings.identity.agent
     file = Path(target)
+    if "://" not in target and not file.exists() and (target.endswith((".txt", ".robots")) or target.startswith((".", "/"))):
+        raise UsageError(f"{target}: no such file. Name a file, or a URL with http:// or https:// before it")
     if "://" not in target and file.is_file():
         origin, record, body = "https://robots.invalid", None, file.read_bytes()
         asked = [f"{origin}{path if path.startswith('/') else '/' + path}" for path in paths]
