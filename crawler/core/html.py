@@ -65,9 +65,9 @@ class _Finds:
         """Take an element that may link or direct."""
         match tag:
             case "a" | "area":
-                self._link(attrs.get("href"), attrs.get("rel"), tag)
+                self.link(attrs.get("href"), attrs.get("rel"), tag)
             case "frame" | "iframe":
-                self._link(attrs.get("src"), None, tag)
+                self.link(attrs.get("src"), None, tag)
             case "link":
                 self._take_link(attrs.get("href"), attrs.get("rel") or "")
             case "meta":
@@ -89,7 +89,8 @@ class _Finds:
             n_links=self.n_links,
         )
 
-    def _link(self, href: str | None, rel: str | None, tag: str) -> None:
+    def link(self, href: str | None, rel: str | None, tag: str) -> None:
+        """Take a link as written."""
         address = href.strip(_SPACE) if href else ""
         if not address:
             return
@@ -102,14 +103,14 @@ class _Finds:
         if "canonical" in rels and not self.canonical:
             self.canonical = _address(href)
         if "stylesheet" not in rels and not _FOLLOWED_RELS.isdisjoint(rels):
-            self._link(href, rel, "link")
+            self.link(href, rel, "link")
 
     def _take_meta(self, attrs: Attributes, content: str) -> None:
         if name := attrs.get("name"):
             if len(self.meta) < MAX_META:
                 self.meta.append((name, content))
         elif (attrs.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
-            self._link(match[1] or match[2] or match[3], None, "refresh")
+            self.link(match[1] or match[2] or match[3], None, "refresh")
 
 
 def read(
@@ -140,7 +141,11 @@ def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers
     tree = LexborHTMLParser(body_utf8, options=LexborDocumentOptions.WO_EVENTS)
     finds = _Finds(max_links)
     for node in tree.css(_NAMED):
-        finds.take(node.tag or "", node.attributes)
+        attrs = node.attributes
+        if (tag := node.tag) == "a":  # nearly all of them
+            finds.link(attrs.get("href"), attrs.get("rel"), "a")
+        else:
+            finds.take(tag or "", attrs)
     title = tree.css_first("head > title") or tree.css_first("body > title")
     title_text = title.text() if title else ""
     return finds.parsed(title=title_text, text=_visible_text(tree), charset=charset, agent=agent, headers=headers)

@@ -183,7 +183,8 @@ class URLSpace:
         self._url_hash = blake2b(digest_size=8, key=secret, person=b"url")
         self._queue_hash = blake2b(digest_size=8, key=secret, person=b"queue")
         self._origin_hash = blake2b(digest_size=8, key=secret, person=b"origin")
-        self._joined: dict[str, str] = {}  # link with the part of its base that it depends on → canonical form
+        self._met: dict[str, dict[str, str]] = {}  # what a link depends on, host or folder → link → canonical form
+        self._n_met = 0
         self._origins = _Cache(self._admit)
         self._site_keys = _Cache(lambda site: _digest(self._site_hash, site))
         self._sites = _Cache(self._place)
@@ -224,31 +225,43 @@ class URLSpace:
         (mailto:, javascript:, a bad host, …) is refused once, cut to 200 characters, without its fragment.
         """
         urls: dict[str, None] = {}
-        refused: list[tuple[str, Reason]] = []
-        joined = self._joined
+        refusals: dict[str, Reason] = {}
         root, folder = _root_and_folder(base)
-        for href in dict.fromkeys([href.partition("#")[0] for href in hrefs]):
-            if not href or href.isspace():
-                continue
-            if href[0] == "/":
-                spelt = root + href
-            elif href.startswith(_ABSOLUTE):
-                spelt = href
-            else:
-                spelt = folder + href if folder and _PLAIN_RELATIVE.match(href) else ""
-            url = joined.get(spelt) if spelt else None
+        of_host, of_folder = self._met_at(root), self._met_at(folder) if folder else {}
+        for href in hrefs:
+            url = of_host.get(href) or of_folder.get(href)
             if url is None:
-                try:
-                    url = self._join(base, href)
-                except BadURL as error:
-                    refused.append((href[:SHOWN], error.reason))
+                bare = href.partition("#")[0]
+                if not bare or bare.isspace() or bare in refusals:
                     continue
-                if spelt and len(spelt) <= _REMEMBERED_LENGTH:
-                    if len(joined) >= CACHE_LINKS:
-                        joined.clear()
-                    joined[spelt] = url
+                try:
+                    url = self._join(base, bare)
+                except BadURL as error:
+                    refusals[bare] = error.reason
+                    continue
+                if bare[0] == "/" or bare.startswith(_ABSOLUTE):
+                    self._meet(of_host, href, url)
+                elif folder and _PLAIN_RELATIVE.match(bare):
+                    self._meet(of_folder, href, url)
             urls[url] = None
-        return list(urls), refused
+        return list(urls), [(href[:SHOWN], reason) for href, reason in refusals.items()]
+
+    def _met_at(self, place: str) -> dict[str, str]:
+        """Return the links met before at a host or in a folder, with what they mean there."""
+        met = self._met.get(place)
+        if met is None:
+            met = self._met[place] = {}
+        return met
+
+    def _meet(self, met: dict[str, str], href: str, url: str) -> None:
+        """Remember a link; all are forgotten when there are too many."""
+        if len(href) > _REMEMBERED_LENGTH:
+            return
+        self._n_met += 1
+        if self._n_met >= CACHE_LINKS or len(self._met) >= CACHE_LINKS:
+            self._met.clear()
+            self._n_met = 0
+        met[href] = url
 
     def _join(self, base: str, href: str) -> str:
         """Return the canonical form of one link; what is odd takes the long way, which says why. Raises BadURL."""
