@@ -1,8 +1,8 @@
 """The supervisor: starts the agent in a process of its own, shows its progress, and restarts it on its own disk when it dies or hangs.
 
-An agent dies when it is killed or crashes; it hangs when it has sent no status for 30 s. It is started again after a growing pause; when
-it dies three times in a minute without one more page, the supervisor gives up with exit 1 and the state is safe. Exit codes that an
-agent chooses itself (done, stopped, locked, disk full …) are final.
+An agent dies when it is killed or crashes; it hangs when it has sent no status for 30 s, or none at all for 2 min: a large store takes its
+time to open. It is started again after a growing pause; when it dies three times in a minute without one more page, the supervisor gives up
+with exit 1 and the state is safe. Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are final.
 
 Silence is counted in the supervisor's own waking time: a machine that slept for an hour has not had an agent that hung for an hour.
 """
@@ -26,6 +26,7 @@ import msgspec
 from crawler.metrics import Status
 
 SILENCE_S = 30.0
+START_S = 120.0
 AGENT = (sys.executable, "-m", "crawler.agent_process")
 _LOOK_S = 1.0
 _FINAL = frozenset((0, 2, 3, 4, 5, 6, 74, 130, 143))
@@ -92,17 +93,19 @@ class Supervisor:
         for number in self._signals:
             process.send_signal(number)
         assert process.stdout is not None
-        while line := await self._next_line(process, process.stdout):
+        limit_s = max(self._silence_s, START_S)
+        while line := await self._next_line(process, process.stdout, limit_s):
             self._heard(line)
+            limit_s = self._silence_s
         return await process.wait()
 
-    async def _next_line(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader) -> bytes:
+    async def _next_line(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, limit_s: float) -> bytes:
         """Return the agent's next line, b"" at its end; an agent that is silent for too long is killed, which is its end."""
         reading = asyncio.ensure_future(stdout.readline())
-        silent_s, look_s = 0.0, min(_LOOK_S, self._silence_s)
+        silent_s, look_s = 0.0, min(_LOOK_S, limit_s)
         while not (await asyncio.wait((reading,), timeout=look_s))[0]:
             silent_s += look_s
-            if silent_s >= self._silence_s and process.returncode is None:
+            if silent_s >= limit_s and process.returncode is None:
                 self._display.note(f"the agent has been silent for {silent_s:.0f} s: it is killed")
                 process.kill()
                 silent_s = -inf

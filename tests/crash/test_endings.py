@@ -53,6 +53,7 @@ from storage.view import View
 
 WEB: dict[str, Any] = {"n_sites": 3, "hosts_per_site": [2, 2], "pages_per_host": [10, 10], "n_seeds": 2}
 DELAY_S, SLOW_S = 0.04, 0.12
+SILENCE_S = 2.5
 NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
 
 
@@ -262,7 +263,7 @@ async def test_a_crawl_that_waits_for_the_disk_can_be_stopped(store: Path) -> No
 async def test_an_agent_that_hangs_is_killed_and_started_again(store: Path, whole: Findings) -> None:
     """F81, F82: SIGSTOP beyond the silence that the supervisor allows."""
     display = Display()
-    supervisor = Supervisor(slowed(store), display, silence_s=1.5)
+    supervisor = Supervisor(slowed(store), display, silence_s=SILENCE_S)
     running = asyncio.ensure_future(supervisor.run())
     await until(lambda: running.done() or supervisor.status.pages >= 5)
     send(children(os.getpid())[-1], signal.SIGSTOP)
@@ -275,12 +276,12 @@ async def test_an_agent_that_hangs_is_killed_and_started_again(store: Path, whol
 async def test_a_supervisor_that_slept_does_not_take_it_for_a_hang(store: Path) -> None:
     """F14: after a suspension of both, the agent has been silent for as long as nobody listened."""
     display = Display()
-    supervisor = Supervisor(slowed(store), display, silence_s=1.5)
+    supervisor = Supervisor(slowed(store), display, silence_s=SILENCE_S)
     running = asyncio.ensure_future(supervisor.run())
     await until(lambda: running.done() or supervisor.status.pages >= 5)
     pid = children(os.getpid())[-1]
     send(pid, signal.SIGSTOP)
-    time.sleep(2.0)  # noqa: ASYNC251 - the supervisor sleeps too: that is the case
+    time.sleep(SILENCE_S + 0.5)  # noqa: ASYNC251 - the supervisor sleeps too: that is the case
     send(pid, signal.SIGCONT)
     assert await running == 0
     assert display.notes == []
