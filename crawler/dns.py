@@ -14,7 +14,7 @@ Addresses that the guard refuses are left out. IPv4 stands first: what is reserv
 At most half of `dns.max_addresses` are IPv6 if there are enough others: aiohttp makes n(n+1)/2 connects to n refusing addresses.
 Differs from aiohttp's own resolver in keeping TTLs and error codes, and in asking for absolute names only.
 
-Memory: about 350 bytes per name, at most 131,072 names. Time: 0.1 µs from the cache, 95 µs asked [LIBRARIES 13].
+Memory: about 350 bytes per name, at most 131,072 names. Time: 0.1 µs from the cache, 95 µs asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The laws of DESIGN.md 4, held against every filter of the registry: a new filter's line there is enough to be judged by them.
+"""The laws of the filter contract (filters/base.py), held against every filter of the registry: a new filter's line there is enough to be judged by them.
 
 Each law was mutation-checked once: its docstring says what was broken on purpose and seen to fail.
 """
