@@ -1,4 +1,4 @@
-"""The laws of the filter contract (filters/base.py), held against every filter of the registry: a new filter's line there is enough to be judged by them.
+"""The laws of the filter contract (filters/base.py), held against every filter of the registry: a line there is enough to be judged.
 
 Each law was mutation-checked once: its docstring says what was broken on purpose and seen to fail.
 """
