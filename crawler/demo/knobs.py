@@ -11,6 +11,8 @@ from typing import Literal, get_args
 
 Size = Literal["small", "median", "mixed"]
 MOST_LINKS = 600
+PARTS = ("soft", "aliases", "patterns", "depth", "replicas", "rank")
+_NO_RANGES = ("error_statuses", "parts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +68,18 @@ class Knobs:
     crawl_delay_share: float = 0.0  # of hosts whose robots.txt is served: Crawl-delay
     crawl_delay_s: tuple[int, int] = (1, 3)  # seconds
 
+    # labelled parts, for the filters: crawler/demo/labelled.py. Where there are any, the web is made of them, and of the knobs above only
+    # `seed` counts
+    parts: tuple[str, ...] = ()  # of PARTS
+    part_sites: int = 0  # sites of a part whose number of sites is free (aliases, rank); 0: as many as the part is meant for
+    part_pages: int = 0  # pages of a site of a part, about; 0: as many as the part is meant for
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name.endswith("_share") and not 0 <= value <= 1:
                 raise ValueError(f"{field.name}: expected a share from 0 to 1, got {value!r}")
-            if isinstance(value, tuple) and field.name != "error_statuses" and (len(value) != 2 or not 0 <= value[0] <= value[1]):
+            if isinstance(value, tuple) and field.name not in _NO_RANGES and (len(value) != 2 or not 0 <= value[0] <= value[1]):
                 raise ValueError(f"{field.name}: expected a range (least, most), got {value!r}")
         if self.size not in get_args(Size):
             raise ValueError(f"size: expected one of {', '.join(get_args(Size))}, got {self.size!r}")
@@ -79,6 +87,10 @@ class Knobs:
             raise ValueError("n_sites, hosts_per_site, pages_per_host, n_seeds and fanout: expected at least 1")
         if self.robots_closed_share + self.robots_broken_share + self.robots_missing_share + self.robots_disallow_share > 1:
             raise ValueError("robots_closed, _broken, _missing and _disallow_share: expected a sum of at most 1")
+        if not set(self.parts) <= set(PARTS):
+            raise ValueError(f"parts: expected some of {', '.join(PARTS)}, got {self.parts!r}")
+        if min(self.part_sites, self.part_pages) < 0:
+            raise ValueError("part_sites and part_pages: expected 0 or more")
 
 
 _PLANTED = Knobs(
@@ -138,6 +150,8 @@ PROFILES: dict[str, Knobs] = {
     "bench_small": replace(_BENCH, size="small", fanout=6),
     # an ordinary web of 30 hosts that links to two wildcard farms
     "spam": Knobs(n_sites=15, hosts_per_site=(2, 2), pages_per_host=(20, 20), n_seeds=3, n_farms=2),
+    # some 50 hosts of up to 300 URLs: soft errors of nine kinds, and honest hosts that look like them
+    "soft": Knobs(parts=("soft",)),
 }
 
 

@@ -11,7 +11,7 @@ from typing import Self
 
 from crawler.demo.knobs import PROFILES, Knobs, profile
 from crawler.demo.log import Log
-from crawler.demo.web import Web
+from crawler.demo.opening import AnyWeb, open_web
 
 _ROOT = Path(__file__).parents[2]
 _LONGEST_END_S = 10.0
@@ -36,7 +36,7 @@ class ServerProcess:
         self.knobs: Knobs = profile(name, **(changes or {}))
         self.log_path = Path(log) if log is not None else None
         self.port = self.pid = 0  # once entered
-        self.web: Web  # once entered: what is served, for its truth; pages name the port
+        self.web: AnyWeb  # once entered: what is served, for its truth; pages name the port
         self._process: subprocess.Popen[bytes] | None = None
         self._command = [sys.executable, "-m", "crawler.demo.server", "--profile", name, "--port", str(port)]
         self._command += [f"--set={knob}={json.dumps(value)}" for knob, value in (changes or {}).items()]
@@ -52,7 +52,7 @@ class ServerProcess:
             raise RuntimeError("the demo server did not start; standard error says why")
         ready = json.loads(line)
         self.port, self.pid = ready["port"], ready["pid"]
-        self.web = Web(self.knobs, port=self.port)
+        self.web = open_web(self.knobs, port=self.port)
         return self
 
     def __exit__(self, _type: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:

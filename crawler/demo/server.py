@@ -27,7 +27,8 @@ from typing import Any, BinaryIO, Self
 from crawler.demo.connection import Connection
 from crawler.demo.knobs import PROFILES, Knobs, profile
 from crawler.demo.log import Request
-from crawler.demo.web import FAULTS, Reply, Web
+from crawler.demo.opening import AnyWeb, open_web
+from crawler.demo.web import FAULTS, Reply
 
 _FLUSH_S = 0.2
 _FLUSH_BYTES = 1 << 16
@@ -52,12 +53,12 @@ class Server:
         self.n_requests = 0
         self.n_refused = 0  # connections from elsewhere
         self.statuses: Counter[int] = Counter()
-        self.web: Web  # once entered: its pages name the port
+        self.web: AnyWeb  # once entered: its pages name the port
 
     async def __aenter__(self) -> Self:
         sock = _listen(self._asked_port)
         self.port = sock.getsockname()[1]
-        self.web = Web(self._knobs, port=self.port)
+        self.web = open_web(self._knobs, port=self.port)
         if self._log_path is not None:
             self._log = Path(self._log_path).open("ab", buffering=0)  # noqa: ASYNC230, SIM115  # opened once, closed in __aexit__
         self._server = await asyncio.get_running_loop().create_server(lambda: Connection(self), sock=sock, backlog=_BACKLOG)

@@ -1,0 +1,106 @@
+"""Labelled webs: planted sites for the filters, where the truth about every URL is known.
+
+A labelled web is made of parts (`Knobs.parts`), each with hosts, seeds and traps of its own, so that they can be crawled one by one or all
+together. To the server it is a web like the plain one. The truth: `label` of any URL, `truth` of all that can be reached, `graph`.
+
+    soft        soft errors of nine kinds, and honest redirects and thin pages beside them      soft.py
+
+robots.txt allows everything on every host. Addresses are in 127.0.0.0/8, one per host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from crawler.demo.dice import Dice
+from crawler.demo.ground import Ground, Part
+from crawler.demo.knobs import Knobs
+from crawler.demo.labels import Label, Labels, Trap, label_of, walk
+from crawler.demo.sheets import Sheet, gone, print_sheet
+from crawler.demo.soft import SoftPart
+from crawler.demo.truth import split
+from crawler.demo.web import Reply
+
+PARTS: dict[str, Callable[[Ground], Part]] = {
+    "soft": SoftPart,
+}
+_ROBOTS = b"User-agent: *\nDisallow:\n"
+
+
+class LabelledWeb:
+    """One labelled web, as seen on one port."""
+
+    def __init__(self, knobs: Knobs, *, port: int = 80) -> None:
+        self.knobs = knobs
+        self._suffix = "" if port == 80 else f":{port}"
+        dice = Dice(knobs.seed)
+        self.parts: dict[str, Part] = {
+            name: PARTS[name](Ground(name, dice, self.origin, n_sites=knobs.part_sites, n_pages=knobs.part_pages)) for name in knobs.parts
+        }
+        self._part_of = {host: name for name, part in self.parts.items() for host in part.hosts()}
+
+    # where things are
+
+    def origin(self, host: str) -> str:
+        return f"http://{host}{self._suffix}"
+
+    def seeds(self) -> list[str]:
+        """Return the URLs to start from: those of each part."""
+        return [url for part in self.parts.values() for url in part.seeds()]
+
+    def hosts(self) -> list[str]:
+        return list(self._part_of)
+
+    def static_dns(self) -> dict[str, str]:
+        """Return name → address for `dns.static`."""
+        return {host: f"127.{10 + i // 60_000}.{i // 240 % 250}.{1 + i % 240}" for i, host in enumerate(self._part_of)}
+
+    def traps(self) -> tuple[Trap, ...]:
+        """Return all endless parts."""
+        return tuple(trap for part in self.parts.values() for trap in part.traps())
+
+    # what is asked of robots
+
+    def allows(self, host: str, path: str) -> bool:
+        """Return True: no host forbids anything."""
+        return True
+
+    def crawl_delay(self, host: str) -> float:
+        """Return 0: no host asks for one."""
+        return 0.0
+
+    # the truth
+
+    def locate(self, url: str) -> tuple[str, Sheet]:
+        """Return the part that a canonical URL belongs to ("" if none) and what stands there."""
+        host, path = split(url)
+        name = self._part_of.get(host, "")
+        return name, (self.parts[name].find(host, path) if name else gone())
+
+    def label(self, url: str) -> Label:
+        """Return what any canonical URL is, linked or not."""
+        return label_of(url, *self.locate(url))
+
+    def truth(self) -> Labels:
+        """Return what links and redirects lead to from the seeds. Time: some 20 µs a link."""
+        return walk(self.seeds(), self.locate, self.traps())
+
+    def graph(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield (URL, out-links in page order, repeats and all) of every URL of the truth; a redirect's one out-link is its target."""
+        for url in self.truth().urls:
+            sheet = self.locate(url)[1]
+            yield url, (sheet.target,) if sheet.target else tuple(anchor.url for anchor in sheet.anchors())
+
+    # answers
+
+    def respond(self, host: str, path: str, attempt: int = 1) -> Reply:
+        """Answer GET `path` (with query) of `host`, which may name a port; every attempt gets the same."""
+        name = host.partition(":")[0].rstrip(".").lower()
+        part = self._part_of.get(name)
+        if part is None:
+            return Reply(404, (("content-type", "text/plain"),), b"no such host\n")
+        if path == "/robots.txt":
+            return Reply(200, (("content-type", "text/plain"),), _ROBOTS)
+        sheet = self.parts[part].find(name, path)
+        location = (("location", sheet.target),) if sheet.target else ()
+        return Reply(sheet.status, (("content-type", sheet.mime), *location), print_sheet(sheet, self.origin(name)))

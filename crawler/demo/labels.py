@@ -1,0 +1,108 @@
+"""The truth of a labelled web: for every URL what it is and which document it shows, found by a walk over sheets, not over HTML.
+
+    label      of any URL whatever, linked or not: what a judge of a filter asks
+    Labels     all that links and redirects lead to from the seeds; of what is endless, one URL per document
+
+A document is what a reader would call one page: aliases, copies and replicas of it have its id. Nothing worth keeping (error, soft error,
+redirect, trap) has none. So for every part alike: useful fetches are distinct documents, and what a filter lost are documents.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from crawler.demo.sheets import Sheet
+from crawler.demo.truth import split
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What one URL truly is."""
+
+    url: str
+    part: str  # soft, aliases, patterns, depth, replicas or rank
+    kind: str  # the part's module lists its kinds
+    variant: str
+    document: str  # "" where nothing is worth keeping
+    canonical: str  # the document's own URL; "" without document
+    status: int
+    target: str  # of a redirect: where its one hop leads
+    is_endless: bool
+    depth: int  # clicks from the nearest seed, redirects are no clicks; -1 of a URL that was asked for alone
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """An endless part of a labelled web."""
+
+    kind: str
+    host: str
+    marker: str  # stands in every URL of it
+
+    def holds(self, url: str) -> bool:
+        host, path = split(url)
+        return host == self.host and self.marker in path
+
+
+def label_of(url: str, part: str, sheet: Sheet, depth: int = -1) -> Label:
+    return Label(
+        url,
+        part,
+        sheet.kind,
+        sheet.variant,
+        sheet.document,
+        sheet.canonical,
+        sheet.status,
+        sheet.target,
+        sheet.is_endless,
+        depth,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The truth about all that can be reached."""
+
+    urls: dict[str, Label]
+    traps: tuple[Trap, ...]
+
+    def of_kind(self, *kinds: str) -> list[Label]:
+        return [label for label in self.urls.values() if label.kind in kinds]
+
+    def documents(self) -> dict[str, list[str]]:
+        """Return document → the URLs that show it, its own first if that is linked."""
+        shown: dict[str, list[str]] = {}
+        for label in self.urls.values():
+            if label.document:
+                shown.setdefault(label.document, []).insert(0 if label.url == label.canonical else len(self.urls), label.url)
+        return shown
+
+    def aliases(self) -> dict[str, str]:
+        """Return alias → canonical URL of every URL that is not its document's own."""
+        return {label.url: label.canonical for label in self.urls.values() if label.document and label.url != label.canonical}
+
+
+def walk(seeds: Iterable[str], locate: Callable[[str], tuple[str, Sheet]], traps: tuple[Trap, ...]) -> Labels:
+    """Walk from the seeds, breadth first. `locate` returns the part and the sheet of a URL."""
+    urls: dict[str, Label] = {}
+    met: set[str] = set()
+    endless: set[str] = set()  # documents of endless spaces
+    queue = deque((url, 0) for url in seeds)
+    while queue:
+        url, depth = queue.popleft()
+        if url in met:
+            continue
+        met.add(url)
+        part, sheet = locate(url)
+        if sheet.is_endless and (not sheet.document or sheet.document in endless):
+            continue
+        if sheet.is_endless:
+            endless.add(sheet.document)
+        urls[url] = label_of(url, part, sheet, depth)
+        if sheet.target:
+            queue.appendleft((sheet.target, depth))
+        else:
+            queue.extend((anchor.url, depth + 1) for anchor in sheet.anchors() if anchor.url not in met)
+    return Labels(urls, traps)
