@@ -1,0 +1,43 @@
+"""Hubs and authorities [Kleinberg, JACM 46, 1999], to compare PageRank with: good hubs link to good authorities, and the other way round.
+
+Over the whole graph, not over a query's neighbourhood as in the paper. Local-link farms are what it is known to fall for.
+
+Memory: 8 bytes a link for both directions. Time: 25 ns a link and iteration; it converges slowly where two communities are nearly equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crawler.graph.csr import F64, Graph
+from crawler.graph.pagerank import InLinks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Hub and authority of each node, [n_nodes], mean 1 (all 0 in a graph without links)."""
+
+    hubs: F64
+    authorities: F64
+    n_iterations: int
+    converged: bool
+
+
+def hits(graph: Graph, *, tolerance: float = 1e-9, most_iterations: int = 1000) -> Hits:
+    """Rank the nodes as hubs and authorities. tolerance: mean change of an authority in the last iteration."""
+    inward, outward = InLinks(graph), InLinks(graph.reversed())
+    hubs, authorities = np.ones(graph.n_nodes), np.zeros(graph.n_nodes)
+    change, n = 0.0 if graph.n_links == 0 else np.inf, 0
+    if graph.n_links == 0:
+        hubs = authorities
+    while change > tolerance and n < most_iterations:
+        new = np.zeros(graph.n_nodes)
+        inward.add(hubs, 1.0, new)
+        new /= new.mean()
+        hubs = np.zeros(graph.n_nodes)
+        outward.add(new, 1.0, hubs)
+        hubs /= hubs.mean()
+        change, authorities, n = float(np.abs(new - authorities).mean()), new, n + 1
+    return Hits(hubs, authorities, n, change <= tolerance)

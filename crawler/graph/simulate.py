@@ -1,0 +1,114 @@
+"""Orders of a crawl, played on a graph that is known beforehand: what each would have fetched when.
+
+Without hosts, one page at a time: `breadth_first`, `depth_first`, `random_frontier`, `opic`, `breadth_first_opic`. Each starts at seeds and
+returns all nodes that can be reached, in the order of their fetches, [n_reached]. What politeness makes of an order is measured with the
+crawler's own frontier: benchmarks/graph_orders.py.
+
+OPIC [APC03]: every page has cash; a page that is fetched gives its cash to its targets in equal parts. All pages begin with the same,
+and the page with the most is next. Cash given to a page that was fetched before is lost to the order.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from crawler.graph.csr import I64, Graph
+
+
+def breadth_first(graph: Graph, seeds: I64) -> I64:
+    """Fetch in the order of discovery."""
+    return breadth_first_levels(graph, seeds)[0]
+
+
+def breadth_first_levels(graph: Graph, seeds: I64) -> tuple[I64, I64]:
+    """Return the order and each node's depth, -1 for nodes out of reach, [n_nodes]."""
+    depths = np.full(graph.n_nodes, -1, dtype=np.int64)
+    level = _firsts(seeds)
+    levels: list[I64] = []
+    while len(level):
+        depths[level] = len(levels)
+        levels.append(level)
+        found = _targets(graph, level)
+        level = _firsts(found[depths[found] < 0])
+    return np.concatenate(levels) if levels else np.zeros(0, dtype=np.int64), depths
+
+
+def depth_first(graph: Graph, seeds: I64) -> I64:
+    """Fetch what was found last."""
+    stack, order, seen = [int(node) for node in seeds[::-1]], [], bytearray(graph.n_nodes)
+    while stack:
+        node = stack.pop()
+        if not seen[node]:
+            seen[node] = 1
+            order.append(node)
+            stack.extend(graph.of(node)[::-1].tolist())
+    return np.array(order, dtype=np.int64)
+
+
+def random_frontier(graph: Graph, seeds: I64, rng: np.random.Generator) -> I64:
+    """Fetch any of the pages known so far."""
+    frontier, order, known = [int(node) for node in seeds], [], bytearray(graph.n_nodes)
+    for node in frontier:
+        known[node] = 1
+    dice = iter(rng.random(graph.n_nodes).tolist())
+    while frontier:
+        at = int(next(dice) * len(frontier))
+        frontier[at], frontier[-1] = frontier[-1], frontier[at]
+        node = frontier.pop()
+        order.append(node)
+        for target in graph.of(node).tolist():
+            if not known[target]:
+                known[target] = 1
+                frontier.append(target)
+    return np.array(order, dtype=np.int64)
+
+
+def opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0) -> I64:
+    """Fetch the known page with the most cash. initial_cash: of each page; 0 gives all cash there is to the seeds."""
+    return _by_cash(graph, seeds, initial_cash, by_depth=False)
+
+
+def breadth_first_opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0) -> I64:
+    """Fetch in the order of depth, within a depth the page with the most cash: the crawler's default order."""
+    return _by_cash(graph, seeds, initial_cash, by_depth=True)
+
+
+def _by_cash(graph: Graph, seeds: I64, initial_cash: float, *, by_depth: bool) -> I64:
+    n_nodes = graph.n_nodes
+    cash, depths, fetched = [initial_cash] * n_nodes, [n_nodes] * n_nodes, bytearray(n_nodes)
+    heap: list[tuple[int, float, int, int]] = []  # depth or 0, -cash, the older first, node; items of less cash are out of date
+    for seed in seeds.tolist():
+        cash[seed], depths[seed] = initial_cash or 1.0, 0
+        heappush(heap, (0, -cash[seed], len(heap), seed))
+    order, n_pushed = [], len(heap)
+    while heap:
+        node = heappop(heap)[3]
+        if fetched[node]:
+            continue
+        fetched[node] = 1
+        order.append(node)
+        targets, depth = graph.of(node).tolist(), depths[node] + 1
+        share = cash[node] / len(targets) if targets else 0.0
+        for target in targets:
+            if not fetched[target]:
+                cash[target] += share
+                depths[target] = min(depths[target], depth)
+                n_pushed += 1
+                heappush(heap, (depths[target] if by_depth else 0, -cash[target], n_pushed, target))
+    return np.array(order, dtype=np.int64)
+
+
+def _targets(graph: Graph, nodes: I64) -> I64:
+    """Return the targets of nodes, one after the other."""
+    starts, sizes = graph.offsets[nodes], graph.offsets[nodes + 1] - graph.offsets[nodes]
+    ends = np.cumsum(sizes)
+    at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
+    return np.asarray(graph.targets[at], dtype=np.int64)
+
+
+def _firsts(nodes: I64) -> I64:
+    """Return the distinct nodes in the order of their first mention."""
+    _, firsts = np.unique(nodes, return_index=True)
+    return np.asarray(nodes[np.sort(firsts)], dtype=np.int64)
