@@ -1,0 +1,132 @@
+"""What kind of soft error a redirect looks like, judged from its two URLs alone.
+
+A word counts if it stands in the target and not in the original: the label by which [LEE09] finds "highly suspected" redirects. It is a proxy: most
+redirects to a home page bear no such word. Words are English with the commonest of other languages. They are read in names, not in
+headlines: a segment of the path, a name or value of the query, a label of the host below the registrable domain, of at most `_NAME` words, or
+`_PHRASE` for what nobody says in passing ("not found"). On 100,030 real moves of government sites the words unbounded named
+232 targets, headlines about fraud and error among them; bounded they name 26.
+
+Time: 2 µs for a URL without such a word, 10 µs for one that has some; answers for the last 65,536 URLs are remembered.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+import re2
+
+from crawler.core.url import hostname_of, origin_of, site_of
+
+
+class UrlKind(StrEnum):
+    """Kinds that a URL can tell, the most telling first. The value stands in records and output."""
+
+    NOT_FOUND = "soft_404"  # also an error that is not named further
+    FORBIDDEN = "soft_403"
+    SERVER_ERROR = "soft_5xx"
+    LOGIN = "login"
+    CHALLENGE = "challenge"  # captcha, bot check
+    CONSENT = "consent"
+    PARKED = "parked"
+    ROOT = "root"  # the home page of a host
+
+
+ERRORS = frozenset((UrlKind.NOT_FOUND, UrlKind.FORBIDDEN, UrlKind.SERVER_ERROR))
+_GENERAL = "error"  # a word that says no more than that: NOT_FOUND, if nothing says more
+_PHRASE = 8  # words of a segment in which a phrase is read
+_NAME = 3  # words of a segment in which a name is read
+
+# Part of a segment, in which words are joined by "-".
+_PHRASES = {
+    UrlKind.NOT_FOUND: "not-?found|no-?such-|not-?exist|no-longer-(?:here|available|exist|online|found)|page-?(?:missing|gone)|missing-?page"
+    "|nicht-?gefunden|non-?trouve|introuvable|no-(?:se-)?(?:ha-)?encontrad|non-?trovat|nao-?encontrad|niet-?gevonden"
+    "|hittades-?inte|ikke-?fun[dn]et|nie-?znaleziono|nenalezen|bulunamadi",
+    UrlKind.FORBIDDEN: "access-?denied|permission-?denied|not-?authori[sz]ed",
+    UrlKind.SERVER_ERROR: "server-?error|service-?unavailable|under-?maintenance|server-?(?:busy|down)",
+    UrlKind.CHALLENGE: "captcha|are-?you-?(?:a-)?(?:human|robot)",
+    UrlKind.CONSENT: "cookie-?(?:wall|consent|check|notice)|age-?(?:check|gate|verification)",
+    UrlKind.PARKED: "domain-?(?:is-?)?(?:for-?sale|parking|parked|expired|suspended)|account-?suspended|suspended-?page|default-?web-?page",
+}
+_NAMES = {
+    UrlKind.NOT_FOUND: r"(?:\b|(?<=error)|(?<=http)|(?<=page)|(?<=e))404(?=\b|error|page|doc)|\bgone\b|\b(?:page|not|url)-?unavailable\b",
+    UrlKind.FORBIDDEN: r"(?:\b|(?<=error)|(?<=http))403(?=\b|error|page|doc)|forbidden|\baccess-?restricted\b|unauthori[sz]ed|^(?:denied|no-?access)$",
+    UrlKind.SERVER_ERROR: r"(?:\b|(?<=error)|(?<=http))503(?=\b|error|page|doc)|(?:error|http)-?50[0-4]\b|^50[0-4x]$|^(?:site-?)?maintenance(?:-?(?:mode|page))?$|^outage$",
+    UrlKind.LOGIN: r"\b(?:wp-?)?(?:user|member|customer)?-?log-?[io]n(?:form|page)?\b|\bsign-?[io]n\b|^(?:sso|oauth2?|saml2?|openid|idp|auth|authenticate"
+    r"|authentication|authorize|adfs|paywall|anmelden|anmeldung|connexion|einloggen)$",
+    UrlKind.CHALLENGE: r"^(?:bot-?|human-?|browser-?|security-?)?challenge(?:-?platform)?$|^cdn-cgi$|\b(?:robot|bot|human|browser)-?check\b",
+    UrlKind.CONSENT: r"^(?:consent|gdpr)(?:-?(?:page|check|required))?$",
+    UrlKind.PARKED: r"^(?:parked|suspended)(?:-?(?:page|site))?$",
+    _GENERAL: r"(?<!t)error|\berr(?:doc|page)?\b|fehler|erreur|\boops\b|\bmissing\b|\binvalid-?(?:url|page|link|request)\b",
+}
+_STEM = re2.compile(  # one stands in every URL that has a word: RE2 finds it in one pass, in any number of URLs at once
+    "(?i)err|40[34]|[^0-9]50[0-4x](?:[^0-9]|$)|found|gone|exist|longer|missing|gefunden|trouv|encontrad|trovat|gevonden|hittades|fun[dn]et"
+    "|znaleziono|nenalezen|bulunamadi|denied|authori[sz]e|restricted|forbid|no-?_?access|unavail|mainten|outage|busy|down|captcha|human|robot"
+    "|bot.?check|browser.?c|challenge|cdn-cgi|consent|cookie|gdpr|age.?(?:check|gate|verif)|parked|parking|domain|suspend|default.?web|log.?[io]n"
+    "|sign.?[io]n|sso|auth(?:$|[^o])|authentic|saml|openid|idp|adfs|paywall|anmeld|connexion|einlog|fehler|oops|invalid"
+)
+_PARKING_SITES = frozenset(
+    "sedoparking.com hugedomains.com dan.com afternic.com bodis.com parkingcrew.net parklogic.com domainmarket.com buydomains.com "
+    "undeveloped.com uniregistry.com".split()
+)
+_BETWEEN_SEGMENTS = re.compile(r"[/?&=;,]+")
+_BETWEEN_WORDS = re.compile(r"(?:%[0-9a-f]{2}|[^0-9a-z%])+")
+_EXTENSION = re.compile(r"\.[a-z]{2,5}\Z")
+_HOME = re.compile(r"/(?:[a-z]{2}(?:[-_][a-z]{2})?/?)?(?:(?:index|default|home)(?:\.[a-z]{3,5})?/?)?")
+
+
+def _compiled(patterns: dict[str, str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in patterns.items()))
+
+
+_ORDER = {name: i for i, name in enumerate((*UrlKind, _GENERAL))}
+_ANY_PHRASE = _compiled({str(name): pattern for name, pattern in _PHRASES.items()})
+_ANY_NAME = _compiled({str(name): pattern for name, pattern in _NAMES.items()})
+
+
+def url_kind(original: str, target: str) -> UrlKind | None:
+    """Return what the redirect of one canonical URL to another looks like, None if its URLs say nothing."""
+    fresh = words(target)
+    if fresh:
+        fresh = fresh - words(original)
+    if fresh:
+        kind = min((kind for kind, _ in fresh), key=_ORDER.__getitem__)
+        return UrlKind.NOT_FOUND if kind == _GENERAL else UrlKind(kind)
+    return UrlKind.ROOT if is_root(target) and not is_root(original) else None
+
+
+def names_error(original: str, target: str) -> bool:
+    """Tell whether an error word stands in the target and not in the original: the proxy label of [LEE09]."""
+    return bool(words(target)) and url_kind(original, target) in ERRORS
+
+
+@lru_cache(maxsize=1 << 16)
+def words(url: str) -> frozenset[tuple[str, str]]:
+    """Return the telling words of a canonical URL: (kind, word)."""
+    origin = origin_of(url)
+    hostname = hostname_of(origin)
+    site = site_of(hostname)
+    found = {(str(UrlKind.PARKED), site)} if site in _PARKING_SITES else set()
+    text = url[len(origin) :].lower()
+    below = hostname.removesuffix(site).replace(".", "/")
+    text = below + text
+    if not _STEM.search(text):
+        return frozenset(found)
+    for segment in _BETWEEN_SEGMENTS.split(text):
+        found.update(_words_of(segment))
+    return frozenset(found)
+
+
+def _words_of(segment: str) -> set[tuple[str, str]]:
+    parts = [part for part in _BETWEEN_WORDS.split(_EXTENSION.sub("", segment)) if part]
+    if len(parts) > _PHRASE:
+        return set()
+    name = "-".join(parts)
+    patterns = (_ANY_PHRASE, _ANY_NAME) if len(parts) <= _NAME else (_ANY_PHRASE,)
+    return {(match.lastgroup or "", match[0]) for pattern in patterns for match in pattern.finditer(name)}
+
+
+def is_root(url: str) -> bool:
+    """Tell whether a canonical URL is a home page: the root, an index file of it, or that of a locale, without a query."""
+    return _HOME.fullmatch(url, url.index("/", 8)) is not None
