@@ -1,7 +1,7 @@
 """Pairs that are one URL in another spelling: no redirects of the soft-error log [LEE09 normalises by RFC 3986; the rest is ours].
 
-A site that sends every URL to its https form redirects all it has, and hides no error. Counted, such pairs would stand for "this host redirects
-a lot to a lot" and drown the few that mean something; a page with ten spellings would look like a target of ten originals.
+A site that sends every URL to its https form redirects all it has, and hides no error. Counted, such pairs would stand for "this host
+redirects a lot to a lot" and drown the few that mean something; a page with ten spellings would look like a target of ten originals.
 
 Both URLs are of one registrable domain, and become equal when these are set aside, in this order; the first that suffices names the pair:
 
@@ -14,12 +14,13 @@ Both URLs are of one registrable domain, and become equal when these are set asi
     session   parameters that name a visit (utm_*, gclid, sid, phpsessid …; `_VISIT`), ;jsessionid=… and /(S(…))/ in the path, and
               the order of the others
     locale    a locale: the first one or two segments of the path (/de/, /en-gb/, /us/en/), the first label of the host (de.a.example), a
-              suffix of the last segment (page.cy, page.de.html), a parameter lang, language, locale, hl, lng or lc with a locale for its value
+              suffix of the last segment (page.cy, page.de.html), a parameter lang, language, locale, hl, lng or lc whose value is a locale
     mobile    a first label m, mobile, wap, touch or amp of the host
     host      the whole host, if the path is not the root: a move within a site that keeps path and query
 
-"/" to "/en/" is a spelling, "/page" to "/en/" is not. A locale is an ISO 639-1 code, alone or with a region or script; a region counts only
-before a language. Not a spelling: another extension, fewer directories, another registrable domain, a query dropped that is not the visit's.
+"/" to "/en/" is a spelling, "/page" to "/en/" is not. A locale is an ISO 639-1 code, alone or with a region or script; a region counts
+only before a language. Not a spelling: another extension, fewer directories, another registrable domain, a query dropped that is not the
+visit's.
 
 Time: 2 µs for a pair that is none, 20 µs for one that is.
 """
@@ -32,12 +33,12 @@ from typing import NamedTuple
 
 from crawler.core.url import hostname_of, origin_of, queue_name, site_of
 
-_LANGUAGES = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es et eu fa ff fi "
-    "fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw "
-    "ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro "
-    "ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
-    "yo za zh zu"
+_LANGUAGES = (  # ISO 639-1
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es "
+    "et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj "
+    "kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv "
+    "ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti "
+    "tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
 )
 _LANGUAGE = rf"(?:{_LANGUAGES.replace(' ', '|')})"
 _TAG = rf"{_LANGUAGE}(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}|419))?"
@@ -48,10 +49,11 @@ _LOCALE_SUFFIX = re.compile(rf"(?<=[^/])\.{_TAG}(?=(?:\.[a-z0-9]{{2,5}})?\Z)")
 _LOCALE_PARAMS = frozenset(("lang", "language", "locale", "hl", "lng", "lc"))
 _MOBILE = ("m.", "mobile.", "wap.", "touch.", "amp.")
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|shtml|xhtml|php|aspx?|jsp|cfm|cgi|do)\Z", re.IGNORECASE)
-_VISIT = frozenset(
-    "gclid dclid fbclid msclkid yclid twclid igshid mc_cid mc_eid _ga _gl wbraid gbraid sid sessid session sessionid session_id phpsessid "
-    "jsessionid aspsessionid cfid cftoken zenid oscsid aspxautodetectcookiesupport".split()
+_VISIT_NAMES = (
+    "gclid dclid fbclid msclkid yclid twclid igshid mc_cid mc_eid _ga _gl wbraid gbraid sid sessid session sessionid session_id "
+    "phpsessid jsessionid aspsessionid cfid cftoken zenid oscsid aspxautodetectcookiesupport"
 )
+_VISIT = frozenset(_VISIT_NAMES.split())
 _VISIT_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*|/\([a-z]\([^/()]*\)\)(?=/)", re.IGNORECASE)
 
 

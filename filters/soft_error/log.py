@@ -1,0 +1,70 @@
+"""A redirect log in memory: distinct URLs and hosts by number, and the pairs of them.
+
+Memory: 8 bytes a mention, and each distinct URL once, with 120 bytes of its own. Time: 2 µs a pair beside the question of its spelling.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+
+import numpy as np
+
+from crawler.core.url import hostname_of, origin_of, queue_name, site_of
+from filters.soft_error.score import I64, Columns
+from filters.soft_error.spelling import same_page
+
+
+class RedirectLog:
+    """Collects pairs; those that are one URL in another spelling are counted by kind and left out."""
+
+    def __init__(self) -> None:
+        self.spellings: Counter[str] = Counter()
+        self._originals: dict[str, int] = {}
+        self._targets: dict[str, int] = {}
+        self._hosts: dict[str, int] = {}
+        self._places: dict[str, tuple[int, str]] = {}  # origin → number of its host, its site
+        self._hosts_of_originals = array("i")
+        self._hosts_of_targets = array("i")
+        self._mentions = array("i")  # original, target, original, target …
+
+    def add(self, original: str, target: str) -> None:
+        """Add a pair of canonical URLs."""
+        host, site = self._place(original)
+        target_host, target_site = self._place(target)
+        if site == target_site and (kind := same_page(original, target)):
+            self.spellings[kind] += 1
+            return
+        number = self._originals.setdefault(original, len(self._originals))
+        if number == len(self._hosts_of_originals):
+            self._hosts_of_originals.append(host)
+        target_number = self._targets.setdefault(target, len(self._targets))
+        if target_number == len(self._hosts_of_targets):
+            self._hosts_of_targets.append(target_host)
+        self._mentions.append(number)
+        self._mentions.append(target_number)
+
+    def __len__(self) -> int:
+        """Return how many pairs were added, repeated ones and no spellings among them."""
+        return len(self._mentions) // 2
+
+    def columns(self) -> Columns:
+        """Return the log as numbers."""
+        mentions = _integers(self._mentions).reshape(-1, 2)
+        return Columns(mentions[:, 0], mentions[:, 1], _integers(self._hosts_of_originals), _integers(self._hosts_of_targets))
+
+    def texts(self) -> tuple[list[str], list[str], list[str]]:
+        """Return originals, targets and names of hosts by number."""
+        return list(self._originals), list(self._targets), list(self._hosts)
+
+    def _place(self, url: str) -> tuple[int, str]:
+        origin = origin_of(url)
+        place = self._places.get(origin)
+        if place is None:
+            number = self._hosts.setdefault(queue_name(origin), len(self._hosts))
+            place = self._places[origin] = (number, site_of(hostname_of(origin)))
+        return place
+
+
+def _integers(values: array[int]) -> I64:
+    return np.array(values, dtype=np.int64)
