@@ -152,6 +152,8 @@ PROFILES: dict[str, Knobs] = {
     "spam": Knobs(n_sites=15, hosts_per_site=(2, 2), pages_per_host=(20, 20), n_seeds=3, n_farms=2),
     # some 50 hosts of up to 300 URLs: soft errors of nine kinds, and honest hosts that look like them
     "soft": Knobs(parts=("soft",)),
+    # three sites of 600 documents and 1,500 URLs: nine kinds of aliases, and decoys
+    "aliases": Knobs(parts=("aliases",)),
 }
 
 

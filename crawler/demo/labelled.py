@@ -4,6 +4,7 @@ A labelled web is made of parts (`Knobs.parts`), each with hosts, seeds and trap
 together. To the server it is a web like the plain one. The truth: `label` of any URL, `truth` of all that can be reached, `graph`.
 
     soft        soft errors of nine kinds, and honest redirects and thin pages beside them      soft.py
+    aliases     documents under many URLs, with rules that name them, and decoys                aliases.py
 
 robots.txt allows everything on every host. Addresses are in 127.0.0.0/8, one per host.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from crawler.demo.aliases import AliasPart
 from crawler.demo.dice import Dice
 from crawler.demo.ground import Ground, Part
 from crawler.demo.knobs import Knobs
@@ -23,6 +25,7 @@ from crawler.demo.web import Reply
 
 PARTS: dict[str, Callable[[Ground], Part]] = {
     "soft": SoftPart,
+    "aliases": AliasPart,
 }
 _ROBOTS = b"User-agent: *\nDisallow:\n"
 
