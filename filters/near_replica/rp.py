@@ -41,7 +41,7 @@ class Counting(StrEnum):
 
 def weights(words: U64, k: int) -> F64:
     """Return the projection's weights.    words: hashes, n    returns: (k, n), uniform in [−1, 1); row j does not depend on k"""
-    table = np.empty(((k + 1) & ~1, words.size), dtype=np.float64)
+    table: F64 = np.empty(((k + 1) & ~1, words.size), dtype=np.float64)
     for pair in range(0, k, 2):  # one hash gives two weights
         bits = words + _U((pair // 2 + 1) * _GOLDEN % (1 << 64))
         bits ^= bits >> _U(30)
@@ -57,7 +57,7 @@ def weights(words: U64, k: int) -> F64:
 def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
     """Project a page's bag of words.    tokens: hashes of its words, in any order    returns: R̂, k numbers; zeros for no words"""
     if counting is Counting.RAW or not tokens.size:
-        return weights(tokens, k).sum(axis=1)
+        return np.asarray(weights(tokens, k).sum(axis=1), dtype=np.float64)
     words, counts = np.unique(tokens, return_counts=True)
     vector = 1.0 + np.log(counts)
     if counting is Counting.LOG_L2:
