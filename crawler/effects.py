@@ -6,7 +6,8 @@
 | Hold    | recorded as held                 | leaves the queue, becomes held    | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
 | Request | queued ahead of its host's queue, under all of politeness; an audit revives a URL that was held, an alias or refused |
-| Revise  | –                                | –                                 | page: the newer verdict stands beside the stored one |
+| Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
+| Park    | the host's URLs stay queued, nothing more of it is fetched for a day |||
 
 A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. A Request that cannot be queued is answered at once.
 """
@@ -16,17 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawler.core.frontier import Frontier
-from crawler.core.model import CrawlURL, Hold, Purpose, Reason, Release, Request, Revise, Rewrite, State
+from crawler.core.model import Answer, CrawlURL, Hold, Park, Purpose, Reason, Release, Request, Revise, Rewrite, State
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import BadURL
 from crawler.totals import Totals
 from crawler.visit import Tools
-from filters.panel import Asked
+from filters.panel import Asked, Record
 from storage.organs import Organs
 from storage.schema import SeenRow
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 _OWN = (Purpose.PROBE, Purpose.VALIDATION)
+PARKED_S = 86_400.0
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
@@ -39,10 +41,11 @@ class Effector:
         self._tools = tools
         self._totals = totals
         self._settled: list[CrawlURL] = []
+        self._notes: list[Record] = []  # of requests that were answered at once
         self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, what names it
 
-    def apply(self, asked: Iterable[Asked], now: float) -> list[CrawlURL]:
-        """Carry out what filters ask for, in order; return the URLs that waited and are now final without a request.
+    def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
+        """Carry out what filters ask for, in order; return URLs that waited and are final now without a request, and answers for the journal.
 
         Targets of new aliases are queued first: not before, as they may stand among the links of the same page.
         """
@@ -51,7 +54,8 @@ class Effector:
             self._queue_target(text, alias, via, now)
         self._carry_out(asked, now)
         settled, self._settled = self._settled, []
-        return settled
+        notes, self._notes = self._notes, []
+        return settled, notes
 
     def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
         for who, effect in asked:
@@ -68,6 +72,8 @@ class Effector:
                     self._request(effect, who, now)
                 case Revise():
                     self._organs.verdicts.revise(effect.page, effect.verdict, now)
+                case Park():
+                    self._frontier.park(self._tools.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
 
     def set_aside(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
         """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule's rows are used up."""
@@ -142,16 +148,20 @@ class Effector:
                 self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
     def _request(self, effect: Request, who: str, now: float) -> None:
-        """Queue a filter's own request; one that cannot be queued has failed, and asking again in answer to that is not heard."""
+        """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard."""
         assert effect.purpose in _OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
         text = self._canonical(effect.url)
-        if text is not None:
-            url = self._tools.urls.url(text, purpose=effect.purpose)
+        url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._tools.urls.url(text, purpose=effect.purpose)
+        passed = (Reason.BAD_URL, "url") if text is None else self._tools.links.check(text)
+        refusal = None if isinstance(passed, bytes) else passed[0]
+        if refusal is None:
             seq = self._organs.requests.add(url, who, now)
-            if self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
+            refusal = self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
+            if refusal is None:
                 return
             self._organs.requests.pop(seq)
-        answer = self._tools.panel.answered(who, text or effect.url, None)
+        answer, record = self._tools.panel.answered(who, Answer(url, now, failure=str(refusal)))
+        self._notes += [record] if record is not None else []
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
 
     def _audit(self, text: str, now: float) -> None:

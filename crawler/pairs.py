@@ -25,7 +25,7 @@ class Pairs:
         self._organs = organs
         self._urls = urls
 
-    def after_redirect(self, url: CrawlURL, target: str) -> list[RedirectPair]:
+    def after_redirect(self, url: CrawlURL, target: str, now: float) -> list[RedirectPair]:
         """`url` has just redirected to `target`: return the pairs that this completes, if the chain's end has settled before."""
         text, key, hops = target, self._urls.key(target), 1
         while (edge := self._organs.redirects.edge(key)) is not None and edge.to_key:
@@ -37,11 +37,11 @@ class Pairs:
             return []
         status, fingerprint = self._answer(key, row) if row is not None and row.state is State.DONE else (0, b"")
         before = [(key, hops + n) for key, n in self._organs.redirects.ending_at(url.key, MAX_HOPS - hops)]
-        return self._complete(self._urls.url(text), status, fingerprint, [(url.key, hops), *before])
+        return self._complete(self._urls.url(text), status, fingerprint, [(url.key, hops), *before], now)
 
-    def after_end(self, url: CrawlURL, status: int, fingerprint: bytes) -> list[RedirectPair]:
+    def after_end(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> list[RedirectPair]:
         """`url` has settled without a redirect: return the pairs that end at it."""
-        return self._complete(url, status, fingerprint, self._organs.redirects.ending_at(url.key, MAX_HOPS))
+        return self._complete(url, status, fingerprint, self._organs.redirects.ending_at(url.key, MAX_HOPS), now)
 
     def _answer(self, key: bytes, row: SeenRow) -> tuple[int, bytes]:
         """Return status and fingerprint of what a URL was answered when it settled: a page, a failure, or a redirect to no URL."""
@@ -51,7 +51,9 @@ class Pairs:
         answer = self._organs.redirects.edge(key) or self._organs.failures.get(key)
         return (answer.status if answer is not None else 0), b""
 
-    def _complete(self, target: CrawlURL, status: int, fingerprint: bytes, originals: Iterable[tuple[bytes, int]]) -> list[RedirectPair]:
+    def _complete(
+        self, target: CrawlURL, status: int, fingerprint: bytes, originals: Iterable[tuple[bytes, int]], now: float
+    ) -> list[RedirectPair]:
         """Write the pairs (original's key, hops) → target."""
         pairs = []
         for key, hops in originals:
@@ -59,5 +61,6 @@ class Pairs:
             if row is not None and key != target.key:
                 text = self._organs.seen.url_of(row.seq)
                 self._organs.redirects.put_pair(key, target.key, target.text, hops, status)
-                pairs.append(RedirectPair(self._urls.url(text), target, hops, status, fingerprint))
+                original = self._urls.url(text, seed_distance=row.seed_distance)
+                pairs.append(RedirectPair(original, target, hops, status, fingerprint, now))
         return pairs

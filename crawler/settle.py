@@ -12,7 +12,7 @@ from typing import Any
 
 from crawler.admission import Admission
 from crawler.core.frontier import Frontier
-from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Reason, Redirect, RedirectPair, State
+from crawler.core.model import Answer, Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Reason, Redirect, RedirectPair, State
 from crawler.core.politeness import RETRIES
 from crawler.core.ports import Entry
 from crawler.effects import Effector
@@ -158,9 +158,17 @@ class Settler:
             self._reply(visit, now)
 
     def _reply(self, visit: Visit, now: float) -> None:
-        entry = visit.lease.entry
-        asker = self._store.requests.pop(entry.seq)
-        self._carry_out(self._tools.panel.answered(asker, entry.url.text, visit.page), now)
+        entry, outcome = visit.lease.entry, visit.outcome
+        target = self._tools.urls.url(visit.target, purpose=entry.url.purpose) if visit.target else None
+        status = outcome.head.status if outcome is not None and outcome.head is not None else 0
+        self._tell(entry, Answer(entry.url, now, visit.page, status, target, _failure_of(visit)), now)
+
+    def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
+        """Tell the filter that asked how its request has ended."""
+        asked, record = self._tools.panel.answered(self._store.requests.pop(entry.seq), answer)
+        if record is not None:
+            self._notes.append(record)
+        self._carry_out(asked, now)
 
     def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry
@@ -185,7 +193,7 @@ class Settler:
     def _lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
         failure = Failed(entry.url, cause, detail)
         if entry.url.purpose in (Purpose.PROBE, Purpose.VALIDATION):
-            self._carry_out(self._tools.panel.answered(self._store.requests.pop(entry.seq), entry.url.text, None), now)
+            self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
         elif entry.url.purpose is Purpose.ROBOTS:
             self._no_hop(failure, now)
         else:
@@ -249,7 +257,7 @@ class Settler:
             self.admission.admit(url, visit.sifted, now, is_redirect=True)
             self._learn((visit.sifted.sitting,), now)
         if target:
-            self._judge_pairs(self._pairs.after_redirect(url, target), now)
+            self._judge_pairs(self._pairs.after_redirect(url, target, now), now)
         else:
             self._settle_pairs(url, outcome.head.status, b"", now)
 
@@ -268,15 +276,21 @@ class Settler:
 
     def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
         """Do what filters ask for; a URL that thereby needs no request any more is the end of the redirects that lead to it."""
-        for url in self._effects.apply(asked, now):
+        settled, notes = self._effects.apply(asked, now)
+        self._notes += notes
+        for url in settled:
             self._settle_pairs(url, 0, b"", now)
 
     def _settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
-        self._judge_pairs(self._pairs.after_end(url, status, fingerprint), now)
+        self._judge_pairs(self._pairs.after_end(url, status, fingerprint, now), now)
 
     def _judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
         for pair in pairs:
-            self._learn((self._tools.panel.redirect(pair),), now)
+            sitting = self._tools.panel.redirect(pair)
+            for verdict in sitting.judgement.verdicts:
+                if not (verdict.keep and verdict.follow):
+                    self._store.verdicts.revise(pair.original.key, verdict, now)
+            self._learn((sitting,), now)
 
     def _note_skip(self, skip: Skip, via: bytes) -> None:
         self.totals.skip(skip.reason)
@@ -284,6 +298,19 @@ class Settler:
 
     def _is_own(self, visit: Visit) -> bool:
         return visit.lease.entry.url.purpose in (Purpose.PROBE, Purpose.VALIDATION)
+
+
+def _failure_of(visit: Visit) -> str:
+    """Return why a request has neither a page nor a target, "" if it has one."""
+    if visit.refused is not None:
+        return str(visit.refused.reason)
+    match visit.outcome:
+        case Failed(cause=cause):
+            return str(cause)
+        case Fetched(refused=Reason() as reason):
+            return str(reason)
+        case _:
+            return ""
 
 
 def _failure(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:

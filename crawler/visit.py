@@ -88,7 +88,7 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
     stop = await _before_request(lease, tools)
     if stop is not None:
         return stop
-    outcome = await tools.fetcher.fetch(url, head_gate=None if _is_own(url) else lambda head: _head_gate(head, tools))
+    outcome = await tools.fetcher.fetch(url, head_gate=lambda head: _head_gate(head, tools))
     try:
         return await _after_response(lease, outcome, tools)
     except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
@@ -101,10 +101,9 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
 async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
     """Return the visit that takes place instead of a request for the URL, or None if it may be requested."""
     url = lease.entry.url
-    if not _is_own(url):
-        answer = tools.links.check(url.text)
-        if not isinstance(answer, bytes):
-            return Visit(lease, refused=Skip(url.text, *answer))
+    answer = tools.links.check(url.text)
+    if not isinstance(answer, bytes):
+        return Visit(lease, refused=Skip(url.text, *answer))
     standing = tools.robots.ask(url, tools.clock())
     match standing.standing:
         case Standing.DENIED:
@@ -191,6 +190,7 @@ def _page(lease: Lease, outcome: Fetched, parsed: Parsed | None, tools: Tools) -
         directives=parsed.directives if parsed else Directives(),
         n_bytes=len(outcome.body),
         flags=outcome.flags | (parsed.flags if parsed else _unparsed(url, outcome, tools)),
+        at=tools.clock(),
     )
     visit = Visit(lease, outcome, page=page, charset=parsed.charset if parsed else "")
     if _is_own(url):
@@ -245,7 +245,7 @@ def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
 
 
 def _is_own(url: CrawlURL) -> bool:
-    """Return whether the request is a filter's own (probe, validation): no page of the crawl, subject to no gate but robots."""
+    """Return whether the request is a filter's own (probe, validation): no page of the crawl, and judged by no filter that learns."""
     return url.purpose in (Purpose.PROBE, Purpose.VALIDATION)
 
 

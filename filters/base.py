@@ -1,7 +1,8 @@
 """The contract of a filter, the same at every gate.
 
 `measure` is pure and may be slow; its result is written to the journal. `decide` reads the filter's memory and changes nothing.
-`observe` is the only mutation: it sees the whole panel's judgement, so that a page which any filter dropped teaches no "kept" memory.
+`observe` is the only mutation, beside what an `Asker` learns from its own requests: it sees the whole panel's judgement, so that a page
+which any filter dropped teaches no "kept" memory.
 
 Gates, in the order of a URL's journey:
 
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import Effect, Head, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
+from crawler.core.model import Answer, Effect, Head, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from crawler.core.ports import Memory
 
 Effects = tuple[Effect, ...]
@@ -43,6 +44,7 @@ class Gate(IntEnum):
     HEAD = 2
     REDIRECT = 3
     PAGE = 4
+    ANSWER = 5  # no gate: what a filter learned from a request of its own
 
 
 class Candidate(NamedTuple):
@@ -117,11 +119,18 @@ class HeadFilter(Protocol):
 
 
 class Asker(Protocol):
-    """A filter that makes requests of its own is told the answer; `page` is None when the request failed."""
+    """A filter that makes requests of its own is told how each ended, and may write its memory then."""
 
     name: str
+    answer_type: type[Any]  # what `reduce` returns: a msgspec type, for the journal
 
-    def answered(self, url: str, page: Page | None, memory: Memory, /) -> Effects: ...
+    def reduce(self, answer: Answer, /) -> Any:
+        """Reduce the answer to what learning needs. Pure."""
+        ...
+
+    def answered(self, reduced: Any, memory: Memory, /) -> Effects:
+        """Learn from an answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

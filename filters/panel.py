@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import numpy as np
 
-from crawler.core.model import Effect, Head, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Rewrite, Verdict
+from crawler.core.model import Answer, Effect, Head, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Rewrite, Verdict
 from crawler.core.ports import Memory
 from filters.base import Candidate, Gate, LinkJudgement, LinkRuling, Plug
 
@@ -55,6 +55,7 @@ class Panel:
         self._memories = {plug.name: memory_of(plug.name) for plug in plugs}
         self._enforcing = frozenset(plug.name for plug in plugs if plug.mode is Mode.ENFORCE)
         self._static = [(plug, plug.static) for plug in plugs if plug.static]
+        self._askers = {plug.name: plug.asker for plug in plugs if plug.asker and plug.mode is Mode.ENFORCE}
         self._head = [(plug, plug.head) for plug in plugs if plug.head]
         self._learning: dict[Gate, list[tuple[Plug, Any]]] = {Gate.LEARNED: [], Gate.REDIRECT: [], Gate.PAGE: []}
         for plug in plugs:
@@ -119,22 +120,32 @@ class Panel:
         record = Record(sitting.gate, encode_judgement(sitting.judgement), measures) if measures else None
         return tuple(effects), record
 
-    def answered(self, asker: str, url: str, page: Page | None) -> tuple[Asked, ...]:
-        """Tell a filter what became of a request it made; return what it asks for next."""
-        for plug in self.plugs:
-            if plug.name == asker and plug.asker and plug.mode is Mode.ENFORCE:
-                return tuple((asker, effect) for effect in plug.asker.answered(url, page, self._memories[asker]))
-        return ()
+    def answered(self, asker: str, answer: Answer) -> tuple[tuple[Asked, ...], Record | None]:
+        """Tell a filter how a request it made has ended; return what it asks for next and what the journal keeps."""
+        part = self._askers.get(asker)
+        if part is None:
+            return (), None
+        reduced = part.reduce(answer)
+        asked = tuple((asker, effect) for effect in part.answered(reduced, self._memories[asker]))
+        return asked, Record(Gate.ANSWER, b"", [(asker, _encode(reduced))])
 
     def replay(self, records: Iterable[Record]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
+            if record.gate == Gate.ANSWER:
+                self._replay_answers(record)
+                continue
             judgement = decode_judgement(Gate(record.gate), record.judgement)
             parts = {plug.name: part for plug, part in self._learning[Gate(record.gate)]}
             for name, measure in record.measures:
                 if name in parts:
                     decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
                     parts[name].observe(decoded, judgement, self._memories[name])
+
+    def _replay_answers(self, record: Record) -> None:
+        for name, reduced in record.measures:
+            if (part := self._askers.get(name)) is not None:
+                part.answered(msgspec.msgpack.decode(reduced, type=part.answer_type), self._memories[name])
 
     def _judge(self, gate: Gate, subject: Page | RedirectPair) -> Sitting[Judgement]:
         verdicts, measures = [], []

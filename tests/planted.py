@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from crawler.core.model import Effect, Judgement, LinkBatch, Page, Reason, RedirectPair, Verdict
+from crawler.core.model import Answer, Effect, Judgement, LinkBatch, Page, Reason, RedirectPair, Verdict
 from crawler.core.ports import Memory
 from filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling
 
@@ -18,10 +18,19 @@ class SeenPage(msgspec.Struct, array_like=True, frozen=True):
     key: bytes
 
 
+class SeenAnswer(msgspec.Struct, array_like=True, frozen=True):
+    url: str
+    status: int = 0
+    text: str | None = None  # of the page; None: there was none
+    target: str = ""
+    failure: str = ""
+
+
 class PageScript:
     """Page gate: gives the verdict and asks for the effects that tables name for a URL; remembers the pages that the panel kept."""
 
     measure_type = SeenPage
+    answer_type = SeenAnswer
 
     def __init__(
         self,
@@ -36,7 +45,7 @@ class PageScript:
         self.asks = asks or {}
         self.asks_later = asks_later or {}
         self.judged: list[str] = []
-        self.answers: list[tuple[str, Page | None]] = []
+        self.answers: list[SeenAnswer] = []
         self.on_answer: Table = {}
         self.heard: Callable[[str], None] = lambda _: None  # called with each URL that it learns from
         self._drops = drops
@@ -56,9 +65,14 @@ class PageScript:
             memory.put(measure.key, measure.url.encode())
         return self.asks_later.get(measure.url, NO_EFFECTS)
 
-    def answered(self, url: str, page: Page | None, memory: Memory, /) -> Effects:
-        self.answers.append((url, page))
-        return self.on_answer.get(url, NO_EFFECTS)
+    def reduce(self, answer: Answer, /) -> SeenAnswer:
+        target = answer.target.text if answer.target else ""
+        return SeenAnswer(answer.url.text, answer.status, answer.page.text if answer.page else None, target, answer.failure)
+
+    def answered(self, reduced: SeenAnswer, memory: Memory, /) -> Effects:
+        self.answers.append(reduced)
+        memory.put(bytes(8) + reduced.url.encode(), reduced.target.encode())
+        return self.on_answer.get(reduced.url, NO_EFFECTS)
 
 
 class SeenLinks(msgspec.Struct, array_like=True, frozen=True):

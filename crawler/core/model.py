@@ -72,6 +72,8 @@ class Reason(StrEnum):
     REDIRECT_INVALID = "redirect_invalid"
     QUARANTINED = "quarantined"
     UNSAFE = "unsafe"
+    SOFT_ERROR = "soft_error"
+    WALLED = "walled"  # every page of the host is a challenge, a consent page or an empty shell
 
 
 class Cause(StrEnum):
@@ -259,6 +261,7 @@ class Page:
     directives: Directives
     n_bytes: int
     flags: frozenset[Flag] = frozenset()
+    at: float = 0.0  # when it was fetched
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +294,7 @@ class RedirectPair:
     hops: int
     status: int  # of the target's response; 0 if it has none
     fingerprint: bytes = b""
+    at: float = 0.0  # when the pair was complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,21 +335,44 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Fetch `url` for the filter's own purpose, under all of politeness. The answer reaches `Filter.answered`."""
+    """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
+
+    The `Answer` reaches `Asker.answered`.
+    """
 
     url: str
     purpose: Purpose
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """How a filter's own request ended: with a page, with a redirect, or without either."""
+
+    url: CrawlURL  # in canonical form; of what is no URL the text alone, with a key of zeros
+    at: float
+    page: Page | None = None
+    status: int = 0  # of the response; 0 if there was none
+    target: CrawlURL | None = None  # of a redirect, if it leads to a URL
+    failure: str = ""  # a Cause, or the Reason for which no body was read or no request made; "" of a page and of a redirect
+
+
+@dataclass(frozen=True, slots=True)
 class Revise:
-    """Replace the filter's verdict on a page stored earlier."""
+    """Replace the filter's verdict on a page stored earlier, or on a URL that redirected."""
 
     page: bytes  # key
     verdict: Verdict
 
 
-Effect = Rewrite | Hold | Release | Request | Revise
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Fetch nothing more of the host of `origin` for a day."""
+
+    origin: str
+    reason: Reason
+
+
+Effect = Rewrite | Hold | Release | Request | Revise | Park
 
 
 @dataclass(frozen=True, slots=True)

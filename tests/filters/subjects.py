@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crawler.core.model import Directives, Fetched, Head, LinkBatch, Page, RedirectPair
+from crawler.core.model import Answer, CrawlURL, Directives, Fetched, Head, LinkBatch, Page, RedirectPair
 from crawler.core.sketch import fingerprint, token_hashes
 from crawler.core.url import URLRules, URLSpace, hostname_of, origin_of, site_of
 from filters.base import Candidate
@@ -55,6 +55,12 @@ def pair(original: str, target: str, *, status: int = 200) -> RedirectPair:
 def head(text: str, **headers: str) -> Head:
     fields = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     return Head(SPACE.url(SPACE.canonical(text)), 200, fields, "127.0.0.1", 0.01)
+
+
+def answer(
+    text: str, found: Page | None = None, *, status: int = 0, target: CrawlURL | None = None, failure: str = "", at: float = 0.0
+) -> Answer:
+    return Answer(SPACE.url(SPACE.canonical(text)), at, found, found.status if found else status, target, failure)
 
 
 def fetched(text: str, body: bytes = b"") -> Fetched:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planted import LinkScript, PageScript, PairWitness
-from subjects import LONG_TEXT, SPACE, batch, candidate, head, page, pair
+from planted import LinkScript, PageScript, PairWitness, SeenAnswer
+from subjects import LONG_TEXT, SPACE, answer, batch, candidate, head, page, pair
 from webs import Bench, registered
 
 from config.settings import Filters, PathTrap
@@ -152,7 +152,7 @@ def test_an_observing_filter_s_effects_are_dropped_at_every_gate() -> None:
     of_links = bench.panel.links(farm(2))
     assert of_links.effects == ()
     assert of_links.judgement.admitted.all()
-    assert bench.panel.answered("asker", URL, page(URL)) == ()
+    assert bench.panel.answered("asker", answer(URL)) == ((), None)
     assert not script.answers
 
 
@@ -160,8 +160,20 @@ def test_only_the_filter_that_asked_is_told_the_answer() -> None:
     one, two = PageScript("one"), PageScript("two")
     one.on_answer = asks(Release("rule"))
     bench = Bench.of([Plug(script.name, Mode.ENFORCE, page=script, asker=script) for script in (one, two)])
-    assert bench.panel.answered("one", URL, None) == (("one", Release("rule")),)
-    assert (one.answers, two.answers) == ([(URL, None)], [])
+    assert bench.panel.answered("one", answer(URL, failure="timeout_total"))[0] == (("one", Release("rule")),)
+    assert (one.answers, two.answers) == ([SeenAnswer(URL, failure="timeout_total")], [])
+
+
+def test_what_an_answer_taught_is_taught_again_by_a_replay() -> None:
+    """Mutation: `Panel.answered` returned no record for the journal."""
+    lived, replayed = (
+        Bench.of([Plug(script.name, Mode.ENFORCE, page=script, asker=script)]) for script in (PageScript("asker"), PageScript("asker"))
+    )
+    asked, record = lived.panel.answered("asker", answer(URL, status=302, target=SPACE.url("http://a.example/end")))
+    assert asked == ()
+    assert record is not None
+    replayed.panel.replay([record])
+    assert replayed.memories["asker"].get(bytes(8) + URL.encode()) == b"http://a.example/end"
 
 
 def test_links_that_are_rewritten_or_held_are_not_admitted_and_not_refused() -> None:

@@ -193,9 +193,8 @@ async def test_a_probe_is_answered_to_its_filter_and_is_no_page_of_the_crawl(tmp
         other = PageScript("other")
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker), pages(other)])
     assert web.requests == ["a.test/", "a.test/probe", "a.test/missing", "a.test/1", "a.test/2"], "ahead of their host's queue"
-    assert [(web.place(url), page.status if page else 0) for url, page in asker.answers] == [("a.test/probe", 200), ("a.test/missing", 404)]
-    assert asker.answers[0][1] is not None
-    assert "what a probe finds" in asker.answers[0][1].text
+    assert [(web.place(answer.url), answer.status) for answer in asker.answers] == [("a.test/probe", 200), ("a.test/missing", 404)]
+    assert "what a probe finds" in (asker.answers[0].text or "")
     assert not other.answers
     assert other.judged == [web.url(place) for place in ("a.test/", "a.test/1", "a.test/2")]
     assert set(crawled.rows) == set(crawled.pages) == {web.url(place) for place in ("a.test/", "a.test/1", "a.test/2")}
@@ -212,13 +211,13 @@ async def test_a_probe_of_a_known_url_leaves_the_url_what_it_is(tmp_path: Path) 
         asker = PageScript("asker", asks={web.url("a.test/"): probes})
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker)])
     assert web.requests == ["a.test/", "a.test/", "a.test/1", "a.test/1"]
-    assert [web.place(url) for url, _ in asker.answers] == ["a.test/", "a.test/1"]
+    assert [web.place(answer.url) for answer in asker.answers] == ["a.test/", "a.test/1"]
     assert crawled.status.pages == 2
     assert {row.state for row in crawled.rows.values()} == {State.DONE}
 
 
 async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Path) -> None:
-    """Denied by robots.txt, a server's error, a redirect, no such name, no URL, no host more of that site: `page` is None."""
+    """Denied by robots.txt, a server's error, a redirect, no such name, no URL, no host more of that site: each says why it is no page."""
     places = ["robots.test/private/1", "a.test/error", "a.test/moved", "a.invalid/x", "y.site.test/"]
     async with LittleWeb() as web:
         web.page("a.test/", "x.site.test/", "a.test/held")
@@ -240,8 +239,17 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
             dns=Dns(static={".test": "127.0.0.1"}, servers=["127.0.0.1:9"], timeout=0.05),
         )
         crawled = await crawl(tmp_path / "c", configuration, [pages(asker), links(holder)])
-    assert sorted(url for url, _ in asker.answers) == sorted(asked)
-    assert {page for _, page in asker.answers} == {None}
+    told = {web.place(answer.url): (answer.failure or web.place(answer.target), answer.status) for answer in asker.answers}
+    assert told == {
+        "robots.test/private/1": ("robots_denied", 0),
+        "a.test/error": ("http_5xx", 500),
+        "a.test/moved": ("a.test/elsewhere", 301),
+        "a.invalid/x": ("dns_fail", 0),
+        "y.site.test/": ("site_host_limit", 0),
+        "[bad/": ("bad_url", 0),
+    }
+    assert {answer.text for answer in asker.answers} == {None}
+    assert len(asker.answers) == len(asked)
     assert "robots.test/private/1" not in web.requests
     assert {web.place(url): row.state for url, row in crawled.rows.items()} == dict.fromkeys(
         ("a.test/", "x.site.test/", "a.test/held"), State.DONE
@@ -272,7 +280,7 @@ async def test_a_probe_that_waits_when_the_crawl_stops_is_answered_in_the_next_l
         assert not asker.answers
         await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker)])
     assert web.requests == ["a.test/", "a.test/probe", "a.test/1"]
-    assert [web.place(url) for url, _ in asker.answers] == ["a.test/probe"]
+    assert [web.place(answer.url) for answer in asker.answers] == ["a.test/probe"]
 
 
 async def test_an_audit_revives_what_was_set_aside_and_counts_as_a_page(tmp_path: Path) -> None:
