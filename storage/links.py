@@ -1,13 +1,16 @@
-"""The link graph: the known URLs that each stored page links to, by number, in page order. About 2 bytes a link."""
+"""The link graph: the known URLs that each stored page links to, by number, sorted and distinct. 1 to 2 bytes a link.
+
+Fetched or not: a URL that still waits, or was refused, has a number too. Which links lead to another site is no part of a row, as both
+ends' sites stand in `seen`: storage/graph.py marks them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import accumulate, pairwise
 
-from storage.packing import pack_u64
+from storage.packing import pack_links, pack_u64, unpack_links
 from storage.rows import Rows
-from storage.schema import LINKS, SEQS
+from storage.schema import LINKS
 
 
 class Links:
@@ -18,11 +21,11 @@ class Links:
 
     def put(self, seqs: Iterable[int]) -> None:
         """Store the targets of the visit being settled; numbers below 1 are of URLs without a row and are left out."""
-        known = [seq for seq in seqs if seq > 0]
+        known = sorted({seq for seq in seqs if seq > 0})
         if known:
-            self._rows.put(LINKS, pack_u64(self._rows.visit), SEQS.encode([known[0], *(b - a for a, b in pairwise(known))]))
+            self._rows.put(LINKS, pack_u64(self._rows.visit), pack_links(known))
 
     def read(self, visit: int) -> list[int]:
-        """Return the numbers of a visit's targets."""
+        """Return the numbers of a visit's targets, ascending."""
         value = self._rows.get(LINKS, pack_u64(visit))
-        return [] if value is None else list(accumulate(SEQS.decode(value)))
+        return [] if value is None else unpack_links([value])[1].tolist()

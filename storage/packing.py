@@ -1,4 +1,4 @@
-"""Rows of fixed layout, as storage/schema.py draws them: numbers, seen rows, queue rows, due rows, headers of memories.
+"""Rows of fixed layout, as storage/schema.py draws them: numbers, seen rows, queue rows, due rows, headers of memories, links.
 
 Numbers in keys are big-endian, so that keys sort as numbers do. 0.2 to 0.5 µs each.
 """
@@ -6,7 +6,11 @@ Numbers in keys are big-endian, so that keys sort as numbers do. 0.2 to 0.5 µs 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from crawler.core.model import Purpose, Reason, State
 from storage.schema import SeenRow
@@ -68,8 +72,14 @@ REASONS: Final = (
     *(Reason.BAD_TYPE, Reason.TOO_LARGE, Reason.ROBOTS_DENIED, Reason.ROBOTS_UNREACHABLE, Reason.CRAWL_DELAY_TOO_LONG),
     *(Reason.DUPLICATE_CONTENT, Reason.REWRITTEN, Reason.HELD_BY_FILTER, Reason.REFUSED_BY_FILTER, Reason.HOST_BUDGET),
     *(Reason.SITE_BUDGET, Reason.SITE_HOST_LIMIT, Reason.HOST_DEAD, Reason.REDIRECT_LIMIT, Reason.REDIRECT_INVALID),
-    *(Reason.QUARANTINED, Reason.UNSAFE),
+    *(Reason.QUARANTINED, Reason.UNSAFE, Reason.SOFT_ERROR, Reason.WALLED),
 )
+SEEN_ROW: Final = np.dtype(
+    [
+        *(("state", "u1"), ("reason", "u1"), ("purpose", "u1"), ("hops", "u1"), ("site_depth", ">u2"), ("seed_distance", ">u2")),
+        *(("seq", ">u8"), ("visit", ">u8")),
+    ]
+)  # `pack_seen` for many rows at a time
 _CODE_OF: Final[dict[Reason | None, int]] = {None: 0, **{reason: code for code, reason in enumerate(REASONS, 1)}}
 _REASON_OF: Final[tuple[Reason | None, ...]] = (None, *REASONS)
 _STATES: Final[tuple[State | None, ...]] = (None, *State)
@@ -145,3 +155,42 @@ def unpack_memory(value: bytes) -> tuple[float, int]:
     """Return (weight, touched) of a row of `memory`; its value starts at `MEMORY_HEADER`."""
     weight, touched = _MEMORY.unpack_from(value)
     return weight, touched
+
+
+# links -------------------------------------------------------------------------------------------------------------------------------
+
+
+def pack_links(seqs: Iterable[int]) -> bytes:
+    """Return sorted, distinct numbers from 1 as differences, seven bits a byte, the lower first; all bytes but a number's last have bit 7.
+
+    A loop, as numpy takes three times as long for the 60 links of an ordinary page (15 µs; 5 µs so).
+    """
+    packed, before = bytearray(), 0
+    for seq in seqs:
+        step, before = seq - before, seq
+        while step > 127:
+            packed.append(step & 127 | 128)
+            step >>= 7
+        packed.append(step)
+    return bytes(packed)
+
+
+def unpack_links(values: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return how many numbers each of many rows holds, [n_rows], and the numbers of all, one row after the other.
+
+    Raises `ValueError` on a row that ends within a number. Time: 15 ns a byte.
+    """
+    ends = np.cumsum([len(value) for value in values], dtype=np.int64)
+    packed = np.frombuffer(b"".join(values), dtype=np.uint8)
+    lasts = np.flatnonzero(packed < 128)
+    counts = np.diff(np.searchsorted(lasts, ends), prepend=0)
+    if len(packed) == 0:
+        return counts, np.zeros(0, dtype=np.int64)
+    if not (packed[ends[ends > 0] - 1] < 128).all():
+        raise ValueError("a row of links ends within a number")
+    starts = np.append(0, lasts[:-1] + 1)
+    places = np.arange(len(packed)) - np.repeat(starts, lasts - starts + 1)
+    steps = np.add.reduceat((packed & 127).astype(np.int64) << (7 * places), starts)
+    sums = np.cumsum(steps)
+    before = np.append(0, sums)[np.cumsum(counts) - counts]
+    return counts, sums - np.repeat(before, counts)

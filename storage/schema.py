@@ -31,7 +31,7 @@ state
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
     bodies        visit 8                             → zstd of the decoded body
-    links         visit 8                             → list of the targets' seqs: the first, then differences
+    links         visit 8                             → the targets' seqs, ascending: see `pack_links`
     journal       visit 8                             → list of JournalEntry
 
 A record is one version byte, then msgpack of an array: a field may be appended with a default, never moved or removed.
@@ -47,7 +47,7 @@ import msgspec
 from crawler.core.model import Purpose, Reason, State
 from crawler.core.ports import HostRecord, SiteRecord
 
-VERSION: Final = 1
+VERSION: Final = 2  # 2: links as differences of seven bits a byte
 
 STATE: Final = "state"
 RESULTS: Final = "results"
@@ -304,7 +304,6 @@ FAILURE: Final = Codec(FailureRecord)
 SUSPECT: Final = Codec(SuspectRecord)
 PAGE: Final = Codec(PageRecord)
 JOURNAL_ENTRIES: Final = Codec(list[JournalEntry])
-SEQS: Final = Codec(list[int])
 SKIP_LINE: Final = msgspec.json.Decoder(SkipLine)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -22,7 +22,7 @@ from storage.disk import within
 from storage.env import check_version, decode_config, require_store
 from storage.organs import Organs
 from storage.overlay import Row
-from storage.packing import unpack_f64, unpack_seen, unpack_skips, unpack_u64
+from storage.packing import unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
 from storage.schema import (
     EDGE,
     EDGES,
@@ -32,7 +32,6 @@ from storage.schema import (
     PAGES,
     RESULTS,
     SEEN,
-    SEQS,
     SKIP_LINE,
     STATE,
     TABLES,
@@ -103,6 +102,20 @@ class View(Organs):
             if len(chunk) < _CHUNK or not chunk[-1][0].startswith(prefix):
                 return
             first = chunk[-1][0] + b"\x00"
+
+    def keys(self, table: str) -> Iterator[bytes]:
+        """Yield the keys of a table in order, a chunk per transaction; values are not read."""
+        first = b""
+        while True:
+            with self._reading(table) as (txn, db):
+                if db is None:
+                    return
+                with txn.cursor(db) as cursor:
+                    chunk = list(islice(cursor.iternext(values=False), _CHUNK)) if cursor.set_range(first) else []
+            yield from chunk
+            if len(chunk) < _CHUNK:
+                return
+            first = chunk[-1] + b"\x00"
 
     def _begin(self, env: str) -> lmdb.Transaction[bytes]:
         """Start a read transaction; when the crawl has grown its file past our map, take its new size first."""
@@ -198,7 +211,7 @@ class View(Organs):
         for key, value in self.rows(LINKS):
             if (visit := unpack_u64(key)) >= end:
                 return
-            yield visit, list(accumulate(SEQS.decode(value)))
+            yield visit, unpack_links([value])[1].tolist()
 
     def close(self) -> None:
         for txn in self._held.values():

@@ -1,4 +1,4 @@
-"""`links`: the link graph as pairs of known URLs, page by page, in the order of each page's links."""
+"""`links`: the link graph as pairs of known URLs, page by page; a page's targets in the order in which they were found first."""
 
 from __future__ import annotations
 

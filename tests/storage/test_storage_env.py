@@ -22,7 +22,7 @@ from crawler.core.errors import DiskError, StoreError, StoreLockedError, Threshe
 from storage.check import check_data_file
 from storage.env import Store
 from storage.packing import pack_u64
-from storage.schema import COUNTERS, DUE, HELD, META, PAGES, QUEUE, SEEN, Meta
+from storage.schema import COUNTERS, DUE, HELD, META, PAGES, QUEUE, SEEN, VERSION, Meta
 
 SMALL = Settings(store=StoreSettings(map_size=1 << 20))
 ROOT = Path(__file__).parents[2]
@@ -197,7 +197,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
     """F88: exit 6, nothing written."""
     with Store.create(tmp_path, Settings(), 0.0) as store:
         store.put(META, Meta.VERSION, pack_u64(99))
-    with pytest.raises(StoreError, match="schema version 99, expected 1"):
+    with pytest.raises(StoreError, match=f"schema version 99, expected {VERSION}"):
         Store.open(tmp_path, None, 0.0)
 
 

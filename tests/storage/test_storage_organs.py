@@ -18,7 +18,7 @@ from crawler.core.robots import RobotsRecord, file_hash
 from filters.panel import Record
 from storage.env import Store
 from storage.memory import Memory, filter_tag
-from storage.packing import REASONS, pack_seen, unpack_seen
+from storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen
 from storage.queues import Queues
 from storage.rules import Rules
 from storage.schema import FailureRecord, PageRecord, SeenRow
@@ -55,6 +55,13 @@ ROWS = st.builds(
     seq=st.integers(0, 2**64 - 1),
     visit=st.integers(0, 2**64 - 1),
 )
+
+
+@given(st.lists(st.sets(st.integers(1, 2**31 - 1) | st.integers(1, 300), max_size=20)))
+def test_links_are_what_they_were_packed_from(pages: list[set[int]]) -> None:
+    counts, seqs = unpack_links([pack_links(sorted(page)) for page in pages])
+    assert counts.tolist() == [len(page) for page in pages]
+    assert seqs.tolist() == [seq for page in pages for seq in sorted(page)]
 
 
 @given(ROWS)
@@ -205,9 +212,9 @@ def test_a_page_and_its_body_come_back(store: Store) -> None:
     assert (store.pages.read(visit + 1), store.bodies.get(visit + 1), len(store.pages)) == (None, None, 1)
 
 
-def test_links_keep_the_order_of_the_page(store: Store) -> None:
+def test_links_are_the_distinct_known_urls_of_a_page(store: Store) -> None:
     store.links.put([7, 3, -1, 1_000_000, 3])
-    assert store.links.read(store.visit) == [7, 3, 1_000_000, 3]
+    assert store.links.read(store.visit) == [3, 7, 1_000_000]
     assert store.links.read(99) == []
 
 

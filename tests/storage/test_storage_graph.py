@@ -1,0 +1,132 @@
+"""The link graph as arrays: what pages linked to, by number, with what is known of each URL; and which URLs are one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from config.settings import Settings
+from crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
+from crawler.core.url import URLRules, URLSpace
+from storage.env import Store
+from storage.graph import read_in_links, read_links, redirects
+from storage.representatives import NONE, representatives
+from storage.schema import PageRecord
+from storage.verdicts import verdict_records
+from storage.view import View
+
+NAMES = (
+    "a.example/",
+    "a.example/1",
+    "b.example/",
+    "b.example/old",
+    "a.example/copy",
+    "a.example/gone",
+    "a.example/soft",
+    "a.example/s?id=1",
+)
+A, ONE, B, OLD, COPY, GONE, SOFT, ALIAS = range(1, 9)
+
+
+class Crawl:
+    """A store with eight known URLs, numbered as they stand in NAMES."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.store = Store.create(path, Settings(), 1000.0)
+        self.space = URLSpace(self.store.secret, URLRules())
+        self.urls = [self.space.url(f"https://{name}", seed_distance=n) for n, name in enumerate(NAMES)]
+        for url in self.urls:
+            state = State.ALIAS if "?" in url.text else State.QUEUED
+            self.store.seen.add(url, state, Reason.REWRITTEN if state is State.ALIAS else None, 1.0)
+        self.store.end_visit()
+
+    def url(self, seq: int) -> CrawlURL:
+        return self.urls[seq - 1]
+
+    def page(self, seq: int, *links: int, status: int = 200, verdicts: tuple[Verdict, ...] = ()) -> None:
+        url = self.url(seq)
+        self.store.pages.put(PageRecord(url=url.text, key=url.key, status=status, verdicts=verdict_records(verdicts)), None)
+        self.store.links.put(links)
+        self.store.seen.settle(url.key, State.DONE)
+        self.store.end_visit()
+
+    def view(self) -> View:
+        self.store.close(2.0)
+        return View(self.path)
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Iterator[Crawl]:
+    made = Crawl(tmp_path / "crawl")
+    yield made
+    made.store.close(commit=False)
+
+
+def test_links_are_read_by_number_in_whatever_order_pages_were_fetched(crawl: Crawl) -> None:
+    crawl.page(B, A, OLD)
+    crawl.page(A, ONE, B, GONE)
+    with crawl.view() as view:
+        found = read_links(view)
+    rows = [found.targets[found.offsets[v] : found.offsets[v + 1]].tolist() for v in range(len(NAMES) + 1)]
+    assert rows == [[], [ONE, B, GONE], [], [A, OLD], [], [], [], [], []]
+    assert found.across_sites().tolist() == [False, True, False, True, False]
+    assert np.flatnonzero(found.known.is_page).tolist() == [A, B]
+    assert found.known.states[[0, A, ONE, ALIAS]].tolist() == [0, State.DONE, State.QUEUED, State.ALIAS]
+    assert found.known.depths[[ONE, B]].tolist() == [1, 2]
+
+
+def test_a_page_fetched_again_has_the_links_of_its_last_visit(crawl: Crawl) -> None:
+    """Mutation: every visit counts."""
+    crawl.page(A, ONE, B)
+    crawl.page(B, A)
+    crawl.page(A, GONE)
+    with crawl.view() as view:
+        found = read_links(view)
+        assert found.targets.tolist() == [GONE, A]
+        assert [read_in_links(view, seq) for seq in (GONE, A, ONE)] == [[A], [B], []]
+
+
+def test_a_filters_own_request_is_no_url(crawl: Crawl) -> None:
+    probe = crawl.space.url("https://a.example/probe", purpose=Purpose.PROBE)
+    number = crawl.store.requests.add(probe, "soft_error", 1.0)
+    crawl.page(A, ONE)
+    with crawl.view() as view:
+        found = read_links(view)
+        assert found.known.states[number] == 0
+        assert representatives(view, found.known)[number] == NONE
+
+
+def test_an_empty_crawl_has_an_empty_graph(tmp_path: Path) -> None:
+    Store.create(tmp_path / "crawl", Settings(), 1000.0).close()
+    with View(tmp_path / "crawl") as view:
+        found = read_links(view)
+        assert (found.offsets.tolist(), found.targets.tolist()) == ([0, 0], [])
+        assert read_in_links(view, 1) == []
+
+
+def test_redirects_aliases_copies_and_errors_have_representatives(crawl: Crawl) -> None:
+    copy_of = Verdict("exact_duplicate", keep=True, follow=False, evidence={"copy_of": crawl.url(ONE).key.hex()})
+    crawl.page(A, ONE)
+    crawl.page(COPY, verdicts=(copy_of,))
+    crawl.page(GONE, status=404)
+    crawl.page(SOFT, verdicts=(Verdict("soft_error", keep=False),))
+    crawl.store.redirects.put(crawl.url(OLD).key, crawl.url(B).key, crawl.url(B).text, 301, 1.0)
+    crawl.store.redirects.put(crawl.url(B).key, b"e" * 16, "https://elsewhere.example/", 301, 1.0)
+    crawl.store.aliases.put(crawl.url(ALIAS).key, crawl.url(ONE).text, "no id")
+    crawl.store.end_visit()
+    with crawl.view() as view:
+        known = read_links(view).known
+        assert representatives(view, known).tolist() == [NONE, A, ONE, B, B, ONE, NONE, NONE, ONE]
+        assert [(original, target) for original, target, _ in redirects(view)] in ([(OLD, B), (B, 0)], [(B, 0), (OLD, B)])
+
+
+def test_a_verdict_that_was_revised_counts_as_revised(crawl: Crawl) -> None:
+    crawl.page(SOFT, verdicts=(Verdict("soft_error", keep=False),))
+    crawl.store.verdicts.revise(crawl.url(SOFT).key, Verdict("soft_error"), 5.0)
+    crawl.store.end_visit()
+    with crawl.view() as view:
+        assert representatives(view, read_links(view).known)[SOFT] == SOFT
