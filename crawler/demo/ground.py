@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 from crawler.demo.dice import Dice, Word
 from crawler.demo.labels import Trap
-from crawler.demo.sheets import Anchor, Sheet, Skin
+from crawler.demo.sheets import Anchor, Sheet, Skin, gone
 from crawler.demo.texts import Text
 from crawler.demo.words import SITE_HEADS, SITE_TAILS
+
+N_WORDS = (110, 300)  # of an ordinary page
 
 
 class Ground:
@@ -56,3 +59,75 @@ class Part(Protocol):
     def find(self, host: str, path: str) -> Sheet:
         """Return what stands under a path (with query) of one of the part's hosts."""
         ...
+
+
+class Estate:
+    """One host of a part: how its URLs, its links and its pages are made."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        host: str,
+        lang: str = "en",
+        *,
+        subject: int = 0,
+        menu: tuple[tuple[str, str], ...] = (("/", "Home"),),
+        n_aside: int = 40,
+    ) -> None:
+        """menu: paths and texts of the links on every page. n_aside: words of the template."""
+        self.ground, self.host, self.subject = ground, host, subject
+        self.origin = ground.origin(host)
+        self.text = ground.text(lang, subject)
+        self.skin = ground.skin(host, lang, subject=subject, menu=self.links(menu), n_aside=n_aside)
+
+    def links(self, paths: Iterable[tuple[str, str]]) -> tuple[Anchor, ...]:
+        """Return links to paths of this host."""
+        return tuple([Anchor(self.origin + path, text) for path, text in paths])
+
+    def title(self, *key: Word) -> str:
+        return self.text.title(self.host, *key)
+
+    def page(
+        self,
+        path: str,
+        links: Iterable[tuple[str, str]] = (),
+        *,
+        kind: str = "page",
+        variant: str = "",
+        own: str | None = None,
+        title: str = "",
+        text: Callable[[], Sequence[str]] | None = None,
+        lang: str = "",
+        is_endless: bool = False,
+    ) -> Sheet:
+        """Return a page. own: path of the document that it shows, by default its own; "" for none. text: by default that of `own`."""
+        shown = path if own is None else own
+        words = self.ground.text(lang, self.subject) if lang else self.text
+        n_words = self.ground.dice.within(N_WORDS, "length", self.host, shown)
+        return Sheet(
+            kind=kind,
+            variant=variant,
+            document=self.origin + shown if shown else "",
+            canonical=self.origin + shown if shown else "",
+            is_endless=is_endless,
+            title=title or words.title(self.host, shown),
+            text=text or partial(words.paragraphs, n_words, self.host, shown),
+            links=self.links(links),
+            skin=self.skin,
+        )
+
+    def gone(self) -> Sheet:
+        return gone(self.skin)
+
+
+def children(node: int, fanout: int, n_nodes: int) -> range:
+    """Return the children of a node in a tree whose nodes are numbered level by level."""
+    return range(node * fanout + 1, min(node * fanout + fanout + 1, n_nodes))
+
+
+def number_in(path: str, prefix: str, suffix: str = "", *, below: int = 1 << 31) -> int:
+    """Return the number between prefix and suffix of a path, -1 where it is none, not written as it should be, or too large."""
+    digits = path.removeprefix(prefix).removesuffix(suffix)
+    if f"{prefix}{digits}{suffix}" != path or not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
+        return -1
+    return int(digits) if int(digits) < below and str(int(digits)) == digits else -1

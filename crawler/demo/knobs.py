@@ -154,6 +154,8 @@ PROFILES: dict[str, Knobs] = {
     "soft": Knobs(parts=("soft",)),
     # three sites of 600 documents and 1,500 URLs: nine kinds of aliases, and decoys
     "aliases": Knobs(parts=("aliases",)),
+    # six hosts of some 6,000 URLs: forum, booking calendar, wiki with dead links, late bloomer, paginated archive, half-translated manual
+    "patterns": Knobs(parts=("patterns",)),
 }
 
 

@@ -5,6 +5,7 @@ together. To the server it is a web like the plain one. The truth: `label` of an
 
     soft        soft errors of nine kinds, and honest redirects and thin pages beside them      soft.py
     aliases     documents under many URLs, with rules that name them, and decoys                aliases.py
+    patterns    URL patterns that yield nothing new, late bloomers, archives, translations      patterns.py
 
 robots.txt allows everything on every host. Addresses are in 127.0.0.0/8, one per host.
 """
@@ -18,6 +19,7 @@ from crawler.demo.dice import Dice
 from crawler.demo.ground import Ground, Part
 from crawler.demo.knobs import Knobs
 from crawler.demo.labels import Label, Labels, Trap, label_of, walk
+from crawler.demo.patterns import PatternPart
 from crawler.demo.sheets import Sheet, gone, print_sheet
 from crawler.demo.soft import SoftPart
 from crawler.demo.truth import split
@@ -26,6 +28,7 @@ from crawler.demo.web import Reply
 PARTS: dict[str, Callable[[Ground], Part]] = {
     "soft": SoftPart,
     "aliases": AliasPart,
+    "patterns": PatternPart,
 }
 _ROBOTS = b"User-agent: *\nDisallow:\n"
 

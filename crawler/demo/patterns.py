@@ -1,0 +1,178 @@
+"""Part "patterns": URL patterns, some barren and some that only look so.
+
+site       URLs                                                     kind        document
+forum      see forum.py: permalinks, forms, feeds, sort orders
+booking    see forum.py: a calendar
+wiki       /wiki/Oak_seed_7                                         page        its own
+           /w/index.php?title=…&action=edit[&redlink=1]             form        none
+           /archive/2011/8.html                                     gone        none: 404, dead links of one shape
+bloomer    /items/7: 1 to 30                                        copy        that of /items/1, whose notice they all show
+           /items/31 and so on                                      page        its own: a pattern that yields late
+           /list/2                                                  index       its own
+archive    /archive/page/3/, linked as a chain                      index       its own: nearly the text of the others, ten new posts each
+           /post/oak-seed-7                                         page        its own
+manual     /en/guide/7                                              page        its own
+           /de/guide/7, /pt/…, /fr/…                                page        its own where it is translated: 60, 30 and 10 %
+           the same and /it/…, /pl/…                                fallback    that of /en/guide/7, whose text they show
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+from crawler.demo.forum import Booking, Forum
+from crawler.demo.ground import Estate, Ground, children, number_in
+from crawler.demo.labels import Trap
+from crawler.demo.sheets import Sheet
+from crawler.demo.words import SUBJECTS
+
+N_PAGES = 400
+N_COPIES = 30  # first items of the late bloomer
+TRANSLATED = {"en": 1.0, "de": 0.6, "pt": 0.3, "fr": 0.1, "it": 0.0, "pl": 0.0}  # language → share of its pages
+_PER_LIST = 20
+_PER_ARCHIVE_PAGE = 10
+_N_ROOMS = 40
+_FANOUT = 5
+
+
+class _Site(Protocol):
+    def find(self, path: str) -> Sheet: ...
+
+
+class PatternPart:
+    """One host of each kind."""
+
+    def __init__(self, ground: Ground) -> None:
+        n = ground.n_pages or N_PAGES
+        hosts = [ground.domain(number) for number in range(6)]
+        sites: Sequence[_Site] = (
+            Forum(ground, f"forum.{hosts[0]}", n // 4),
+            Booking(ground, f"booking.{hosts[1]}", _N_ROOMS, 2 * n),
+            Wiki(ground, f"wiki.{hosts[2]}", 3 * n // 4),
+            Bloomer(ground, f"shop.{hosts[3]}", N_COPIES + n // 2),
+            Archive(ground, f"blog.{hosts[4]}", 3 * n // 4),
+            Manual(ground, f"docs.{hosts[5]}", 3 * n // 10),
+        )
+        names = ("forum", "booking", "wiki", "shop", "blog", "docs")
+        self._sites = {f"{name}.{host}": site for name, host, site in zip(names, hosts, sites, strict=True)}
+        self._seeds = [ground.origin(host) + "/" for host in self._sites]
+
+    def hosts(self) -> list[str]:
+        return list(self._sites)
+
+    def seeds(self) -> list[str]:
+        return self._seeds
+
+    def traps(self) -> tuple[Trap, ...]:
+        return ()
+
+    def find(self, host: str, path: str) -> Sheet:
+        return self._sites[host].find(path)
+
+
+class Wiki:
+    """Articles that link each other, edit forms, and articles and archives that are not there."""
+
+    def __init__(self, ground: Ground, host: str, n_articles: int) -> None:
+        self._estate = Estate(ground, host, subject=7)
+        self._n_articles = n_articles
+        words = SUBJECTS[7].words
+        throws = [ground.throw("article", number) for number in range(2 * n_articles)]
+        names = [f"{words[t % len(words)].capitalize()}_{words[(t >> 16) % len(words)]}_{i}" for i, t in enumerate(throws)]
+        self._names, self._missing = names[:n_articles], names[n_articles:]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+
+    def find(self, path: str) -> Sheet:
+        if path == "/":
+            return self._estate.page(path, [(f"/wiki/{name}", name) for name in self._names[:_FANOUT]])
+        if path.startswith("/wiki/") and (number := self._numbers.get(path[6:], -1)) >= 0:
+            return self._estate.page(path, self._links(number), title=path[6:].replace("_", " "))
+        title, _, action = path.removeprefix("/w/index.php?title=").partition("&")
+        if path.startswith("/w/index.php?title=") and action in ("action=edit", "action=edit&redlink=1"):
+            text = (f"You are not logged in. Editing {title.replace('_', ' ')}.", *self._estate.skin.aside)
+            return self._estate.page(path, kind="form", own="", title="Edit", text=lambda: text)
+        return self._estate.gone()
+
+    def _links(self, number: int) -> list[tuple[str, str]]:
+        throws = self._estate.ground.dice.indexes(4, self._n_articles, "wiki links", self._estate.host, number)
+        known = [*(child + _FANOUT - 1 for child in children(number, _FANOUT, self._n_articles - _FANOUT + 1)), *throws]
+        links = [(f"/wiki/{self._names[other]}", self._names[other]) for other in known]
+        missing = self._missing[number]
+        links += [
+            (f"/w/index.php?title={self._names[number]}&action=edit", "Edit"),
+            (f"/w/index.php?title={missing}&action=edit&redlink=1", missing),
+        ]
+        return [*links, (f"/archive/{2001 + throws[0] % 20}/{number}.html", "Archived")]
+
+
+class Bloomer:
+    """A shop whose first items are gone, with the same notice for all."""
+
+    def __init__(self, ground: Ground, host: str, n_items: int) -> None:
+        self._estate, self._n_items = Estate(ground, host, subject=8), n_items
+
+    def find(self, path: str) -> Sheet:
+        n_lists = -(-self._n_items // _PER_LIST)
+        if path == "/":
+            return self._estate.page(path, [(f"/list/{i}", f"List {i}") for i in range(1, n_lists + 1)])
+        if (number := number_in(path, "/list/", below=n_lists + 1)) > 0:
+            first = (number - 1) * _PER_LIST + 1
+            items = range(first, min(first + _PER_LIST, self._n_items + 1))
+            return self._estate.page(path, [(f"/items/{item}", f"Item {item}") for item in items], kind="index")
+        item = number_in(path, "/items/", below=self._n_items + 1)
+        if item <= 0:
+            return self._estate.gone()
+        return self._estate.page(path, kind="copy" if item <= N_COPIES else "page", own="/items/1" if item <= N_COPIES else path)
+
+
+class Archive:
+    """Posts that only a chain of index pages leads to."""
+
+    def __init__(self, ground: Ground, host: str, n_posts: int) -> None:
+        self._estate = Estate(ground, host, subject=6, menu=(("/", "Home"), ("/archive/page/1/", "Archive")))
+        words = SUBJECTS[6].words
+        throws = [ground.throw("post", number) for number in range(n_posts)]
+        self._posts = [f"/post/{words[t % len(words)]}-{words[(t >> 16) % len(words)]}-{i}" for i, t in enumerate(throws)]
+        self._numbers = {path: number for number, path in enumerate(self._posts)}
+
+    def find(self, path: str) -> Sheet:
+        if path == "/":
+            return self._estate.page(path)
+        if path in self._numbers:
+            return self._estate.page(path)
+        n_pages = -(-len(self._posts) // _PER_ARCHIVE_PAGE)
+        page = number_in(path, "/archive/page/", "/", below=n_pages + 1)
+        if page <= 0:
+            return self._estate.gone()
+        posts = self._posts[(page - 1) * _PER_ARCHIVE_PAGE : page * _PER_ARCHIVE_PAGE]
+        links = [(post, self._estate.title(post)) for post in posts]
+        links += [(f"/archive/page/{page + 1}/", "Older posts")] if page < n_pages else []
+        return self._estate.page(path, links, kind="index", title="Archive", text=partial(self._teasers, page, posts))
+
+    def _teasers(self, page: int, posts: list[str]) -> list[str]:
+        """Return the text of an index page: an introduction that all share, and a line on each post."""
+        introduction = self._estate.text.paragraphs(80, self._estate.host, "introduction")
+        return [f"Page {page}.", *introduction, *(self._estate.text.paragraphs(6, self._estate.host, post)[0] for post in posts)]
+
+
+class Manual:
+    """A manual in six languages; what is not translated is shown in English."""
+
+    def __init__(self, ground: Ground, host: str, n_topics: int) -> None:
+        self._estate = Estate(ground, host, subject=1, menu=tuple((f"/{lang}/guide/0", lang) for lang in TRANSLATED))
+        self._n_topics = n_topics
+
+    def find(self, path: str) -> Sheet:
+        if path == "/":
+            return self._estate.page(path)
+        lang = path[1:3]
+        topic = number_in(path, f"/{lang}/guide/", below=self._n_topics)
+        if lang not in TRANSLATED or topic < 0:
+            return self._estate.gone()
+        links = [(f"/{lang}/guide/{child}", f"{child}") for child in children(topic, _FANOUT, self._n_topics)]
+        links += [(f"/{other}/guide/{topic}", other) for other in TRANSLATED]
+        if self._estate.ground.unit("translated", lang, topic) < TRANSLATED[lang]:
+            return self._estate.page(path, links, variant=lang, lang=lang)
+        return self._estate.page(path, links, kind="fallback", variant=lang, own=f"/en/guide/{topic}")
