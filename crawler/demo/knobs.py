@@ -156,6 +156,8 @@ PROFILES: dict[str, Knobs] = {
     "aliases": Knobs(parts=("aliases",)),
     # six hosts of some 6,000 URLs: forum, booking calendar, wiki with dead links, late bloomer, paginated archive, half-translated manual
     "patterns": Knobs(parts=("patterns",)),
+    # four hosts of 1,650 real pages: an endless calendar, endless facets and session ids; a chain of 40 pages, a tree of seven levels
+    "depth": Knobs(parts=("depth",)),
 }
 
 

@@ -6,6 +6,7 @@ together. To the server it is a web like the plain one. The truth: `label` of an
     soft        soft errors of nine kinds, and honest redirects and thin pages beside them      soft.py
     aliases     documents under many URLs, with rules that name them, and decoys                aliases.py
     patterns    URL patterns that yield nothing new, late bloomers, archives, translations      patterns.py
+    depth       calendar, facets, session ids; a chain of 40 real pages, a plain tree           depth.py
 
 robots.txt allows everything on every host. Addresses are in 127.0.0.0/8, one per host.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from crawler.demo.aliases import AliasPart
+from crawler.demo.depth import DepthPart
 from crawler.demo.dice import Dice
 from crawler.demo.ground import Ground, Part
 from crawler.demo.knobs import Knobs
@@ -29,6 +31,7 @@ PARTS: dict[str, Callable[[Ground], Part]] = {
     "soft": SoftPart,
     "aliases": AliasPart,
     "patterns": PatternPart,
+    "depth": DepthPart,
 }
 _ROBOTS = b"User-agent: *\nDisallow:\n"
 
