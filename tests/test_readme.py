@@ -60,9 +60,9 @@ def test_every_command_of_the_console_blocks_runs(tmp_path: Path) -> None:
 
 
 def test_every_command_is_in_the_readme_and_every_one_of_the_readme_is_a_command() -> None:
-    named = set(re.findall(r"`(?:thresher )?(\w+)(?: [^`]*)?`", section("Commands"))) & set(COMMANDS)
+    named = set(re.findall(r"`(?:thresher )?([\w-]+)(?: [^`]*)?`", section("Commands"))) & set(COMMANDS)
     assert named == set(COMMANDS)
-    assert set(re.findall(r"thresher ([a-z]+)\b", README)) <= set(COMMANDS) | {"thresher"}
+    assert set(re.findall(r"thresher ([a-z]+(?:-[a-z]+)*)\b", README)) <= set(COMMANDS) | {"thresher"}
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

@@ -24,7 +24,9 @@ COMMANDS = {
     "explain": "explain",
     "robots": "robots",
     "export": "export",
+    "rank": "rank",
     "verify": "verify",
+    "soft-errors": "soft_errors",
     "demo": "demo",
     "bench": "bench",
     "completion": "completion",
@@ -47,7 +49,7 @@ class Lazy(click.Group):
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command = getattr(importlib.import_module(f"crawler.cli.{module}"), cmd_name)
+        command = getattr(importlib.import_module(f"crawler.cli.{module}"), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 

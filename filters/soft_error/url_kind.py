@@ -12,9 +12,11 @@ Time: 2 µs for a URL without such a word, 10 µs for one that has some; answers
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
+import numpy as np
 import re2
 
 from crawler.core.url import hostname_of, origin_of, site_of
@@ -35,6 +37,7 @@ class UrlKind(StrEnum):
 
 ERRORS = frozenset((UrlKind.NOT_FOUND, UrlKind.FORBIDDEN, UrlKind.SERVER_ERROR))
 _GENERAL = "error"  # a word that says no more than that: NOT_FOUND, if nothing says more
+_CHUNK = 10_000  # URLs looked through at once
 _PHRASE = 8  # words of a segment in which a phrase is read
 _NAME = 3  # words of a segment in which a name is read
 
@@ -64,17 +67,18 @@ _NAMES = {
     UrlKind.PARKED: r"^(?:parked|suspended)(?:-?(?:page|site))?$",
     _GENERAL: r"(?<!t)error|\berr(?:doc|page)?\b|fehler|erreur|\boops\b|\bmissing\b|\binvalid-?(?:url|page|link|request)\b",
 }
-_STEM = re2.compile(  # one stands in every URL that has a word: RE2 finds it in one pass, in any number of URLs at once
-    "(?i)err|40[34]|[^0-9]50[0-4x](?:[^0-9]|$)|found|gone|exist|longer|missing|gefunden|trouv|encontrad|trovat|gevonden|hittades|fun[dn]et"
-    "|znaleziono|nenalezen|bulunamadi|denied|authori[sz]e|restricted|forbid|no-?_?access|unavail|mainten|outage|busy|down|captcha|human|robot"
-    "|bot.?check|browser.?c|challenge|cdn-cgi|consent|cookie|gdpr|age.?(?:check|gate|verif)|parked|parking|domain|suspend|default.?web|log.?[io]n"
-    "|sign.?[io]n|sso|auth(?:$|[^o])|authentic|saml|openid|idp|adfs|paywall|anmeld|connexion|einlog|fehler|oops|invalid"
-)
 _PARKING = (
     "sedoparking.com hugedomains.com dan.com afternic.com bodis.com parkingcrew.net parklogic.com domainmarket.com buydomains.com "
     "undeveloped.com uniregistry.com"
 )
 _PARKING_SITES = frozenset(_PARKING.split())
+_STEM = re2.compile(  # one stands in every URL that has a word: RE2 finds it in one pass, in any number of URLs at once
+    "(?i)err|40[34]|[^0-9]50[0-4x](?:[^0-9]|$)|found|gone|exist|longer|missing|gefunden|trouv|encontrad|trovat|gevonden|hittades|fun[dn]et"
+    "|znaleziono|nenalezen|bulunamadi|denied|authori[sz]e|restricted|forbid|no-?_?access|unavail|mainten|outage|busy|down|captcha|human|robot"
+    "|bot.?check|browser.?c|challenge|cdn-cgi|consent|cookie|gdpr|age.?(?:check|gate|verif)|parked|parking|domain|suspend|default.?web|log.?[io]n"
+    "|sign.?[io]n|sso|auth(?:$|[^o])|authentic|saml|openid|idp|adfs|paywall|anmeld|connexion|einlog|fehler|oops|invalid|"
+    + "|".join(re.escape(name) for name in _PARKING.split())
+)
 _BETWEEN_SEGMENTS = re.compile(r"[/?&=;,]+")
 _BETWEEN_WORDS = re.compile(r"(?:%[0-9a-f]{2}|[^0-9a-z%])+")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}\Z")
@@ -95,10 +99,44 @@ def url_kind(original: str, target: str) -> UrlKind | None:
     fresh = words(target)
     if fresh:
         fresh = fresh - words(original)
-    if fresh:
-        kind = min((kind for kind, _ in fresh), key=_ORDER.__getitem__)
-        return UrlKind.NOT_FOUND if kind == _GENERAL else UrlKind(kind)
-    return UrlKind.ROOT if is_root(target) and not is_root(original) else None
+    return _kind_of(fresh) or (UrlKind.ROOT if is_root(target) and not is_root(original) else None)
+
+
+def url_kinds(originals: Sequence[str], targets: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[UrlKind | None]:
+    """Return `url_kind` of many pairs, given by position in two lists of canonical URLs.
+
+    Time: 0.5 µs a URL and 0.1 µs a pair, and as `url_kind` where a word may stand.
+    """
+    of_targets = [UrlKind.ROOT if is_root(target) else None for target in targets]
+    for i in _with_stem(targets):
+        of_targets[i] = _kind_of(words(targets[i])) or of_targets[i]
+    has_word = set(_with_stem(originals))
+    found = []
+    for original, target in pairs:
+        kind = of_targets[target]
+        if kind is not None and (original in has_word or kind is UrlKind.ROOT):
+            kind = url_kind(originals[original], targets[target])
+        found.append(kind)
+    return found
+
+
+def _kind_of(fresh: frozenset[tuple[str, str]]) -> UrlKind | None:
+    """Return the most telling kind of the words, None if there are none."""
+    if not fresh:
+        return None
+    kind = min((kind for kind, _ in fresh), key=_ORDER.__getitem__)
+    return UrlKind.NOT_FOUND if kind == _GENERAL else UrlKind(kind)
+
+
+def _with_stem(urls: Sequence[str]) -> list[int]:
+    """Return the positions of the URLs in which a word may stand, in one pass over a chunk of URLs."""
+    found = []
+    for start in range(0, len(urls), _CHUNK):
+        chunk = urls[start : start + _CHUNK]
+        ends = np.cumsum([len(url) + 1 for url in chunk])
+        at = [match.start() for match in _STEM.finditer("\n".join(chunk).encode("ascii"))]
+        found += (start + np.unique(np.searchsorted(ends, at, side="right"))).tolist()
+    return found
 
 
 def names_error(original: str, target: str) -> bool:
@@ -109,16 +147,14 @@ def names_error(original: str, target: str) -> bool:
 @lru_cache(maxsize=1 << 16)
 def words(url: str) -> frozenset[tuple[str, str]]:
     """Return the telling words of a canonical URL: (kind, word)."""
+    if not _STEM.search(url):
+        return frozenset()
     origin = origin_of(url)
     hostname = hostname_of(origin)
     site = site_of(hostname)
     found = {(str(UrlKind.PARKED), site)} if site in _PARKING_SITES else set()
-    text = url[len(origin) :].lower()
     below = hostname.removesuffix(site).replace(".", "/")
-    text = below + text
-    if not _STEM.search(text):
-        return frozenset(found)
-    for segment in _BETWEEN_SEGMENTS.split(text):
+    for segment in _BETWEEN_SEGMENTS.split(below + url[len(origin) :].lower()):
         found.update(_words_of(segment))
     return frozenset(found)
 

@@ -1,0 +1,239 @@
+"""`thresher soft-errors`: the score of every redirect of a log or a crawl [LEE09]."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import msgspec
+import numpy as np
+
+from crawler.cli.common import print_table, printable, say_more, top_of, top_option
+from crawler.core.errors import UsageError
+from crawler.redirect_log import Reading, read_file, read_store
+from crawler.roc_figure import draw, require_matplotlib
+from filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc
+from filters.soft_error.score import F64, THRESHOLD, Counts, Weights, count
+from filters.soft_error.url_kind import ERRORS, UrlKind, url_kinds
+from storage.export.reading import reading as reading_store
+from storage.export.target import replacing
+
+_CHUNK = 10_000
+_ROC_POINTS = 10
+_COLUMNS = ("score", "soft error", "kind", "target", "host", "pairs", "to target", "from host", "targets", "target hosts")
+_encode = msgspec.json.Encoder().encode_lines
+
+
+class Line(msgspec.Struct):
+    """One redirect as it is printed."""
+
+    original: str
+    target: str
+    score: float
+    n_to_target: int
+    n_from_host: int
+    n_targets: int
+    n_target_hosts: int
+    soft_error: bool
+    kind: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A log, scored: one entry a distinct pair in all columns."""
+
+    originals: list[str]  # by number, as are targets and hosts
+    targets: list[str]
+    hosts: list[str]
+    host_of_original: list[int]
+    counts: Counts
+    kinds: list[UrlKind | None]
+    labels: Labels  # the proxy: an error word in the target that is not in the original
+    weights: Weights
+    scores: F64
+    threshold: float
+
+
+@click.command(epilog="Example: printf 'http://a.example/x\\thttp://a.example/404\\n' | thresher soft-errors - --threshold 2")
+@click.argument("source", type=click.Path(), metavar="[FILE|DIR]", default="-")
+@click.option("--weights", default="1,1,1", show_default=True, metavar="K1,K2,K3|auto", help="Of targets, N/M and 1/H.")
+@click.option("--threshold", default=str(int(THRESHOLD)), show_default=True, metavar="N|auto", help="Score from which it is a soft error.")
+@click.option("--summary", is_flag=True, help="Print a table by target and host instead, the highest scores first.")
+@top_option
+@click.option("--roc", "roc_png", type=click.Path(), metavar="OUT.png", default=None, help="Draw score curves and ROC.  [extra: report]")
+def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: int | None, roc_png: str | None) -> int:
+    """Score redirects: how likely does a redirect hide an error?
+
+    FILE has lines of original URL, tab, final target; - is standard input. DIR is a crawl: the redirects that it followed to their end.
+    Redirects to another spelling of the same page (https, www, slash, locale …) are left out, and so is what is no pair of URLs; standard
+    error says how many.
+
+    score = K1·log10(originals of the target) + K2·log10(originals of the host / its targets) - K3·log10(hosts of its targets).
+    3 fits millions of redirects. `auto` takes the threshold, or a smaller K1, that best finds the redirects whose target names an error
+    which the original does not, and prints how well; 3 again where they are too few or score no higher than others.
+    """
+    if top is not None and not summary:
+        raise UsageError("--top: every redirect is printed but for --summary. Add --summary, or leave --top out")
+    k, at = _weights(weights), _threshold(threshold)
+    if roc_png is not None:
+        require_matplotlib()
+    scored = _score(_read(source), k, at)
+    if roc_png is not None or summary or k is None or at is None:
+        _say_quality(scored)
+    if roc_png is not None:
+        _draw(scored, Path(roc_png))
+    if summary:
+        _print_summary(scored, top_of(top, as_json=False))
+    else:
+        for lines in _lines(scored):
+            sys.stdout.buffer.write(lines)
+        sys.stdout.buffer.flush()
+    return 0
+
+
+# -- asking
+
+
+def _weights(text: str) -> Weights | None:
+    """Return the weights that an option names, None for auto."""
+    if text == "auto":
+        return None
+    try:
+        k1, k2, k3 = map(float, text.split(","))
+    except ValueError:
+        raise UsageError(f"--weights: expected three numbers or auto, found {text!r}. Write 1,1,1") from None
+    if not all(math.isfinite(k) and k >= 0 for k in (k1, k2, k3)):
+        raise UsageError(f"--weights: expected numbers of 0 or more, found {text!r}. Write 1,1,1")
+    return Weights(k1, k2, k3)
+
+
+def _threshold(text: str) -> float | None:
+    """Return the threshold that an option names, None for auto."""
+    if text == "auto":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise UsageError(f"--threshold: expected a number or auto, found {text!r}. Write {THRESHOLD:g}")
+    return value
+
+
+def _read(source: str) -> Reading:
+    """Read the log and say on standard error what was left out; raises UsageError if nothing of it is a pair."""
+    if source == "-":
+        found = read_file(sys.stdin.buffer)
+    elif Path(source).is_dir():
+        with reading_store(Path(source)) as view:
+            found = read_store(view)
+    else:
+        try:
+            with open(source, "rb") as file:
+                found = read_file(file)
+        except OSError as error:
+            raise UsageError(f"{source}: cannot be read: {error.strerror}. Name a log of redirects, a crawl's directory, or -") from None
+    faults = [f"{n:,} {what} (first: {printable(found.first[what])})" for what, n in found.faults.most_common()]
+    if faults and not found.log and not found.log.spellings:
+        raise UsageError(f"{source}: no line of {found.n_lines:,} is original URL, tab, target URL: {'; '.join(faults)}")
+    if faults:
+        click.echo(f"skipped {found.faults.total():,} of {found.n_lines:,} lines: {'; '.join(faults)}", err=True)
+    if found.log.spellings:
+        spellings = ", ".join(f"{kind} {n:,}" for kind, n in found.log.spellings.most_common())
+        click.echo(f"left out {found.log.spellings.total():,} redirects to another spelling of the same page: {spellings}", err=True)
+    return found
+
+
+# -- scoring
+
+
+def _score(found: Reading, weights: Weights | None, threshold: float | None) -> Scored:
+    columns = found.log.columns()
+    originals, targets, hosts = found.log.texts()
+    counts = count(columns)
+    kinds = url_kinds(originals, targets, zip(counts.originals.tolist(), counts.targets.tolist(), strict=True))
+    labels = np.fromiter((kind in ERRORS for kind in kinds), dtype=np.bool_, count=len(kinds))
+    k = best_weights(counts, labels) if weights is None else weights
+    scores = counts.score(k)
+    if threshold is None:
+        threshold = best_threshold(roc(scores, labels)) if len(scores) else THRESHOLD
+    return Scored(originals, targets, hosts, columns.host_of_original.tolist(), counts, kinds, labels, k, scores, threshold)
+
+
+# -- telling
+
+
+def _lines(scored: Scored) -> Iterator[bytes]:
+    """Yield the redirects as JSON lines, in the order of the log, a chunk at a time."""
+    for start in range(0, len(scored.scores), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        originals, targets, *counted = (column[part].tolist() for column in scored.counts)
+        scores = scored.scores[part]
+        columns = (scores.tolist(), *counted, (scores >= scored.threshold).tolist(), scored.kinds[part])
+        yield _encode(
+            Line(scored.originals[original], scored.targets[target], *rest)
+            for original, target, rest in zip(originals, targets, zip(*columns, strict=True), strict=True)
+        )
+
+
+def _say_quality(scored: Scored) -> None:
+    """Print weights, threshold, and how they do on the proxy labels, on standard error."""
+    n_labelled = int(scored.labels.sum())
+    click.echo(
+        f"weights {scored.weights.target:g},{scored.weights.ratio:g},{scored.weights.spread:g}   threshold {scored.threshold:.4g}", err=True
+    )
+    click.echo(
+        f"{n_labelled:,} of {len(scored.scores):,} redirects lead to a URL that names an error which the original does not", err=True
+    )
+    if n_labelled < MIN_LABELLED or scored.labels.all():
+        click.echo(f"too few to judge or to choose by: both kinds are needed, and {MIN_LABELLED} of the first", err=True)
+        return
+    curve = roc(scored.scores, scored.labels)
+    click.echo(f"with these as the labels (soft errors without such a word count as false): AUC {area(curve):.4f}", err=True)
+    click.echo("  threshold  precision     recall  false-positive rate", err=True)
+    for found in (quality(scored.scores, scored.labels, at) for at in sorted({scored.threshold, THRESHOLD, *_points(curve)}, reverse=True)):
+        mark = "  <- in use" if found.threshold == scored.threshold else ""
+        click.echo(f"{found.threshold:11.3f}  {_shown(found)}{mark}", err=True)
+
+
+def _points(curve: Roc) -> list[float]:
+    """Return thresholds spread over the curve, by recall."""
+    wanted = np.linspace(0.1, 1.0, _ROC_POINTS)
+    at = np.minimum(np.searchsorted(curve.recall, wanted), len(curve.thresholds) - 1)
+    return [float(threshold) for threshold in curve.thresholds[at]]
+
+
+def _shown(found: Quality) -> str:
+    return f"{found.precision:9.3f}  {found.recall:9.3f}  {found.false_positive_rate:19.3f}"
+
+
+def _draw(scored: Scored, path: Path) -> None:
+    if not len(scored.scores):
+        raise UsageError("--roc: there is no redirect to draw")
+    kinds = np.array([kind or "" for kind in scored.kinds])
+    classes = {"all": scored.scores} | {str(kind): scored.scores[kinds == kind] for kind in UrlKind if (kinds == kind).any()}
+    with replacing(path, force=True) as out:
+        draw(out, classes, roc(scored.scores, scored.labels), scored.threshold)
+    click.echo(f"{path}: drawn", err=True)
+
+
+def _print_summary(scored: Scored, limit: int | None) -> None:
+    """Print one row a target and host, the highest scores first."""
+    if not len(scored.scores):
+        return
+    counts = scored.counts
+    hosts = np.array(scored.host_of_original, dtype=np.int64)[counts.originals]
+    _, first, n_pairs = np.unique(np.stack([hosts, counts.targets]), axis=1, return_index=True, return_counts=True)
+    order = np.lexsort((first, -n_pairs, -scored.scores[first]))[:limit]
+    rows = []
+    for i, n in zip(first[order].tolist(), n_pairs[order].tolist(), strict=True):
+        score = float(scored.scores[i])
+        counted = [int(column[i]) for column in counts[2:]]
+        target, host = scored.targets[int(counts.targets[i])], scored.hosts[int(hosts[i])]
+        rows.append([score, score >= scored.threshold, scored.kinds[i], target, host, n, *counted])
+    print_table(_COLUMNS, rows)
+    say_more(len(first), limit)
