@@ -29,17 +29,14 @@ class Collapsed:
 
 
 def resolve(to: npt.NDArray[np.integer]) -> I64:
-    """Return the last representative of each node, [n_nodes], itself or DROPPED at the end of its chain. Time: log(longest chain) passes."""
+    """Return the end of each node's chain of representatives, itself at the least, or DROPPED; [n_nodes]. Time: log(n_nodes) passes."""
     n = len(to)
-    jumps = np.append(np.where(to < 0, n, to), n).astype(np.int64)  # node n stands for those dropped
-    least = np.arange(n + 1)
+    first = np.append(np.where(to < 0, n, to), n).astype(np.int64)  # node n stands for those dropped
+    jumps, least = first, np.arange(n + 1)
     for _ in range(max(1, n).bit_length()):  # 2^k steps after k passes, and the smallest node met on the way
         least = np.minimum(least, least[jumps])
         jumps = jumps[jumps]
-    ends = jumps.copy()
-    first = np.append(np.where(to < 0, n, to), n).astype(np.int64)
-    in_circle = first[ends] != ends
-    ends[in_circle] = least[ends[in_circle]]
+    ends = np.where(first[jumps] == jumps, jumps, least[jumps])  # still moving: in a circle, all of which has been met by now
     return np.asarray(np.where(ends == n, DROPPED, ends)[:n], dtype=np.int64)
 
 

@@ -44,8 +44,8 @@ def test_links_join_representatives_and_never_a_node_with_itself(to: list[int], 
 
 
 def test_a_page_that_its_copies_shared_gets_its_rank_back() -> None:
-    """0 and 1 link to 2, three others to its copies 3, 4, 5, as many to 9: alone 2 is behind 9, with its copies before it."""
-    links = np.array([(0, 2), (1, 2), (6, 3), (7, 4), (8, 5), (0, 9), (6, 9), (7, 9)])
+    """0 and 1 link to 2, three others to its copies 3, 4, 5, four to 9: alone 2 is behind 9, with its copies before it."""
+    links = np.array([(0, 2), (1, 2), (6, 3), (7, 4), (8, 5), (0, 9), (1, 9), (6, 9), (7, 9)])
     graph = Graph.from_links(links[:, 0], links[:, 1], 10)
     to = np.arange(10)
     assert pagerank(graph).ranks[2] < pagerank(graph).ranks[9]

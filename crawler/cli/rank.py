@@ -1,0 +1,114 @@
+"""`thresher rank`: PageRank of pages, hosts or sites, of a crawl or of any link graph; and how good the crawl's order was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crawler.cli.common import print_json
+from crawler.core.errors import UsageError
+from crawler.crawl_measures import measure
+from crawler.graph.pagerank import JUMP, Variant
+from crawler.graph.places import Level
+from crawler.graph.reading import read_graph
+from crawler.ranking import Ranking, Subject, best, of_file, of_store
+from crawler.ranking import rank as ranking_of
+from storage.export.reading import reading
+
+
+@click.command(epilog="Example: thresher rank example --by host --top 20")
+@click.argument("source", type=click.Path(), metavar="DIR|GRAPH")
+@click.option("--by", "level", type=click.Choice(["page", "host", "site"]), default="page", show_default=True, help="What is ranked.")
+@click.option(
+    "--links",
+    "variant",
+    type=click.Choice(["all", "remote", "weighted"]),
+    default="all",
+    show_default=True,
+    help="Links that count for pages: all, those to other hosts, or both with a link within a host worth a tenth.",
+)
+@click.option("--collapse", is_flag=True, help="Let aliases, redirects and copies be the page that they stand for; leave errors out.")
+@click.option("--hits", "with_hits", is_flag=True, help="Add each one's values as a hub and as an authority.")
+@click.option("--measures", "wants_measures", is_flag=True, help="Print instead how good the order of the crawl was.")
+@click.option(
+    "--jump", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=JUMP, help="Chance to jump anywhere.  [default: 1/7]"
+)
+@click.option("--tolerance", type=click.FloatRange(0, min_open=True), default=1e-9, show_default=True, help="Mean error of a rank.")
+@click.option("--top", type=click.IntRange(0), default=0, metavar="N", help="Print the best N, 0 for all.  [default: 0]")
+def rank(
+    source: str,
+    level: Level,
+    variant: Variant,
+    collapse: bool,
+    with_hits: bool,
+    wants_measures: bool,
+    jump: float,
+    tolerance: float,
+    top: int,
+) -> int:
+    """Rank what the crawl in DIR knows, fetched or not, or the nodes of GRAPH, by PageRank: JSON lines, best first, mean 1.
+
+    GRAPH is a file of `source<TAB>target` lines or a LAW ASCII graph, packed by gzip or not; - is standard input. Hosts and sites are
+    ranked over the graph of hosts or sites: one vote for each other one that they link to.
+    """
+    if level != "page" and variant != "all":
+        raise UsageError(f"--links {variant}: hosts and sites are ranked over links between them alone; the option is for --by page")
+    with _subject(source, collapse=collapse, wants_measures=wants_measures) as subject:
+        if wants_measures:
+            for line in measure(subject, variant=variant, jump=jump, tolerance=tolerance).lines():
+                print_json(line)
+            return 0
+        found = ranking_of(subject, level=level, variant=variant, jump=jump, tolerance=tolerance, with_hits=with_hits)
+        _say(source, found)
+        for row in _rows(subject, found, top or None):
+            print_json(row)
+    return 0
+
+
+@contextmanager
+def _subject(source: str, *, collapse: bool, wants_measures: bool) -> Iterator[Subject]:
+    """Open a crawl or read a graph file."""
+    if source != "-" and Path(source).is_dir():
+        with reading(Path(source)) as view:
+            yield of_store(view, collapsed=collapse)
+        return
+    for flag, is_set in (("--collapse", collapse), ("--measures", wants_measures)):
+        if is_set:
+            raise UsageError(f"{flag}: expected the directory of a crawl, found {source}: a link graph alone does not tell that")
+    graph = read_graph(source)
+    if graph.n_torn:
+        click.echo(f"{source}: {graph.n_torn:,} lines are no links and were left out, the first is line {graph.first_torn}", err=True)
+    yield of_file(source, graph)
+
+
+def _say(source: str, found: Ranking) -> None:
+    """Say on standard error what was ranked."""
+    ranks = found.found
+    click.echo(
+        f"{source}: {found.graph.n_nodes:,} {found.level}s, {found.graph.n_links:,} links, {ranks.n_iterations} iterations", err=True
+    )
+    if not ranks.converged:
+        click.echo(f"not converged: the mean error is up to {ranks.error:.1e}; raise --tolerance or --jump", err=True)
+
+
+def _rows(subject: Subject, found: Ranking, top: int | None) -> Iterator[dict[str, Any]]:
+    """Yield what is printed, best first."""
+    nodes = best(found.found.ranks, top).tolist()
+    in_degrees, out_degrees = found.graph.in_degrees(), found.graph.out_degrees()
+    fetched = subject.crawled.is_fetched() if subject.crawled is not None and found.level == "page" else None
+    name = "url" if found.level == "page" else found.level
+    for node, text in zip(nodes, found.names(nodes), strict=True):
+        row: dict[str, Any] = {name: text, "pagerank": float(found.found.ranks[node])}
+        row |= {"in": int(in_degrees[node]), "out": int(out_degrees[node])}
+        if fetched is not None:
+            row["fetched"] = bool(fetched[node])
+        if found.members is not None:
+            urls, pages = found.members
+            row |= {"urls": int(urls[node])} | ({} if pages is None else {"pages": int(pages[node])})
+        if found.hits is not None:
+            row |= {"hub": float(found.hits.hubs[node]), "authority": float(found.hits.authorities[node])}
+        yield row

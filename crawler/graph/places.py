@@ -1,0 +1,54 @@
+"""Which host and which site each node is of. A host is a host queue: http, https, www and bare of a name are one.
+
+Time: 0.5 µs a URL, as its origin's place is remembered. Memory: 4 bytes a URL, and 300 an origin.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from crawler.core.url import hostname_of, queue_name, site_of
+from crawler.graph.csr import I32
+
+Level = Literal["page", "host", "site"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Groups of nodes, numbered in the order of their first mention. of: [n_nodes]; names: [n_groups]."""
+
+    of: I32
+    names: list[str]
+
+
+def places(urls: Iterable[str], level: Literal["host", "site"]) -> Places:
+    """Group nodes by host or site. urls: http or https, [n_nodes]; raises ValueError that names a text which is no URL."""
+    groups: dict[str, int] = {}
+    by_origin: dict[str, int] = {}
+    numbers = array("i")
+    for url in urls:
+        origin = _origin(url)
+        number = by_origin.get(origin)
+        if number is None:
+            name = _name(origin, level)
+            number = by_origin[origin] = groups.setdefault(name, len(groups))
+        numbers.append(number)
+    return Places(np.array(numbers, dtype=np.int32), list(groups))
+
+
+def _origin(url: str) -> str:
+    """Return scheme and authority of a URL, canonical or nearly so."""
+    end = url.find("/", 8)
+    origin = url if end < 0 else url[:end]
+    if not origin.startswith(("http://", "https://")):
+        raise ValueError(repr(url[:200]))
+    return origin
+
+
+def _name(origin: str, level: Literal["host", "site"]) -> str:
+    return queue_name(origin) if level == "host" else site_of(hostname_of(origin))
