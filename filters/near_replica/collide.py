@@ -53,23 +53,28 @@ def close_pairs(points: F64, tolerances: F64) -> Iterator[I64]:
 
 def _compared(points: F64, tolerances: F64, order: I64, first: I64, counts: I64) -> Iterator[I64]:
     """Compare row i with those at `order[first[i]:first[i] + counts[i]]`; yield the close ones with a greater number."""
+    for left, place in spread(first, counts):
+        right = order[place]
+        later = left < right
+        pairs = np.column_stack((left[later], right[later]))
+        for column, tolerance in enumerate(tolerances):
+            if np.isfinite(tolerance):
+                pairs = pairs[np.abs(points[pairs[:, 0], column] - points[pairs[:, 1], column]) < tolerance]
+        if len(pairs):
+            yield pairs
+
+
+def spread(first: I64, counts: I64) -> Iterator[tuple[I64, I64]]:
+    """Yield (row, place) for every place from `first[row]` to `first[row] + counts[row]`, rows in order, in blocks."""
     ends = np.cumsum(counts)
     row = 0
     while row < counts.size:
         done = int(ends[row - 1]) if row else 0
         stop = max(int(np.searchsorted(ends, done + _BLOCK, side="right")), row + 1)
         part = counts[row:stop]
-        left = np.repeat(np.arange(row, stop), part)
-        place = np.arange(left.size) - np.repeat(ends[row:stop] - part - done, part) + np.repeat(first[row:stop], part)
-        right = order[place]
-        keep = left < right
-        left, right = left[keep], right[keep]
-        for column, tolerance in enumerate(tolerances):
-            if np.isfinite(tolerance):
-                close = np.abs(points[left, column] - points[right, column]) < tolerance
-                left, right = left[close], right[close]
-        if left.size:
-            yield np.column_stack((left, right))
+        rows = np.repeat(np.arange(row, stop), part)
+        if rows.size:
+            yield rows, np.arange(rows.size) + np.repeat(first[row:stop] - (ends[row:stop] - part - done), part)
         row = stop
 
 

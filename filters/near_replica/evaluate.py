@@ -1,0 +1,77 @@
+"""Precision and recall of collision over tolerances, against pairs known to be replicas [DDGMP03, section 4, figure 1].
+
+Labels are pairs of pages. With replicas only, every other pair counts as none; once some pairs are marked as none, only marked ones count.
+Break-even is where precision equals recall: on the curve that C draws at one D, or D alone draws without HM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from filters.near_replica.hm import I64
+from filters.near_replica.rp import F64
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What one setting comes to."""
+
+    d: float
+    c: float  # 1: RP alone
+    precision: float
+    recall: float
+    returned: int
+
+    @property
+    def f1(self) -> float:
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Every pair that collides at the widest tolerances, with what it is."""
+
+    rp: F64
+    hm: F64
+    is_replica: Bools
+    n_replicas: int  # known, found or not
+
+    def at(self, d: float, c: float) -> Point:
+        """Return precision and recall at one setting; precision of nothing is 1."""
+        taken = self.rp < d
+        if c < 1.0:
+            taken &= self.hm < c
+        returned, right = int(taken.sum()), int((taken & self.is_replica).sum())
+        return Point(d, c, right / returned if returned else 1.0, right / self.n_replicas if self.n_replicas else 1.0, returned)
+
+
+def judge(blocks: Iterable[tuple[I64, F64, F64]], replicas: set[tuple[int, int]], others: set[tuple[int, int]]) -> Judged:
+    """Hold colliding pairs against labels.    replicas, others: pairs with the smaller number first; no others: all the rest are"""
+    rp, hm, right = [np.empty(0)], [np.empty(0)], [np.empty(0, dtype=np.bool_)]
+    for pairs, of_text, of_links in blocks:
+        named = [tuple(pair) for pair in pairs.tolist()]
+        is_replica = np.array([pair in replicas for pair in named], dtype=np.bool_)
+        counts = (
+            is_replica | np.array([pair in others for pair in named], dtype=np.bool_) if others else np.ones(len(named), dtype=np.bool_)
+        )
+        rp.append(of_text[counts])
+        hm.append(of_links[counts])
+        right.append(is_replica[counts])
+    return Judged(np.concatenate(rp), np.concatenate(hm), np.concatenate(right), len(replicas))
+
+
+def curve(judged: Judged, d: float, cs: Sequence[float]) -> list[Point]:
+    """Return the curve that C draws at one D."""
+    return [judged.at(d, c) for c in cs]
+
+
+def break_even(points: Iterable[Point]) -> float:
+    """Return the greatest least of precision and recall, which at equality is both."""
+    return max((min(point.precision, point.recall) for point in points), default=0.0)

@@ -1,0 +1,70 @@
+"""Pages of different text that lead to the same pages: the date, thread and author indexes of one archive.
+
+Links that stand on at least half of a host's pages (menus) are left out first. What is left is compared by MinHash, so that a link from one
+index to the other does no harm.
+
+Memory: 128 bytes a page and 24 a link. Time: 20 µs a page and 0.3 µs a link.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from crawler.core.minhash import slots
+from crawler.core.model import U64
+from filters.near_replica.hm import I64
+from filters.near_replica.minhash import U32, agreement, band_pairs
+from filters.near_replica.rp import F64
+from filters.near_replica.sketching import Sketches
+
+_SLOTS: Final = 32
+_ROWS: Final = 4
+_SHARE: Final = 0.5  # of a host's pages: a link on as many is its menu's
+_MIN_PAGES: Final = 8
+
+
+def same_children(sketches: Sketches, r: F64, *, d: float, least: int = 3, resemblance: float = 0.8) -> list[list[int]]:
+    """Return groups of pages whose children are the same while their texts do not collide.
+
+    r: signatures, (n, K)    d: their tolerance    least: children of a page    returns: page numbers, ascending, the first leads
+    """
+    links, starts = _without_menus(sketches)
+    wanted = np.flatnonzero(np.diff(starts) >= least)
+    minima = _minima(links, starts, wanted)
+    pairs = band_pairs(minima, r[wanted, 0], rows=_ROWS)
+    pairs = pairs[agreement(minima, pairs) >= resemblance]
+    pages = wanted[pairs]
+    pages = pages[np.abs(r[pages[:, 0]] - r[pages[:, 1]]).max(axis=1) >= d]
+    leader: dict[int, int] = {}
+    groups: dict[int, list[int]] = {}
+    for first, second in sorted(map(tuple, pages.tolist())):
+        if first not in leader:
+            leader[first] = first
+            groups[first] = [first]
+        if second not in leader and leader[first] == first:
+            leader[second] = first
+            groups[first].append(second)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _without_menus(sketches: Sketches) -> tuple[U64, I64]:
+    """Return the links, page after page, without those that most pages of a host have, and where each page's begin."""
+    degrees = np.diff(sketches.link_starts)
+    number: dict[str, int] = {}
+    host_of = np.array([number.setdefault(host, len(number)) for host in sketches.hosts], dtype=np.int64)
+    n_pages = np.bincount(host_of, minlength=len(number))
+    hosts = np.repeat(host_of, degrees)
+    cells = sketches.links * np.uint64(0x9E3779B97F4A7C15) + hosts.astype(np.uint64)
+    _, cell, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    is_menu = (counts[cell] >= _SHARE * n_pages[hosts]) & (n_pages[hosts] >= _MIN_PAGES)
+    left = np.bincount(np.repeat(np.arange(degrees.size), degrees)[~is_menu], minlength=degrees.size)
+    return sketches.links[~is_menu], np.concatenate(([0], np.cumsum(left)))
+
+
+def _minima(links: U64, starts: I64, pages: I64) -> U32:
+    found = np.empty((pages.size, _SLOTS), dtype=np.uint32)
+    for row, page in enumerate(pages.tolist()):
+        found[row] = slots(links[starts[page] : starts[page + 1]], _SLOTS) & np.uint64(0xFFFF_FFFF)
+    return found

@@ -1,0 +1,71 @@
+"""Candidates by banding: pages that agree in all slots of one band of their MinHash sketches [Broder 97; Indyk, Motwani 98].
+
+With b bands of r slots two texts of resemblance J become candidates with probability 1 − (1 − Jʳ)ᵇ: for 16 × 4, .86 at J = .6 and
+above .999 at J = .8. What is no candidate is never compared, so that a million pages cost about a million times what one costs.
+
+A band that many pages share says little about any two of them. Where more than `crowd` pages meet, they are laid out along the
+first component of their projections and each is compared with the next `crowd` ones only.
+
+Memory: 8 bytes a candidate pair. Time: 1 µs a page and band.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from crawler.core.model import U64
+from filters.near_replica.hm import I64
+from filters.near_replica.rp import F64
+
+U32 = npt.NDArray[np.uint32]
+_PRIME: Final = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT: Final = np.uint64(29)
+
+
+def band_pairs(sketches: U32, along: F64, *, rows: int, crowd: int = 32) -> I64:
+    """Return the pairs of rows that agree in a band.
+
+    sketches: (n, k), each row k slots    along: (n,), where a crowd is sorted by    rows: slots a band
+    returns: (m, 2), the smaller row first, each pair once, sorted
+    """
+    n = len(sketches)
+    codes = [np.empty(0, dtype=np.int64)]
+    for first in range(0, sketches.shape[1] - rows + 1, rows):
+        hashes = _hashes(sketches[:, first : first + rows])
+        order = np.lexsort((along, hashes))
+        codes.append(_neighbours(order, hashes[order], crowd, n))
+    merged = np.unique(np.concatenate(codes))
+    return np.column_stack((merged // max(n, 1), merged % max(n, 1)))
+
+
+def agreement(sketches: U32, pairs: I64) -> F64:
+    """Return the estimated resemblance of each pair.    pairs: (m, 2)    returns: (m,)"""
+    found = np.empty(len(pairs), dtype=np.float64)
+    for first in range(0, len(pairs), 1 << 16):
+        part = pairs[first : first + (1 << 16)]
+        found[first : first + (1 << 16)] = (sketches[part[:, 0]] == sketches[part[:, 1]]).mean(axis=1)
+    return found
+
+
+def _hashes(band: U32) -> U64:
+    hashes = np.zeros(len(band), dtype=np.uint64)
+    for column in band.T:
+        hashes ^= column
+        hashes *= _PRIME
+        hashes ^= hashes >> _SHIFT
+    return hashes
+
+
+def _neighbours(order: I64, held: U64, crowd: int, n: int) -> I64:
+    """Return the codes (i·n + j) of equal neighbours, at most `crowd` apart."""
+    codes = []
+    for step in range(1, min(crowd, n - 1) + 1):
+        equal = np.flatnonzero(held[step:] == held[:-step])
+        if not equal.size:
+            break
+        one, other = order[equal], order[equal + step]
+        codes.append(np.minimum(one, other) * n + np.maximum(one, other))
+    return np.concatenate(codes) if codes else np.empty(0, dtype=np.int64)
