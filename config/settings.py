@@ -177,12 +177,20 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     store_copies: bool = False  # keep the body of a copy too
 
 
+class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    min_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.05  # share of a pattern's fetches that must be worth it
+    error: Annotated[float, Meta(gt=0, lt=1)] = 0.05  # probability of ever setting back a pattern that yields min_yield
+    audit_share: Share = 0.03  # of the URLs that are set back, fetched all the same
+
+
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
     path_trap: PathTrap = field(default_factory=PathTrap)
     media: Media = field(default_factory=Media)
     exact_duplicate: ExactDuplicate = field(default_factory=ExactDuplicate)
+    pattern_yield: PatternYield = field(default_factory=PatternYield)
 
 
 class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -45,7 +45,7 @@ class Effector:
         self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, what names it
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
-        """Carry out what filters ask for, in order; return URLs that waited and are final now without a request, and answers for the journal.
+        """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
 
         Targets of new aliases are queued first: not before, as they may stand among the links of the same page.
         """
@@ -87,6 +87,16 @@ class Effector:
                 self._organs.held.hold(url.key, effect.holder)
                 return seq
         raise AssertionError(f"{url.text} was set aside by no effect")
+
+    def hold_back(self, url: CrawlURL, holds: Iterable[Asked]) -> None:
+        """Record a URL whose turn has come, and whose row is gone from its queue, as held."""
+        row = self._organs.seen.row(url.key)
+        assert row is not None, f"{url.text} waited and is not known"
+        self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
+        for who, effect in holds:
+            assert isinstance(effect, Hold)
+            self._totals.saved(who)
+            self._organs.held.hold(url.key, effect.holder)
 
     def _new_alias(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
         seq, via = -1, url.via

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from crawler.core.model import NO_KEY, Failed, Fetched, Judgement, Page, Verdict
+import numpy as np
+
+from crawler.core.model import NO_KEY, Directives, Failed, Fetched, Judgement, Page, Verdict
 from storage.schema import PageRecord, VerdictRecord
 
 _TITLE = 1_000  # characters of a title that are kept
@@ -47,6 +49,13 @@ def page_record(
         failed_cause=failure.cause if failure else "",
         failed_detail=failure.detail if failure else "",
     )
+
+
+def unread_page(outcome: Fetched) -> Page:
+    """Return an answer whose body a head gate refused as a page: without text or links."""
+    url, head = outcome.url, outcome.head
+    nothing = np.zeros(0, dtype=np.uint64)
+    return Page(url, head.status, head.mime_type, "", "", nothing, b"", (), "", Directives(), 0)
 
 
 def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:

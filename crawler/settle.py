@@ -18,7 +18,7 @@ from crawler.core.ports import Entry
 from crawler.effects import Effector
 from crawler.links import Sifted, Skip, presentable
 from crawler.pairs import Pairs
-from crawler.records import page_record
+from crawler.records import page_record, unread_page
 from crawler.totals import Totals
 from crawler.visit import Tools, Visit
 from filters.base import LinkJudgement
@@ -138,8 +138,11 @@ class Settler:
         return until, why
 
     def _without_request(self, visit: Visit, now: float) -> None:
-        """The URL was refused, or its host postponed, before any request."""
-        if visit.refused is not None:
+        """The URL was refused or held, or its host postponed, before any request."""
+        if visit.held:
+            self._frontier.skip(visit.lease, now)
+            self._effects.hold_back(visit.lease.entry.url, visit.held)
+        elif visit.refused is not None:
             self._frontier.skip(visit.lease, now)
             self._note_skip(visit.refused, visit.lease.entry.url.via)
             if not self._is_own(visit):
@@ -173,6 +176,8 @@ class Settler:
     def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry
         self.totals.request(outcome.wire_bytes)
+        for name in visit.said:
+            self.totals.would_save(name)
         is_page = isinstance(outcome, Fetched) and outcome.refused is None
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
         match outcome:
@@ -221,6 +226,7 @@ class Settler:
         self._note_skip(Skip(url.text, outcome.refused, "media"), url.via)
         self.totals.status(status)
         self._store.seen.settle(url.key, State.DONE, outcome.refused)
+        self._learn((self._tools.panel.unread(unread_page(outcome)),), now)
         self._settle_pairs(url, status, b"", now)
 
     def _fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:

@@ -31,6 +31,7 @@ from crawler.core.model import (
     Reason,
     Redirect,
 )
+from crawler.core.ports import Lane
 from crawler.core.robots import directives
 from crawler.core.sketch import fingerprint, token_hashes
 from crawler.core.url import BadURL, URLSpace
@@ -40,7 +41,7 @@ from crawler.links import LinkGate, Sifted, Skip, presentable
 from crawler.parse import Parser
 from crawler.robots_book import RobotsBook, Standing
 from crawler.suspects import Suspects
-from filters.panel import Panel, Sitting
+from filters.panel import Asked, Panel, Sitting
 from storage import failpoint
 
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
@@ -70,6 +71,8 @@ class Visit:
     lease: Lease
     outcome: Outcome | None = None  # None: no request was made for the URL itself
     refused: Skip | None = None  # known before any request: the URL is refused
+    held: tuple[Asked, ...] = ()  # a filter has come to hold the URL: it is not requested
+    said: tuple[str, ...] = ()  # filters that would hold it if they did not only observe
     postponed: tuple[float, str] | None = None  # until when its host waits, and why
     robots_origins: set[str] = field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
     page: Page | None = None
@@ -88,9 +91,14 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
     stop = await _before_request(lease, tools)
     if stop is not None:
         return stop
+    held, said = _turn(lease, tools)
+    if held:
+        return Visit(lease, held=held)
     outcome = await tools.fetcher.fetch(url, head_gate=lambda head: _head_gate(head, tools))
     try:
-        return await _after_response(lease, outcome, tools)
+        made = await _after_response(lease, outcome, tools)
+        made.said = said
+        return made
     except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
         detail = "".join(traceback.format_exception(error))[-2000:]
         body = outcome.body if isinstance(outcome, Fetched) else b""
@@ -115,6 +123,12 @@ async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
             return Visit(lease, await _robots_txt(request, tools), robots_origins={url.host}, postponed=(0.0, ""))
         case Standing.ALLOWED:
             return None
+
+
+def _turn(lease: Lease, tools: Tools) -> tuple[tuple[Asked, ...], tuple[str, ...]]:
+    """Ask who holds the URL by now. Not of audits and of second tries. From here to the settlement of a hold nothing awaits."""
+    entry = lease.entry
+    return tools.panel.turn(entry.url) if entry.lane is Lane.FRESH and entry.url.purpose is Purpose.PAGE else ((), ())
 
 
 async def _robots_txt(url: CrawlURL, tools: Tools) -> Outcome:

@@ -45,6 +45,7 @@ class Gate(IntEnum):
     REDIRECT = 3
     PAGE = 4
     ANSWER = 5  # no gate: what a filter learned from a request of its own
+    UNREAD = 6  # no gate: an answer whose body the head gate refused
 
 
 class Candidate(NamedTuple):
@@ -145,6 +146,8 @@ class Plug:
     redirect: RedirectFilter | None = None
     page: PageFilter | None = None
     asker: Asker | None = None
+    again: bool = False  # `learned` is asked again when a URL's turn comes: whom it holds then is not fetched
+    unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:
         """Return the parts that learn, with their gates."""

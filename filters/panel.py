@@ -15,7 +15,21 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import numpy as np
 
-from crawler.core.model import Answer, Effect, Head, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Rewrite, Verdict
+from crawler.core.model import (
+    Answer,
+    CrawlURL,
+    Effect,
+    Head,
+    Hold,
+    Judgement,
+    LinkBatch,
+    Mode,
+    Page,
+    Reason,
+    RedirectPair,
+    Rewrite,
+    Verdict,
+)
 from crawler.core.ports import Memory
 from filters.base import Candidate, Gate, LinkJudgement, LinkRuling, Plug
 
@@ -61,6 +75,8 @@ class Panel:
         for plug in plugs:
             for gate, part in plug.parts():
                 self._learning[gate].append((plug, part))
+        self._learning[Gate.UNREAD] = [(plug, plug.page) for plug in plugs if plug.unread and plug.page]
+        self._again = [(plug, plug.learned) for plug in plugs if plug.again and plug.learned]
 
     def enforces(self, name: str) -> bool:
         """Return whether the filter of this name may change what becomes of a URL."""
@@ -79,6 +95,26 @@ class Panel:
             if plug.mode is Mode.ENFORCE and (reason := part.refuses(head)):
                 return reason, plug.name
         return None
+
+    def turn(self, url: CrawlURL) -> tuple[tuple[Asked, ...], tuple[str, ...]]:
+        """Ask again, before a URL is requested, who holds it by now; return the holds, and which observers would set it back."""
+        if not self._again:
+            return (), ()
+        batch = LinkBatch.of(url)
+        holds: list[Asked] = []
+        said: list[str] = []
+        for plug, part in self._again:
+            ruling, asked = part.decide(part.measure(batch), self._memories[plug.name])
+            if plug.mode is Mode.ENFORCE:
+                holds += [(plug.name, effect) for effect in asked if isinstance(effect, Hold) and effect.url == url.text]
+            elif ruling.refused:
+                said.append(plug.name)
+        return (tuple(self._audit(batch, {}, holds)[1]) if holds else ()), tuple(said)
+
+    def unread(self, page: Page) -> Sitting[Judgement]:
+        """Return what those who want to hear of it learn from an answer whose body was refused."""
+        measures = tuple(part.measure(page) for _, part in self._learning[Gate.UNREAD])
+        return Sitting(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures)
 
     def page(self, page: Page) -> Sitting[Judgement]:
         """Judge a page; nothing is learned yet."""
