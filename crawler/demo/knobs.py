@@ -158,6 +158,8 @@ PROFILES: dict[str, Knobs] = {
     "patterns": Knobs(parts=("patterns",)),
     # four hosts of 1,650 real pages: an endless calendar, endless facets and session ids; a chain of 40 pages, a tree of seven levels
     "depth": Knobs(parts=("depth",)),
+    # nine hosts of some 1,750 pages: edits of known size in two languages, two mirrors, template twins, indexes of one archive
+    "replicas": Knobs(parts=("replicas",)),
 }
 
 

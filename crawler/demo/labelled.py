@@ -7,6 +7,7 @@ together. To the server it is a web like the plain one. The truth: `label` of an
     aliases     documents under many URLs, with rules that name them, and decoys                aliases.py
     patterns    URL patterns that yield nothing new, late bloomers, archives, translations      patterns.py
     depth       calendar, facets, session ids; a chain of 40 real pages, a plain tree           depth.py
+    replicas    edits of known size, mirrors, template twins, indexes of one archive            replicas.py
 
 robots.txt allows everything on every host. Addresses are in 127.0.0.0/8, one per host.
 """
@@ -22,6 +23,7 @@ from crawler.demo.ground import Ground, Part
 from crawler.demo.knobs import Knobs
 from crawler.demo.labels import Label, Labels, Trap, label_of, walk
 from crawler.demo.patterns import PatternPart
+from crawler.demo.replicas import ReplicaPart
 from crawler.demo.sheets import Sheet, gone, print_sheet
 from crawler.demo.soft import SoftPart
 from crawler.demo.truth import split
@@ -32,6 +34,7 @@ PARTS: dict[str, Callable[[Ground], Part]] = {
     "aliases": AliasPart,
     "patterns": PatternPart,
     "depth": DepthPart,
+    "replicas": ReplicaPart,
 }
 _ROBOTS = b"User-agent: *\nDisallow:\n"
 

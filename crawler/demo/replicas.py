@@ -1,0 +1,277 @@
+"""Part "replicas": near-replicas of known distance, mirrors, and pages that only look like replicas.
+
+    originals and edition   /a/7      page, edited    the same page with a known share of its words changed; two languages
+    origin and mirrors      /p/7      page, mirror    equal text at equal paths; the second mirror lacks one page in twenty and has an older
+                                                      version (kind edited) of another
+    twins                   /kind/7   twin            equal text, but children of their own: documents of their own
+                            /none/7   empty           equal text, no children: one document
+                            /item/7   page
+    archive                 /3/date.html, thread.html, author.html
+                                      index           the same ten children and different text: documents of their own
+                            /msg/37   page
+
+An edited page is a replica, and has its original's document, where at most `REPLICA_SHARE` of its words are changed. The template around an
+edited or mirrored page is that of its original. `pairs` tells every planted pair with its distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from crawler.demo.ground import Estate, Ground, children, number_in
+from crawler.demo.labels import Trap
+from crawler.demo.sheets import Sheet
+from crawler.demo.texts import coined
+
+N_PAGES = 200
+SHARES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.35, 0.5)  # of a page's words: changed
+MANNERS = ("scattered", "block")
+REPLICA_SHARE = 0.05
+_OLD_SHARE = 0.15  # of the words of a mirror's older versions
+_LENGTHS = (180, 400)  # words
+_FANOUT = 4
+_PER_VOLUME = 10  # messages
+_INDEXES = ("date", "thread", "author")
+_CHILDREN = 3  # of a twin
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two planted pages and how they relate."""
+
+    first: str
+    second: str
+    manner: str  # mirror, scattered, block, empty: maybe replicas; twin: equal text, other children; index: equal children, other text
+    share: float  # of the words of the main text that differ; 0 for mirrors and twins, 1 for indexes
+
+    @property
+    def is_replica(self) -> bool:
+        return self.manner not in ("twin", "index") and self.share <= REPLICA_SHARE
+
+
+class _Site(Protocol):
+    def find(self, path: str) -> Sheet: ...
+
+
+class _Copies(_Site, Protocol):
+    def pairs(self) -> list[Pair]: ...
+
+
+class _Book:
+    """A tree of pages under one directory, and its editions."""
+
+    def __init__(self, ground: Ground, host: str, directory: str, lang: str, n_pages: int) -> None:
+        self.estate = Estate(ground, host, lang, subject=2)
+        self.n_pages, self._directory = n_pages, directory
+
+    def path(self, page: int) -> str:
+        return "/" if page == 0 else f"/{self._directory}/{page}"
+
+    def number(self, path: str) -> int:
+        """Return a page's number, -1 for none."""
+        return 0 if path == "/" else max(number_in(path, f"/{self._directory}/", below=self.n_pages), 0) or -1
+
+    def words(self, page: int) -> list[str]:
+        n_words = self.estate.ground.dice.within(_LENGTHS, "length", self.estate.host, page)
+        return self.estate.text.words(n_words, self.estate.host, page)
+
+    def title(self, page: int) -> str:
+        return self.estate.title(page)
+
+    def links(self, page: int) -> list[tuple[str, str]]:
+        return [(self.path(i), self.title(i)) for i in children(page, _FANOUT, self.n_pages)]
+
+    def find(self, path: str) -> Sheet:
+        page = self.number(path)
+        return self.sheet(self.estate, page) if page >= 0 else self.estate.gone()
+
+    def sheet(self, shown_on: Estate, page: int, *, kind: str = "page", variant: str = "", share: float = 0.0) -> Sheet:
+        """Return a page as an estate shows it, with a share of its words changed."""
+        sheet = shown_on.page(
+            self.path(page),
+            self.links(page),
+            kind=kind,
+            variant=variant,
+            title=self.title(page),
+            text=partial(self._text, page, variant, share),
+        )
+        own = self.estate.origin + self.path(page)
+        return replace(sheet, document=own, canonical=own) if share <= REPLICA_SHARE else sheet
+
+    def _text(self, page: int, manner: str, share: float) -> list[str]:
+        return self.estate.text.set(self.changed(page, manner, share))
+
+    def changed(self, page: int, manner: str, share: float) -> list[str]:
+        """Return a page's words with ⌊share · n⌋ of them replaced: scattered, or in one block."""
+        words = self.words(page)
+        n_changed, dice = int(share * len(words)), self.estate.ground.dice
+        order = dice.column(len(words), "places", self.estate.host, page).argsort().tolist()
+        start = order[0] % (len(words) - n_changed + 1)
+        for i, place in enumerate(order[:n_changed] if manner == "scattered" else range(start, start + n_changed)):
+            number = dice.throw("replacement", self.estate.host, page, i) % 50_000
+            new = coined(self.estate.text.lang, number)
+            words[place] = new if new != words[place] else coined(self.estate.text.lang, number + 1)
+        return words
+
+    def true_share(self, page: int, share: float) -> float:
+        n_words = len(self.words(page))
+        return int(share * n_words) / n_words
+
+    def beside(self, ground: Ground, host: str) -> Estate:
+        """Return another host with this one's template."""
+        estate = Estate(ground, host, self.estate.text.lang, subject=self.estate.subject)
+        estate.skin = replace(self.estate.skin, menu=estate.skin.menu)
+        return estate
+
+
+class _Edition:
+    """The pages of a book, each changed by a share of its own."""
+
+    def __init__(self, ground: Ground, host: str, book: _Book) -> None:
+        self._book, self._estate = book, book.beside(ground, host)
+
+    def _change(self, page: int) -> tuple[str, float]:
+        return MANNERS[page // len(SHARES) % len(MANNERS)], SHARES[page % len(SHARES)]
+
+    def find(self, path: str) -> Sheet:
+        page = self._book.number(path)
+        if page < 0:
+            return self._estate.gone()
+        manner, share = self._change(page)
+        return self._book.sheet(self._estate, page, kind="edited", variant=manner, share=share)
+
+    def pairs(self) -> list[Pair]:
+        found = []
+        for page in range(self._book.n_pages):
+            (manner, share), path = self._change(page), self._book.path(page)
+            found.append(Pair(self._book.estate.origin + path, self._estate.origin + path, manner, self._book.true_share(page, share)))
+        return found
+
+
+class _Mirror:
+    """The pages of a book at the same paths; with gaps, not all of them are there and up to date."""
+
+    def __init__(self, ground: Ground, host: str, book: _Book, *, has_gaps: bool) -> None:
+        self._book, self._estate, self._has_gaps = book, book.beside(ground, host), has_gaps
+
+    def _is_missing(self, page: int) -> bool:
+        return self._has_gaps and page % 20 == 7 and not children(page, _FANOUT, self._book.n_pages)
+
+    def _share(self, page: int) -> float:
+        return _OLD_SHARE if self._has_gaps and page % 20 == 13 else 0.0
+
+    def find(self, path: str) -> Sheet:
+        page = self._book.number(path)
+        if page < 0 or self._is_missing(page):
+            return self._estate.gone()
+        share = self._share(page)
+        return self._book.sheet(self._estate, page, kind="edited" if share else "mirror", variant="block" if share else "", share=share)
+
+    def pairs(self) -> list[Pair]:
+        found = []
+        for page in range(self._book.n_pages):
+            if not self._is_missing(page):
+                share, path = self._share(page), self._book.path(page)
+                first, second = self._book.estate.origin + path, self._estate.origin + path
+                found.append(Pair(first, second, "block" if share else "mirror", self._book.true_share(page, share)))
+        return found
+
+
+class _Twins:
+    """Pages of one text: some with children of their own, some with none."""
+
+    def __init__(self, ground: Ground, host: str, n_twins: int) -> None:
+        self._estate, self._n_twins, self._n_empty = Estate(ground, host, "de"), n_twins, max(2, n_twins // 2)
+
+    def find(self, path: str) -> Sheet:
+        estate = self._estate
+        if path == "/":
+            links = [(f"/kind/{i}", f"{i}") for i in range(self._n_twins)] + [(f"/none/{i}", f"{i}") for i in range(self._n_empty)]
+            return estate.page(path, links)
+        if number_in(path, "/item/", below=_CHILDREN * self._n_twins) >= 0:
+            return estate.page(path)
+        if (twin := number_in(path, "/kind/", below=self._n_twins)) >= 0:
+            links = [(f"/item/{_CHILDREN * twin + i}", "Mehr") for i in range(_CHILDREN)]
+            return estate.page(path, links, kind="twin", title="Kategorie", text=partial(estate.text.paragraphs, 130, estate.host, "twin"))
+        if number_in(path, "/none/", below=self._n_empty) >= 0:
+            text = partial(estate.text.paragraphs, 130, estate.host, "none")
+            return estate.page(path, kind="empty", own="/none/0", title="Keine Treffer", text=text)
+        return estate.gone()
+
+    def pairs(self) -> list[Pair]:
+        origin = self._estate.origin
+        twins = [Pair(f"{origin}/kind/{i}", f"{origin}/kind/{i + 1}", "twin", 0.0) for i in range(self._n_twins - 1)]
+        return twins + [Pair(f"{origin}/none/0", f"{origin}/none/{i}", "empty", 0.0) for i in range(1, self._n_empty)]
+
+
+class _Archive:
+    """Messages in volumes, each with three indexes."""
+
+    def __init__(self, ground: Ground, host: str, n_volumes: int) -> None:
+        self._estate, self._n_volumes = Estate(ground, host, subject=9), n_volumes
+
+    def find(self, path: str) -> Sheet:
+        estate = self._estate
+        if path == "/":
+            return estate.page(path, [(f"/{volume}/{index}.html", index) for volume in range(self._n_volumes) for index in _INDEXES])
+        if number_in(path, "/msg/", below=self._n_volumes * _PER_VOLUME) >= 0:
+            return estate.page(path)
+        index = next((index for index in _INDEXES if path.endswith(f"/{index}.html")), "")
+        volume = number_in(path, "/", f"/{index}.html", below=self._n_volumes) if index else -1
+        return self._index(path, volume, index) if volume >= 0 else estate.gone()
+
+    def _index(self, path: str, volume: int, index: str) -> Sheet:
+        estate = self._estate
+        messages = range(volume * _PER_VOLUME, (volume + 1) * _PER_VOLUME)
+        order = sorted(messages, key=lambda message: estate.ground.throw(index, estate.host, message))
+        links = [(f"/msg/{message}", " ".join(estate.text.words(9, estate.host, index, message))) for message in order]
+        text = partial(estate.text.paragraphs, 30, estate.host, index)
+        return estate.page(path, links, kind="index", variant=index, title=f"By {index}", text=text)
+
+    def pairs(self) -> list[Pair]:
+        origin = self._estate.origin
+        couples = (("date", "thread"), ("thread", "author"), ("date", "author"))
+        return [Pair(f"{origin}/{i}/{a}.html", f"{origin}/{i}/{b}.html", "index", 1.0) for i in range(self._n_volumes) for a, b in couples]
+
+
+class ReplicaPart:
+    """Nine hosts, each of a site of its own."""
+
+    def __init__(self, ground: Ground) -> None:
+        n = ground.n_pages or N_PAGES
+        names = [f"www.{ground.domain(number)}" for number in range(9)]
+        english, chinese = _Book(ground, names[0], "a", "en", n), _Book(ground, names[2], "a", "zh", n)
+        origin = _Book(ground, names[4], "p", "ru", n)
+        editions: dict[str, _Copies] = {names[1]: _Edition(ground, names[1], english), names[3]: _Edition(ground, names[3], chinese)}
+        mirrors: dict[str, _Copies] = {host: _Mirror(ground, host, origin, has_gaps=host == names[6]) for host in names[5:7]}
+        twins, archive = _Twins(ground, names[7], max(3, n // 5)), _Archive(ground, names[8], max(2, n // 15))
+        self._copies: tuple[_Copies, ...] = (*editions.values(), *mirrors.values(), twins, archive)
+        self._sites: dict[str, _Site] = {
+            names[0]: english,
+            names[2]: chinese,
+            names[4]: origin,
+            **editions,
+            **mirrors,
+            names[7]: twins,
+            names[8]: archive,
+        }
+        self._seeds = [ground.origin(host) + "/" for host in names]
+        self.mirrors = dict.fromkeys(mirrors, names[4])  # mirror → origin
+
+    def hosts(self) -> list[str]:
+        return list(self._sites)
+
+    def seeds(self) -> list[str]:
+        return self._seeds
+
+    def traps(self) -> tuple[Trap, ...]:
+        return ()
+
+    def find(self, host: str, path: str) -> Sheet:
+        return self._sites[host].find(path)
+
+    def pairs(self) -> list[Pair]:
+        """Return every planted pair."""
+        return [pair for copy in self._copies for pair in copy.pairs()]
