@@ -12,7 +12,7 @@ import click
 import msgspec
 import numpy as np
 
-from crawler.cli.common import print_table, printable, say_more, top_of, top_option
+from crawler.cli.common import print_table, printable, say_more, top_of
 from crawler.core.errors import UsageError
 from crawler.redirect_log import Reading, read_file, read_store
 from crawler.roc_figure import draw, require_matplotlib
@@ -63,7 +63,9 @@ class Scored:
 @click.option("--weights", default="1,1,1", show_default=True, metavar="K1,K2,K3|auto", help="Of targets, N/M and 1/H.")
 @click.option("--threshold", default=str(int(THRESHOLD)), show_default=True, metavar="N|auto", help="Score from which it is a soft error.")
 @click.option("--summary", is_flag=True, help="Print a table by target and host instead, the highest scores first.")
-@top_option
+@click.option(
+    "--top", type=click.IntRange(0), default=None, metavar="N", help="With --summary: print the first N rows, 0 for all.  [default: 50]"
+)
 @click.option("--roc", "roc_png", type=click.Path(), metavar="OUT.png", default=None, help="Draw score curves and ROC.  [extra: report]")
 def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: int | None, roc_png: str | None) -> int:
     """Score redirects: how likely does a redirect hide an error?

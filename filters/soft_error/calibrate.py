@@ -91,8 +91,8 @@ def quality(scores: F64, labels: Labels, threshold: float) -> Quality:
 def best_threshold(curve: Roc) -> float:
     """Return the threshold of largest recall - false-positive rate.
 
-    `THRESHOLD` where the labels teach nothing: fewer than `MIN_LABELLED` pairs are labelled, no threshold reaches a J of `MIN_J`, or the best
-    would flag what scores 0, a page that one URL of a host moved to.
+    `THRESHOLD` where the labels teach nothing: fewer than `MIN_LABELLED` pairs are labelled, no threshold reaches a J of `MIN_J`, or the
+    best would flag what scores 0, as a page does that one URL of a host moved to.
     """
     if curve.n_true[-1] < MIN_LABELLED or not curve.n_false[-1]:
         return THRESHOLD
