@@ -1,0 +1,135 @@
+"""Rules learnt from clusters of copies, general over a cluster [Dasgupta et al. 2008; Koppula et al. 2010; DUSTER 2013].
+
+Within a cluster every URL is compared with one target, at the host with most URLs the first in shortlex order: what they share at both
+ends is cut off but for one token, and each word or number of what is left becomes a hole. `x.com/money/` beside `money.x.com/` is then
+`{1}.{2}/{3}/` → `{3}.{1}.{2}/`, the same for every cluster of that kind. Pairs of one form are put together: a hole that always held one
+text is that text again, a hole that held several stays one, of numbers if it held only these; what surrounds all of them becomes context.
+Forms without a hole left are plain substitutions, and are found so even where the buckets of phase 1 overflow.
+
+Comparing with one target makes the cost linear in the cluster. Hosts are words like others, so that rules cross the hosts of a site.
+
+Time: 30 µs per URL that is a copy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from filters.dust.rules import LearnedRule, Substitution, place_of, shortlex, written
+from filters.dust.tokens import END, START, anchored, tokens
+from filters.dust.urllist import UrlList
+
+_MOST_MEMBERS: Final = 50  # of a cluster that are compared
+_MOST_CHANGED: Final = 24  # tokens: longer differences are no rule
+_MOST_HOLES: Final = 9
+_MOST_CONTEXT: Final = 24  # tokens of context on either side
+
+_Form = tuple[str | int, ...]  # literals, and numbers of holes
+
+
+@dataclass(slots=True)
+class _Family:
+    """Pairs of one form."""
+
+    clusters: set[int] = field(default_factory=set)
+    values: list[tuple[str, ...]] = field(default_factory=list)  # what the holes held
+    before: list[list[str]] = field(default_factory=list)  # tokens that both URLs share
+    after: list[list[str]] = field(default_factory=list)
+    example: tuple[str, str] = ("", "")
+
+
+def cluster_rules(known: UrlList, least: int) -> list[LearnedRule]:
+    """Return the rules that at least `least` clusters of copies show, in no particular order."""
+    families: defaultdict[tuple[_Form, _Form], _Family] = defaultdict(_Family)
+    popular = Counter(place_of(url)[0] for url, is_good in zip(known.urls, known.is_good, strict=True) if is_good)
+    for number, members in enumerate(_clusters(known)):
+        urls = sorted((known.urls[i] for i in members), key=lambda url: (-popular[place_of(url)[0]], shortlex(url)))[:_MOST_MEMBERS]
+        for url in urls[1:]:
+            _compare(url, urls[0], number, families)
+    return [rule for forms, family in families.items() if len(family.clusters) >= least for rule in _generalised(forms, family, least)]
+
+
+def _clusters(known: UrlList) -> Iterator[Sequence[int]]:
+    """Yield the places of the members of each cluster of copies."""
+    if known.texts is None:
+        return
+    labels = known.texts.labels
+    order = np.argsort(labels, kind="stable")
+    edges = np.flatnonzero(np.diff(labels[order])) + 1
+    for members in np.split(order, edges):
+        if members.size > 1 and labels[members[0]]:
+            yield members.tolist()
+
+
+def _compare(url: str, target: str, number: int, families: defaultdict[tuple[_Form, _Form], _Family]) -> None:
+    """Put one pair into its family."""
+    one, other = tokens(anchored(url)), tokens(anchored(target))
+    n = _shared(one, other)
+    m = _shared(one[n:][::-1], other[n:][::-1])
+    n, m = max(0, n - 1), max(0, m - 1)
+    source, changed = one[n : len(one) - m], other[n : len(other) - m]
+    if max(len(source), len(changed)) > _MOST_CHANGED:
+        return
+    holes: dict[str, int] = {}
+    for token in source:
+        if _is_word(token):
+            holes.setdefault(token, len(holes) + 1)
+    if len(holes) > _MOST_HOLES:
+        return
+    form = tuple([holes.get(token, token) for token in source]), tuple([holes.get(token, token) for token in changed])
+    family = families[form]
+    family.clusters.add(number)
+    family.values.append(tuple(holes))
+    family.before.append(one[max(0, n - _MOST_CONTEXT) : n])
+    family.after.append(one[len(one) - m : len(one) - m + _MOST_CONTEXT])
+    family.example = family.example if family.example[0] else (url, target)
+
+
+def _generalised(forms: tuple[_Form, _Form], family: _Family, least: int) -> Iterator[LearnedRule]:
+    """Yield the rule of a family: literals where every pair had the same, holes where they differ."""
+    kinds: dict[int, str] = {}
+    for i, values in enumerate(zip(*family.values, strict=True), 1):
+        distinct = set(values)
+        if len(distinct) == 1:
+            kinds[i] = written(values[0])
+        elif len(distinct) < least:
+            return  # neither one text nor shown to be any
+        else:
+            kinds[i] = f"{{{'n' if all(value.isdigit() for value in distinct) else 'w'}{i}}}"
+    before = _shared_end([context[::-1] for context in family.before])[::-1]
+    after = _shared_end(family.after)
+    source, target = ("".join((*map(written, before), *(_side(form, kinds)), *map(written, after))) for form in forms)
+    if source != target:
+        yield LearnedRule(
+            rule=Substitution(source=source, target=target), source="cluster", support=len(family.clusters), examples=(family.example,)
+        )
+
+
+def _side(form: _Form, kinds: dict[int, str]) -> Iterator[str]:
+    return (kinds[part] if isinstance(part, int) else written(part) for part in form)
+
+
+def _shared_end(contexts: Iterable[list[str]]) -> list[str]:
+    """Return what all contexts begin with."""
+    shared: list[str] | None = None
+    for context in contexts:
+        shared = context if shared is None else shared[: _shared(shared, context)]
+    return shared or []
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    n = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        n += 1
+    return n
+
+
+def _is_word(token: str) -> bool:
+    return token[0].isalnum() and token not in (START, END)

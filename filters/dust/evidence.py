@@ -1,0 +1,132 @@
+"""What a list of known pages says for and against a rule, and where.
+
+An instance is a URL that the rule changes. It agrees when both pages are known and alike, disagrees when both are known and are not, or
+when the second is an error; a first page that is an error says nothing. A negative control is the page of an instance against
+another page of the site that the rule does not join with it: where many of these are alike too, the site shows one page for everything, and
+agreement means nothing.
+
+Standing is an interval [Wilson 1927] over agreeing and disagreeing pairs: it starts wide and never ends, as audits go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from math import sqrt
+from typing import Final, NamedTuple
+
+import xxhash
+
+from filters.dust.canonize import applier
+from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, pieces
+from filters.dust.tokens import END, START
+from filters.dust.urllist import UrlList
+
+Z: Final = 1.959963984540054  # 95 %
+_MOST_APPLIED: Final = 1000  # URLs of a list to which a rule is applied
+_EXAMPLES: Final = 3
+
+
+class Instance(NamedTuple):
+    """A URL of the list, and where a rule leads it."""
+
+    at: int  # place in the list
+    target: str
+    to: int | None  # place of the target, None if it is not in the list
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What a list says about one rule."""
+
+    agree: int = 0
+    disagree: int = 0
+    controls: int = 0
+    controls_alike: int = 0
+    seen: list[tuple[str, bool | None]] = field(default_factory=list)  # (URL, whether it agrees, None: not known), in chance order
+    targets: list[str] = field(default_factory=list)  # where the rule leads each of these
+    examples: list[tuple[str, str]] = field(default_factory=list)  # that agree
+    effect: int = 0  # equal for rules that lead the same URLs to the same targets
+
+
+def wilson(agree: int, disagree: int, z: float = Z) -> tuple[float, float]:
+    """Return the interval of the share of agreeing pairs; (0, 1) for no pair."""
+    n = agree + disagree
+    if not n:
+        return 0.0, 1.0
+    p, z2 = agree / n, z * z
+    middle, half = p + z2 / (2 * n), z * sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
+
+
+def in_chance_order(known: UrlList) -> list[int]:
+    """Return the places of the good URLs of a list in an order by hash: a sample that is the same every time."""
+    return sorted((i for i in range(len(known)) if known.is_good[i]), key=lambda i: xxhash.xxh3_64_intdigest(known.urls[i].encode()))
+
+
+def instances(rule: Rule, known: UrlList, order: Sequence[int]) -> Iterator[Instance]:
+    """Yield the instances of a rule among the URLs at `order`."""
+    step, mark = applier(rule), _mark(rule)
+    for i in order:
+        url = known.urls[i]
+        if mark in url and (target := step(url)) != url:
+            yield Instance(i, target, known.index.get(target))
+
+
+def gather(
+    rule: Rule, known: UrlList, order: Sequence[int], *, stop: Callable[[int, int], bool] = lambda agree, disagree: False
+) -> Evidence:
+    """Compare the pages that the list knows, in chance order, until `stop(agree, disagree)`."""
+    found = Evidence()
+    effect = xxhash.xxh3_64()
+    step = applier(rule)
+    for n, instance in enumerate(islice(instances(rule, known, order), _MOST_APPLIED)):
+        agrees = None if instance.to is None else known.alike(instance.at, instance.to)
+        url = known.urls[instance.at]
+        found.seen.append((url, agrees))
+        found.targets.append(instance.target)
+        effect.update(f"{instance.at} {instance.target}\n".encode())
+        if agrees is None:
+            continue
+        found.agree += agrees
+        found.disagree += not agrees
+        if agrees and len(found.examples) < _EXAMPLES:
+            found.examples.append((url, instance.target))
+        other = order[(7 * n + 3) % len(order)]
+        if step(known.urls[other]) != instance.target and other != instance.at:
+            found.controls += 1
+            found.controls_alike += bool(known.alike(instance.at, other))
+        if stop(found.agree, found.disagree):
+            break
+    found.effect = effect.intdigest()
+    return found
+
+
+def with_evidence(learned: LearnedRule, found: Evidence) -> LearnedRule:
+    """Return the rule with what the list says about it in place of what was known."""
+    return LearnedRule(
+        rule=learned.rule,
+        source=learned.source,
+        support=learned.support,
+        agree=found.agree,
+        disagree=found.disagree,
+        controls=found.controls,
+        controls_alike=found.controls_alike,
+        standing=learned.standing,
+        disabled=learned.disabled,
+        examples=tuple(found.examples) or learned.examples,
+    )
+
+
+def tells_apart(controls: int, controls_alike: int) -> bool:
+    """Return whether the negative controls allow agreement to mean anything: fewer than half are alike too."""
+    return 2 * controls_alike < controls or controls == 0
+
+
+def _mark(rule: Rule) -> str:
+    """Return text that every URL which the rule changes holds."""
+    if isinstance(rule, Parameter):
+        return rule.name_
+    assert isinstance(rule, Substitution)
+    return max((piece.strip(START + END) for piece in pieces(rule.source) if isinstance(piece, str)), key=len, default="")

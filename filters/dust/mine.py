@@ -1,0 +1,146 @@
+"""Mining: from a site's list of URLs to likely rules, best first. Phases 1 to 3 of [BKS07], clusters, universal hypotheses, contexts.
+
+    list ─ substrings ─ eliminate ─┐
+         ─ clusters ───────────────┼─ what the list itself says ─ contexts ─ ranked
+         ─ parameters, universal ──┘
+
+Rank is by support, lowered by what the list's own pages say against a rule: its support times the lower bound of its agreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import msgspec
+
+from filters.dust.canonize import Canonizer
+from filters.dust.clusters import cluster_rules
+from filters.dust.context import narrowed
+from filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
+from filters.dust.evidence import Evidence, gather, in_chance_order, tells_apart, wilson, with_evidence
+from filters.dust.parameters import parameter_rules
+from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, shortlex, written
+from filters.dust.substrings import LikelyPair, Limits, likely_pairs
+from filters.dust.tokens import anchored, spans
+from filters.dust.universal import universal_rules
+from filters.dust.urllist import UrlList
+
+OF_TEXTS: Final = Limits(low=24, high=24)  # buckets of copies alone seldom overflow
+_MOST_PAIRS: Final = 30_000
+_SAMPLE: Final = 20  # URLs by which a rule is found to be part of another
+_CLEAN: Final = 3  # pairs, all of which agree
+_UNKNOWN: Final = 0.5  # agreement of a rule of which no pair is known
+
+
+@dataclass(frozen=True, slots=True)
+class Mining:
+    """How to mine."""
+
+    limits: Limits | None = None  # of phase 1; None: the paper's, or OF_TEXTS where texts are known
+    elimination: Elimination = AS_PUBLISHED
+    at_most: int = 300  # rules returned
+
+
+def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
+    """Return likely rules, best first."""
+    limits = how.limits or (Limits() if known.texts is None else OF_TEXTS)
+    candidates = [
+        *parameter_rules(known, limits.min_support),
+        *cluster_rules(known, limits.min_support),
+        *substring_rules(known, limits, how.elimination),
+    ]
+    candidates = sorted(_distinct(candidates), key=lambda learned: -learned.support)[: 2 * how.at_most]
+    order = in_chance_order(known)
+    found: dict[int, Judged] = {}
+    for learned in candidates:
+        for judged in _judged(learned, known, order):
+            _keep_best(found, judged)
+    for rule in universal_rules():
+        for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order):
+            if len(judged.evidence.seen) >= limits.min_support:
+                _keep_best(found, judged)
+    return _adding(sorted(found.values(), key=lambda judged: _rank(judged.learned)))[: how.at_most]
+
+
+def substring_rules(known: UrlList, limits: Limits, elimination: Elimination = AS_PUBLISHED) -> list[LearnedRule]:
+    """Return what phases 1 and 2 find, each pair in its shrinking direction, the largest first."""
+    urls, _, kinds = known.good()
+    if not urls:
+        return []
+    pairs = likely_pairs(spans(urls), kinds, limits, at_most=_MOST_PAIRS)
+    return [LearnedRule(rule=oriented(pair, urls), source="substring", support=pair.size) for pair in eliminate(pairs, elimination)]
+
+
+def oriented(pair: LikelyPair, urls: Sequence[str]) -> Substitution:
+    """Return the pair as the rule that shrinks, but for pairs of hosts as the rule that leads to the host with more URLs."""
+    small, large = sorted((pair.one, pair.other), key=shortlex)
+    rule = Substitution(source=written(large), target=written(small))
+    if rule.place != "host":
+        return rule
+    n_small, n_large = (sum(part in anchored(url) for url in urls) for part in (small, large))
+    return rule if n_small >= n_large or not small else Substitution(source=rule.target, target=rule.source)
+
+
+class Judged(NamedTuple):
+    """A rule with what the list says about it."""
+
+    learned: LearnedRule
+    evidence: Evidence
+
+
+def _judged(learned: LearnedRule, known: UrlList, order: list[int]) -> Iterator[Judged]:
+    """Yield the rule with what the list says, bound to the contexts where it holds."""
+    found = gather(learned.rule, known, order)
+    for rule in narrowed(learned.rule, found.seen) or [learned.rule]:
+        if rule == learned.rule:
+            yield Judged(with_evidence(msgspec.structs.replace(learned, support=learned.support or found.agree), found), found)
+        else:
+            again = gather(rule, known, order)
+            yield Judged(with_evidence(LearnedRule(rule=rule, source=learned.source, support=again.agree), again), again)
+
+
+def _keep_best(found: dict[int, Judged], judged: Judged) -> None:
+    """Of rules that do the same to the list, keep the one that host or path binds least, then the one with most support."""
+    effect = judged.evidence.effect
+    if effect not in found or _bounds(judged.learned) < _bounds(found[effect].learned):
+        found[effect] = judged
+
+
+def _bounds(learned: LearnedRule) -> tuple[int, int]:
+    return bool(learned.rule.host) + bool(learned.rule.path), -learned.support
+
+
+def _adding(ranked: Iterable[Judged]) -> list[LearnedRule]:
+    """Leave out rules that join nothing but what earlier ones join that hold wherever they were looked at."""
+    kept: list[LearnedRule] = []
+    clean: list[Rule] = []
+    canonical = Canonizer(clean)
+    for learned, evidence in ranked:
+        sample = [(url, target) for (url, _), target in zip(evidence.seen[:_SAMPLE], evidence.targets, strict=False)]
+        if all(canonical(url) == canonical(target) for url, target in sample):
+            continue
+        kept.append(learned)
+        if learned.agree >= _CLEAN and not learned.disagree:
+            clean.append(learned.rule)
+            canonical = Canonizer(clean)
+    return kept
+
+
+def _distinct(rules: Iterable[LearnedRule]) -> list[LearnedRule]:
+    """Return each rule once, as it came with most support."""
+    best: dict[Rule, LearnedRule] = {}
+    for learned in rules:
+        earlier = best.get(learned.rule)
+        if earlier is None or learned.support > earlier.support:
+            best[learned.rule] = learned
+    return list(best.values())
+
+
+def _rank(learned: LearnedRule) -> tuple[float, int, str]:
+    compared = learned.agree + learned.disagree
+    agreement = wilson(learned.agree, learned.disagree)[0] if compared else _UNKNOWN
+    if not tells_apart(learned.controls, learned.controls_alike):
+        agreement = 0.0
+    return -learned.support * agreement, 0 if isinstance(learned.rule, Parameter) else 1, learned.rule.readable

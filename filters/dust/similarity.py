@@ -1,0 +1,133 @@
+"""Do two pages show the same? Sketches of their words, compared behind what the site's pages have in common.
+
+A sketch is the MinHash of the page's 4-word shingles (crawler/core/minhash.py) in 64 places of 16 bits; the share of equal places
+estimates the resemblance (Jaccard) of two pages with an error of √(J(1−J)/64). What is common to a site's pages (menus, footers) makes
+different pages alike. It is told by the sketches themselves: a value that stands at its place in more than 5 % of the site's distinct texts
+is boilerplate, and places where both pages have it are left out.
+
+Alike are equal fingerprints, or a resemblance of at least .9 over at least 8 places that are left. A page that is empty, an error or a soft
+error is like no other.
+
+Time: 30 µs for the sketch of 2,000 words; 3 µs per page to sort a list into groups of copies. Memory: 128 bytes a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from crawler.core.minhash import minhash
+from crawler.core.model import U64
+from filters.dust.tokens import I64
+
+PLACES: Final = 64
+SHINGLE: Final = 4  # words
+ALIKE: Final = 0.9
+FEWEST_PLACES: Final = 8
+COMMON_SHARE: Final = 0.05
+COMMON_LEAST: Final = 10  # pages: fewer are no boilerplate whatever their share
+_BAND: Final = 4  # places: two pages that agree .9 share at least one band of four but once in 10⁷
+
+Sketches = npt.NDArray[np.uint16]
+_U = np.uint64
+
+
+def sketch(words: U64) -> Sketches:
+    """Return the sketch of a page by the hashes of its words: 64 values from 1, all 0 for a page without words."""
+    values = minhash(words, PLACES, SHINGLE) % _U(0xFFFF) + _U(1)
+    return values.astype(np.uint16) if words.size else np.zeros(PLACES, dtype=np.uint16)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What is known of the texts of n pages."""
+
+    fingerprints: I64  # n: equal for equal texts; 0: unknown, or a page that is like no other
+    sketches: Sketches | None  # n × places, boilerplate and empty places 0; None: only fingerprints are known
+    labels: I64  # n: equal for pages that are alike, but for chains; 0: like no other
+
+    @classmethod
+    def of(cls, fingerprints: I64, sketches: Sketches | None) -> Texts:
+        """Take boilerplate out of the sketches and group the pages. fingerprints: as above."""
+        if sketches is None:
+            return cls(fingerprints, None, fingerprints)
+        bare = without_boilerplate(fingerprints, sketches)
+        return cls(fingerprints, bare, _labels(fingerprints, bare))
+
+    def alike(self, one: int, other: int) -> bool:
+        """Return whether two pages show the same."""
+        if not (self.fingerprints[one] and self.fingerprints[other]):
+            return False
+        if self.fingerprints[one] == self.fingerprints[other]:
+            return True
+        return self.sketches is not None and bool(_alike(self.sketches[one : one + 1], self.sketches[other : other + 1])[0])
+
+
+def without_boilerplate(fingerprints: I64, sketches: Sketches) -> Sketches:
+    """Return the sketches with 0 at places whose value more than 5 % of the distinct texts have."""
+    _, distinct = np.unique(fingerprints, return_index=True)
+    distinct = distinct[fingerprints[distinct] != 0]
+    most = max(COMMON_LEAST, int(COMMON_SHARE * distinct.size))
+    bare = sketches.copy()
+    for place in range(sketches.shape[1]):
+        values, count = np.unique(sketches[distinct, place], return_counts=True)
+        bare[np.isin(bare[:, place], values[count > most]), place] = 0
+    return bare
+
+
+def _alike(one: Sketches, other: Sketches) -> npt.NDArray[np.bool_]:
+    """Return which rows of two matrices resemble each other; a place that only one of them fills counts against it."""
+    filled = (one != 0) | (other != 0)
+    n_filled = filled.sum(axis=1)
+    n_equal = ((one == other) & filled).sum(axis=1)
+    alike: npt.NDArray[np.bool_] = (n_filled >= FEWEST_PLACES) & (n_equal >= ALIKE * n_filled)
+    return alike
+
+
+def _labels(fingerprints: I64, sketches: Sketches) -> I64:
+    """Group pages: equal fingerprints, and pages like the first that shares a band with them."""
+    distinct, first, where = np.unique(fingerprints, return_index=True, return_inverse=True)
+    parent = np.arange(distinct.size)
+    rows = sketches[first]
+    rows[distinct == 0] = 0
+    for members, leaders in _candidates(rows):
+        alike = _alike(rows[members], rows[leaders])
+        for member, leader in zip(members[alike].tolist(), leaders[alike].tolist(), strict=True):
+            parent[_root(parent, member)] = _root(parent, leader)
+    roots = np.array([_root(parent, i) for i in range(distinct.size)], dtype=np.int64)
+    return np.where(fingerprints == 0, 0, roots[where] + 1)
+
+
+def _root(parent: I64, i: int) -> int:
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = int(parent[i])
+    return i
+
+
+def _candidates(rows: Sketches) -> Iterator[tuple[I64, I64]]:
+    """Yield (members, the first row that shares the band with each) for every band."""
+    for begin in range(0, rows.shape[1] - _BAND + 1, _BAND):
+        band = np.zeros(len(rows), dtype=np.uint64)
+        for i in range(_BAND):
+            band = (band << _U(16)) | rows[:, begin + i].astype(np.uint64)
+        some = np.flatnonzero(band)
+        _, first, where = np.unique(band[some], return_index=True, return_inverse=True)
+        leaders = some[first[where]]
+        yield some[some != leaders], leaders[some != leaders]
+
+
+def stacked(rows: Sequence[Sketches | None]) -> Sketches | None:
+    """Return the sketches as one matrix, a row of zeros where there is none; None if nobody has one."""
+    width = max((len(row) for row in rows if row is not None), default=0)
+    if not width:
+        return None
+    matrix = np.zeros((len(rows), width), dtype=np.uint16)
+    for i, row in enumerate(rows):
+        if row is not None:
+            matrix[i, : len(row)] = row
+    return matrix

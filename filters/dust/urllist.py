@@ -1,0 +1,144 @@
+"""A site's list of URLs with what is known of their pages: what rules are mined from, and judged by.
+
+A URL that came several times has the range of its sizes, and the newest answer that was no error. URLs whose page is an error, a soft error
+or empty stay in the list: they are like no other, and a rule that leads to one is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import xxhash
+
+from filters.dust.similarity import Sketches, Texts, stacked
+from filters.dust.substrings import Kinds
+from filters.dust.tokens import I64
+
+_UNKNOWN_SIZE: Final = -1
+
+
+class Sighting(msgspec.Struct, frozen=True):
+    """One answer for one URL."""
+
+    url: str
+    status: int = 200
+    size: tuple[int, int] | None = None  # bytes, smallest and largest
+    fingerprint: str | bytes = ""  # of the page's text; "": unknown
+    sketch: Sketches | None = None
+    is_soft_error: bool = False
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the answer is a page with something on it."""
+        return 200 <= self.status < 300 and not self.is_soft_error
+
+
+class _Line(msgspec.Struct):
+    url: str
+    status: int = 200
+    size: int | tuple[int, int] | None = None
+    sketch: str | list[int] | None = None
+    fingerprint: str = ""
+    soft_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UrlList:
+    """URLs as columns. `index` finds one by its text."""
+
+    urls: tuple[str, ...]
+    index: Mapping[str, int]
+    is_good: np.typing.NDArray[np.bool_]
+    smallest: I64  # bytes, -1: unknown
+    largest: I64
+    texts: Texts | None  # None: no text is known of any
+
+    @classmethod
+    def of(cls, sightings: Iterable[Sighting]) -> UrlList:
+        """Gather what was seen."""
+        newest: dict[str, Sighting] = {}
+        sizes: dict[str, tuple[int, int]] = {}
+        for sighting in sightings:
+            earlier = newest.get(sighting.url)
+            if earlier is None or sighting.is_good or not earlier.is_good:
+                newest[sighting.url] = sighting
+            if sighting.is_good and sighting.size is not None:
+                low, high = sizes.get(sighting.url, sighting.size)
+                sizes[sighting.url] = min(low, sighting.size[0]), max(high, sighting.size[1])
+        urls = tuple(newest)
+        ranges = np.array([sizes.get(url, (_UNKNOWN_SIZE, _UNKNOWN_SIZE)) for url in urls], dtype=np.int64).reshape(-1, 2)
+        is_good = np.array([sighting.is_good for sighting in newest.values()], dtype=np.bool_)
+        index = {url: i for i, url in enumerate(urls)}
+        return cls(urls, index, is_good, ranges[:, 0], ranges[:, 1], _texts(list(newest.values())))
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    def alike(self, one: int, other: int) -> bool | None:
+        """Return whether two pages show the same by their texts, else by their sizes; None if nothing is known of either."""
+        if not (self.is_good[one] and self.is_good[other]):
+            return False
+        if self.texts is not None:
+            return self.texts.alike(one, other)
+        if min(self.smallest[one], self.smallest[other]) < 0:
+            return None
+        return bool(self.smallest[one] <= self.largest[other] and self.smallest[other] <= self.largest[one])
+
+    def good(self) -> tuple[list[str], I64, Kinds]:
+        """Return the URLs with pages to compare, their places in the list, and what tells like from unlike."""
+        known = self.is_good if self.texts is None else self.is_good & (self.texts.labels != 0)
+        places = np.flatnonzero(known)
+        urls = [self.urls[i] for i in places]
+        if self.texts is not None:
+            return urls, places, Kinds(label=self.texts.labels[places])
+        if (self.smallest[places] < 0).any():
+            return urls, places, Kinds()
+        return urls, places, Kinds(smallest=self.smallest[places], largest=self.largest[places])
+
+
+def read_lines(lines: Iterable[str], complain: Any) -> Iterator[Sighting]:
+    """Read JSON lines {"url", "status", "size", "sketch"}; `complain(number, why)` is told of each that is none.
+
+    size: bytes, or [smallest, largest]. sketch: a list of numbers of one length for all (MinHash, 0 for an empty place), or any text that
+    is equal for equal pages. "fingerprint" (a text) and "soft_error" (true) are understood too; other keys are left alone.
+    """
+    decoder = msgspec.json.Decoder(_Line)
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            line = decoder.decode(text)
+        except msgspec.MsgspecError as error:  # torn, or no such object
+            complain(number, str(error))
+            continue
+        if "://" not in line.url:
+            complain(number, f"url: expected http://… or https://…, found {line.url[:100]!r}")
+            continue
+        yield _sighting(line)
+
+
+def _sighting(line: _Line) -> Sighting:
+    size = (line.size, line.size) if isinstance(line.size, int) else line.size
+    name = line.sketch if isinstance(line.sketch, str) else line.fingerprint
+    values = np.array([value % 0xFFFF + 1 if value else 0 for value in line.sketch], np.uint16) if isinstance(line.sketch, list) else None
+    return Sighting(line.url, line.status, size, name, values, line.soft_error)
+
+
+def _texts(sightings: list[Sighting]) -> Texts | None:
+    fingerprints = np.array([_fingerprint(sighting) for sighting in sightings], dtype=np.int64)
+    if not fingerprints.any():
+        return None
+    return Texts.of(fingerprints, stacked([sighting.sketch if sighting.is_good else None for sighting in sightings]))
+
+
+def _fingerprint(sighting: Sighting) -> int:
+    """Return a number that is equal for equal texts, 0 where none is known or none counts."""
+    if not sighting.is_good:
+        return 0
+    if name := sighting.fingerprint:
+        return xxhash.xxh3_64_intdigest(name.encode() if isinstance(name, str) else name) >> 1 or 1
+    return xxhash.xxh3_64_intdigest(sighting.sketch.tobytes()) >> 1 or 1 if sighting.sketch is not None and sighting.sketch.any() else 0

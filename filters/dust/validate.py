@@ -1,0 +1,143 @@
+"""Phase 4: validation by samples, in chance order, ended as soon as the case is clear [BKS07, Fig. 3 and 4].
+
+The paper fetches up to N = 100 pairs of a rule and gives it up at ε·N = 5 that disagree: rules that hold for 98 % of their URLs pass
+nearly always (.95), those that hold for 90 % hardly ever (.025). The same two bounds as a sequential test [Wald 1945] need 35 pairs for a
+rule that always holds, and two for one that never does; whichever bound is met first counts. Where a list has no more pairs, 20 that all
+agree are enough. A rule that fails is tried in the other direction, and where it holds only in part, within the contexts where it does.
+Rules that join nothing but what valid ones join are left out.
+
+Pages come from a list (`judge`), which names the URLs that it lacks; whoever can fetch fetches these, and judges again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Final
+
+import msgspec
+
+from filters.dust.canonize import Canonizer
+from filters.dust.context import narrowed
+from filters.dust.evidence import Evidence, gather, in_chance_order, tells_apart, with_evidence
+from filters.dust.rules import LearnedRule, Rule, RuleError, Standing, Substitution, check
+from filters.dust.urllist import UrlList
+
+_GOOD: Final = 0.98  # share of agreeing pairs of rules that are to pass
+_BAD: Final = 0.90  # and of those that are not
+_ERROR: Final = 0.05  # of either kind of mistake
+_BOUND: Final = log((1 - _ERROR) / _ERROR)
+_AGREE: Final = log(_GOOD / _BAD)
+_DISAGREE: Final = log((1 - _GOOD) / (1 - _BAD))
+_SAMPLE: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """When a rule is valid and when it is not."""
+
+    n: int = 100  # pairs
+    epsilon: float = 0.05  # share of pairs that may disagree
+    early: bool = True  # end clear cases before n pairs
+    few: int = 20  # pairs that are enough where there are no more and all agree
+
+    def verdict(self, agree: int, disagree: int) -> bool | None:
+        """Return whether the rule passed, None if that is not known yet."""
+        allowed = round(self.epsilon * self.n)
+        if disagree >= allowed:
+            return False
+        if agree >= self.n - allowed:
+            return True
+        evidence = agree * _AGREE + disagree * _DISAGREE
+        if self.early and abs(evidence) >= _BOUND:
+            return evidence > 0
+        return None
+
+
+SEQUENTIAL: Final = Trial()
+AS_PUBLISHED: Final = Trial(early=False)
+
+
+@dataclass(slots=True)
+class Judgements:
+    """What a list says of rules: those judged, and the URLs whose pages would say more."""
+
+    rules: list[LearnedRule]
+    wanted: list[str]
+
+
+def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIAL) -> Judgements:
+    """Judge rules in their order by the pages of a list; disabled and withdrawn ones stay as they are."""
+    order = in_chance_order(known)
+    judged: list[LearnedRule] = []
+    wanted: dict[str, None] = {}
+    valid: list[Rule] = []
+    for learned in rules:
+        if learned.disabled or learned.standing == "withdrawn":
+            judged.append(learned)
+            continue
+        canonical = Canonizer(valid)
+        for candidate, evidence in _tried(learned, known, order, trial):
+            if _adds_nothing(evidence, canonical):
+                continue
+            judged.append(candidate)
+            if candidate.standing == "valid":
+                valid.append(candidate.rule)
+            elif candidate.standing == "undecided":
+                wanted |= dict.fromkeys(_missing(evidence, known, trial))
+    return Judgements(judged, list(wanted))
+
+
+def reversed_rule(learned: LearnedRule) -> LearnedRule | None:
+    """Return the rule in the other direction, None where it has none."""
+    rule = learned.rule
+    if not isinstance(rule, Substitution) or not rule.target:
+        return None
+    turned = msgspec.structs.replace(rule, source=rule.target, target=rule.source)
+    try:
+        check(turned)
+    except RuleError:  # a hole that the target does not name
+        return None
+    return LearnedRule(rule=turned, source=learned.source, support=learned.support)
+
+
+def _tried(learned: LearnedRule, known: UrlList, order: Sequence[int], trial: Trial) -> list[tuple[LearnedRule, Evidence]]:
+    """Judge a rule; if it fails, its contexts, then its other direction. Return what it came to: itself failed, if nothing holds."""
+    first = _judged(learned, known, order, trial)
+    if first[0].standing != "invalid":
+        return [first]
+    everything = gather(learned.rule, known, order)
+    bound = [rule for rule in narrowed(learned.rule, everything.seen) if rule != learned.rule]
+    parts = [_judged(LearnedRule(rule=rule, source=learned.source), known, order, trial) for rule in bound]
+    found = [part for part in parts if part[0].standing != "invalid"]
+    turned = reversed_rule(learned) if not found else None
+    if turned is not None:
+        other = _judged(turned, known, order, trial)
+        found = [other] if other[0].standing == "valid" else []
+    return found or [first]
+
+
+def _judged(learned: LearnedRule, known: UrlList, order: Sequence[int], trial: Trial) -> tuple[LearnedRule, Evidence]:
+    evidence = gather(learned.rule, known, order, stop=lambda agree, disagree: trial.verdict(agree, disagree) is not None)
+    verdict = trial.verdict(evidence.agree, evidence.disagree)
+    if verdict is None and trial.early and evidence.agree >= trial.few and not evidence.disagree:
+        verdict = all(agrees for _, agrees in evidence.seen) or None
+    standing: Standing = "undecided" if verdict is None else "valid" if verdict else "invalid"
+    if standing == "valid" and not tells_apart(evidence.controls, evidence.controls_alike):
+        standing = "undecided"
+    return msgspec.structs.replace(with_evidence(learned, evidence), standing=standing), evidence
+
+
+def _adds_nothing(evidence: Evidence, canonical: Canonizer) -> bool:
+    sample = list(zip(evidence.seen, evidence.targets, strict=True))[:_SAMPLE]
+    return bool(sample) and all(canonical(url) == canonical(target) for (url, _), target in sample)
+
+
+def _missing(evidence: Evidence, known: UrlList, trial: Trial) -> list[str]:
+    """Return the URLs that would decide the case if all agreed."""
+    n = 0
+    while n < trial.n and trial.verdict(evidence.agree + n, evidence.disagree) is None:
+        n += 1
+    pairs = [(url, target) for (url, agrees), target in zip(evidence.seen, evidence.targets, strict=True) if agrees is None][:n]
+    return [url for pair in pairs for url in pair if url not in known.index or known.texts is None]
