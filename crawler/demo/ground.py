@@ -27,7 +27,7 @@ class Ground:
     def text(self, lang: str = "en", subject: int = 0) -> Text:
         key = lang, subject % 10
         if (text := self._texts.get(key)) is None:
-            text = self._texts[key] = Text(self.dice, lang, subject)
+            text = self._texts[key] = Text(self.dice, *key)
         return text
 
     def throw(self, *question: Word) -> int:

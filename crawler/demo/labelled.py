@@ -8,6 +8,7 @@ together. To the server it is a web like the plain one. The truth: `label` of an
     patterns    URL patterns that yield nothing new, late bloomers, archives, translations      patterns.py
     depth       calendar, facets, session ids; a chain of 40 real pages, a plain tree           depth.py
     replicas    edits of known size, mirrors, template twins, indexes of one archive            replicas.py
+    rank        hubs, local-link farms, sites by Zipf's law                                     rank.py
 
 robots.txt allows everything on every host. Addresses are in 127.0.0.0/8, one per host.
 """
@@ -23,6 +24,7 @@ from crawler.demo.ground import Ground, Part
 from crawler.demo.knobs import Knobs
 from crawler.demo.labels import Label, Labels, Trap, label_of, walk
 from crawler.demo.patterns import PatternPart
+from crawler.demo.rank import RankPart
 from crawler.demo.replicas import ReplicaPart
 from crawler.demo.sheets import Sheet, gone, print_sheet
 from crawler.demo.soft import SoftPart
@@ -35,6 +37,7 @@ PARTS: dict[str, Callable[[Ground], Part]] = {
     "patterns": PatternPart,
     "depth": DepthPart,
     "replicas": ReplicaPart,
+    "rank": RankPart,
 }
 _ROBOTS = b"User-agent: *\nDisallow:\n"
 

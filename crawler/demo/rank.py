@@ -1,0 +1,131 @@
+"""Part "rank": a web whose link graph is known whole, for PageRank and for the order of a crawl.
+
+    sites      sizes by Zipf's law; popularity by Zipf's law too, in an order that only partly agrees with size
+    page       /p/7; of variant plain, hub or farm; its document is itself
+    links      of a page: home page, its children in the site's tree, other pages of the site (low numbers more often), and one in five to
+               other sites, popular ones more often, their home pages mostly
+    hub        a popular site whose pages link to thirty other sites each
+    farm       a local-link farm: hundreds of pages of one site that all link to five of it, one link from outside
+    dangling   one childless page in ten has no links at all
+
+Every site is introduced by a page of a site before it, so that all is reached from the three seeds. `LabelledWeb.graph` yields every page
+with its links as printed; a page's weight is nowhere stored, PageRank over that graph is the reference [NW01].
+
+Memory: 100 bytes a site. Time: 30 µs for a page's links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from crawler.demo.dice import Word
+from crawler.demo.ground import Estate, Ground, children, number_in
+from crawler.demo.labels import Trap
+from crawler.demo.sheets import Anchor, Sheet
+
+N_SITES = 300
+N_PAGES = 25  # of a site, on average
+_FANOUT = 8
+_SIZE_EXPONENT = 0.8
+_HUB_SHARE = 0.02  # of sites
+_N_FARMS = 4
+_FARM_SHARE = 0.04  # of all pages: each farm
+_N_BOOSTED = 5  # pages of a farm that all others endorse
+_N_FARM_LINKS = 10
+_N_HUB_LINKS = 30  # to other sites
+_LOCAL = (3, 14)  # further links of a page to its own site
+_REMOTE_PER_LOCAL = 0.25
+_HOME_SHARE = 0.65  # of links to other sites
+_DANGLING_SHARE = 0.1  # of childless pages
+_N_SEEDS = 3
+
+
+class RankPart:
+    """Sites 0 to n−1 and, after them, the farms."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        n_sites, n_pages = ground.n_sites or N_SITES, ground.n_pages or N_PAGES
+        self._n_plain = n_sites
+        weights = [(i + 1) ** -_SIZE_EXPONENT for i in range(n_sites)]
+        total, scale = n_sites * n_pages, n_sites * n_pages / sum(weights)
+        in_size_order = [max(2, round(scale * weight)) for weight in weights]
+        order = sorted(range(n_sites), key=lambda i: ground.throw("size", i))  # site 0, a seed, is not the largest
+        self.sizes = [in_size_order[i] for i in order] + [max(10, int(_FARM_SHARE * total))] * _N_FARMS
+        self._popular = sorted(range(n_sites), key=lambda i: order[i] / n_sites + 2 * ground.unit("popularity", i))
+        self._hubs = set(self._popular[1 : 1 + max(1, round(_HUB_SHARE * n_sites))])
+        self._hosts = [ground.domain(i) for i in range(len(self.sizes))]
+        self._numbers = {host: i for i, host in enumerate(self._hosts)}
+        self._origins = [ground.origin(host) for host in self._hosts]
+        self._introduced: dict[tuple[int, int], list[int]] = {}
+        for i in range(_N_SEEDS, len(self.sizes)):
+            by = ground.throw("introducer", i) % min(i, n_sites)
+            self._introduced.setdefault((by, ground.throw("introducing page", i) % self.sizes[by]), []).append(i)
+        self._estates: dict[int, Estate] = {}
+
+    def hosts(self) -> list[str]:
+        return self._hosts
+
+    def seeds(self) -> list[str]:
+        return [origin + "/" for origin in self._origins[:_N_SEEDS]]
+
+    def traps(self) -> tuple[Trap, ...]:
+        return ()
+
+    def farms(self) -> list[str]:
+        """Return the hosts of local-link farms."""
+        return self._hosts[self._n_plain :]
+
+    def hubs(self) -> list[str]:
+        return [self._hosts[i] for i in sorted(self._hubs)]
+
+    def find(self, host: str, path: str) -> Sheet:
+        site = self._numbers[host]
+        page = 0 if path == "/" else number_in(path, "/p/", below=self.sizes[site])
+        estate = self._estate(site)
+        if page < 0 or (page == 0 and path != "/"):
+            return estate.gone()
+        sheet = estate.page(path, variant=self._variant(site))
+        if self._is_dangling(site, page):
+            return replace(sheet, skin=replace(estate.skin, menu=()))
+        links = [Anchor(self._url(*place), f"{self._hosts[place[0]]} {place[1]}") for place in self._links(site, page)]
+        return replace(sheet, links=tuple(links))
+
+    def _estate(self, site: int) -> Estate:
+        if (estate := self._estates.get(site)) is None:
+            estate = self._estates[site] = Estate(self._ground, self._hosts[site], subject=site)
+        return estate
+
+    def _url(self, site: int, page: int) -> str:
+        return f"{self._origins[site]}/p/{page}" if page else self._origins[site] + "/"
+
+    def _variant(self, site: int) -> str:
+        return "farm" if site >= self._n_plain else "hub" if site in self._hubs else "plain"
+
+    def _is_dangling(self, site: int, page: int) -> bool:
+        is_childless = not children(page, _FANOUT, self.sizes[site]) and (site, page) not in self._introduced
+        return is_childless and self._variant(site) == "plain" and self._ground.unit("dangling", site, page) < _DANGLING_SHARE
+
+    # which page links to which
+
+    def _links(self, site: int, page: int) -> list[tuple[int, int]]:
+        own = [(site, child) for child in children(page, _FANOUT, self.sizes[site])]
+        if site >= self._n_plain:
+            n_links = min(_N_FARM_LINKS, self.sizes[site])
+            others = self._ground.dice.indexes(n_links, self.sizes[site], self._ground.part, "farm", site, page)
+            return [*own, *((site, boosted) for boosted in range(1, 1 + _N_BOOSTED)), *((site, other) for other in others)]
+        n_local = self._ground.dice.within(_LOCAL, self._ground.part, "local", site, page)
+        n_remote = _N_HUB_LINKS if site in self._hubs else round(n_local * _REMOTE_PER_LOCAL)
+        local = [(site, self._low(self.sizes[site], "local page", site, page, i)) for i in range(n_local)]
+        introduced = [(new, 0) for new in self._introduced.get((site, page), ())]
+        return [*own, *introduced, *local, *(self._abroad(site, page, i) for i in range(n_remote))]
+
+    def _abroad(self, *link: int) -> tuple[int, int]:
+        """Return a page of another site, by popularity."""
+        site = self._popular[self._low(self._n_plain, "remote site", *link)]
+        is_home = self._ground.unit("remote home", *link) < _HOME_SHARE
+        return site, 0 if is_home else self._low(self.sizes[site], "remote page", *link)
+
+    def _low(self, n: int, *question: Word) -> int:
+        """Draw from 0..n−1, the lower the more often: k with a weight of about 1/(k+1)."""
+        return min(n - 1, int((n + 1) ** self._ground.unit(*question)) - 1)

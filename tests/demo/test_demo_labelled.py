@@ -1,0 +1,72 @@
+"""Parts stand side by side in one web, and the plain webs are as they were."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from labelling import PORT, fetch, labelled
+
+from crawler.demo.knobs import PARTS, PROFILES, Knobs, profile
+from crawler.demo.opening import open_web
+from crawler.demo.truth import split
+from crawler.demo.web import Web
+
+
+def test_parts_together_are_the_parts_alone() -> None:
+    small = {"part_pages": 20, "part_sites": 3}
+    together = labelled("labelled", **small)
+    truth = together.truth()
+    assert {label.part for label in truth.urls.values()} == set(PARTS)
+    for part in PARTS:
+        alone = labelled(part, **small)
+        urls = alone.truth().urls
+        assert {url: label for url, label in truth.urls.items() if label.part == part} == urls
+        assert all(fetch(alone, url) == fetch(together, url) for url in list(urls)[::17])
+    addresses = together.static_dns()
+    assert len(set(addresses.values())) == len(addresses) == len(together.hosts())
+
+
+def test_aliases_documents_and_kinds_are_told_by_the_truth() -> None:
+    truth = labelled("labelled", part_pages=20, part_sites=3).truth()
+    documents = truth.documents()
+    for document, urls in documents.items():
+        assert {truth.urls[url].document for url in urls} == {document}
+        assert (urls[0] == truth.urls[urls[0]].canonical) == any(url == truth.urls[url].canonical for url in urls)
+    assert sum(map(len, documents.values())) == sum(bool(label.document) for label in truth.urls.values())
+    assert truth.aliases().keys().isdisjoint(truth.aliases().values() & truth.aliases().keys())
+
+
+@pytest.mark.parametrize(("knob", "value"), [("parts", ("soft", "hard")), ("part_pages", -1), ("part_sites", -1)])
+def test_a_wrong_knob_says_so(knob: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"{knob}|part_sites and part_pages"):
+        profile("soft", **{knob: value})
+
+
+def test_a_web_without_parts_is_the_plain_one() -> None:
+    assert isinstance(open_web(Knobs()), Web)
+    assert all(bool(knobs.parts) == (name in (*PARTS, "labelled")) for name, knobs in PROFILES.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("demo", "3eb7971d05a762ee"),
+        ("story", "641cfb399640edad"),
+        ("kill", "96efcad9ad155f3c"),
+        ("bench_median", "827fb4a4673d5599"),
+        ("bench_small", "06c97b866e4a00be"),
+        ("spam", "6c6bda17c82deb0a"),
+    ],
+)
+def test_the_plain_profiles_are_equal_to_the_byte(name: str, digest: str) -> None:
+    """Benchmarks of different days compare only where the web is the same."""
+    web = Web(PROFILES[name], port=PORT)
+    found = hashlib.sha256()
+    for host in web.hosts()[:: max(1, len(web.hosts()) // 12)]:
+        home = web.respond(host, "/")
+        found.update(repr(home).encode())
+        place = web.locate(host, "/")
+        for link in [] if place.status != 200 or place.kind == "redirect" else web.links(host, place)[:6]:
+            found.update(repr(web.respond(*split(link.url))).encode())
+    assert found.hexdigest()[:16] == digest
