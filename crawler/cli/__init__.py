@@ -27,6 +27,7 @@ COMMANDS = {
     "rank": "rank",
     "verify": "verify",
     "soft-errors": "soft_errors",
+    "replicas": "replicas",
     "demo": "demo",
     "bench": "bench",
     "completion": "completion",

@@ -84,6 +84,7 @@ class Sketcher:
         self._projections: list[F64] = []
         self._minima: list[U32] = []
         self._links: list[U64] = []
+        self._same_text: list[tuple[int, int]] = []
         self._held: dict[str, list[tuple[int, U64]]] = {}
         self._n_held = 0
         self._boilerplate: dict[str, U64] = {}
@@ -107,10 +108,22 @@ class Sketcher:
         elif self._n_held > _MOST_HELD:
             self._let_go(max(self._held, key=lambda name: sum(tokens.size for _, tokens in self._held[name])))
 
+    def same_text(self, number: int, original: int) -> None:
+        """Give page `number`, which came without words, the words of page `original`."""
+        self._same_text.append((number, original))
+
+    def url(self, number: int) -> str:
+        """Return the URL of a page taken."""
+        return self._urls[number]
+
     def close(self) -> Sketches:
         """Return everything taken."""
         for host in list(self._held):
             self._let_go(host)
+        for number, original in self._same_text:
+            self._texts[number] = self._texts[original]
+            self._projections[number] = self._projections[original]
+            self._minima[number] = self._minima[original]
         starts = np.zeros(len(self._urls) + 1, dtype=np.int64)
         np.cumsum([links.size for links in self._links], out=starts[1:])
         recipe = self._recipe

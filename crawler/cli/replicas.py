@@ -1,0 +1,178 @@
+"""`thresher replicas`: near-replicas and mirrors among the pages of a crawl or of a file [DDGMP03]."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crawler.cli.common import print_json, printable
+from crawler.core.errors import UsageError
+from crawler.replica_pages import Reading, read_lines, read_store
+from filters.near_replica.batch import Candidates, Cluster, Space, Tolerance
+from filters.near_replica.indexes import same_children
+from filters.near_replica.mirrors import mirrors
+from filters.near_replica.rp import Counting
+from filters.near_replica.sketching import Recipe
+from storage.export.reading import reading as reading_store
+
+
+@dataclass(frozen=True, slots=True)
+class What:
+    """Which of the outputs is wanted."""
+
+    pairs: bool
+    mirrors: bool
+    indexes: bool
+    labels: str | None
+    figure: str | None
+
+    def check(self) -> None:
+        """Raise UsageError unless at most one is."""
+        wanted = [
+            flag
+            for flag, is_set in (
+                ("--pairs", self.pairs),
+                ("--mirrors", self.mirrors),
+                ("--indexes", self.indexes),
+                ("--evaluate", self.labels),
+            )
+            if is_set
+        ]
+        if len(wanted) > 1:
+            raise UsageError(f"{' and '.join(wanted)}: each prints lines of its own kind. Choose one")
+        if self.figure is not None and self.labels is None:
+            raise UsageError("--figure: there is something to draw only with --evaluate LABELS.tsv")
+
+
+_positive = click.FloatRange(0, min_open=True)
+
+
+@click.command(epilog="Example: thresher replicas example --mirrors")
+@click.argument("source", type=click.Path(), metavar="DIR|PAGES.jsonl")
+@click.option("--pairs", is_flag=True, help="Print every colliding pair instead of clusters.")
+@click.option("--mirrors", "wants_mirrors", is_flag=True, help="Print instead the hosts most of whose pages replicate another host's.")
+@click.option("--indexes", is_flag=True, help="Print instead pages of different text that lead to the same pages.")
+@click.option("--D", "d", type=_positive, default=0.02, show_default=True, help="Tolerance of texts: RP distances are below it.")
+@click.option("--C", "c", type=_positive, default=0.03, show_default=True, help="Tolerance of neighbourhoods: HM below it; 1: texts alone.")
+@click.option("--K", "k", type=click.IntRange(1, 64), default=5, show_default=True, help="Components of the projection.")
+@click.option("--gamma", type=click.FloatRange(0), default=0.5, show_default=True, help="How much children count.")
+@click.option("--iterations", type=click.IntRange(0, 100), default=4, show_default=True, help="Links that HM looks ahead.")
+@click.option("--sum", "is_sum", is_flag=True, help="Sum over children as in the paper instead of their mean; wants a small --gamma.")
+@click.option(
+    "--counting",
+    type=click.Choice([one.value for one in Counting]),
+    default=Counting.LOG_L2.value,
+    show_default=True,
+    help="What n of a word count.",
+)
+@click.option(
+    "--candidates",
+    type=click.Choice([one.value for one in Candidates]),
+    default=Candidates.BANDS.value,
+    show_default=True,
+    help="Who is compared.",
+)
+@click.option("--resemblance", type=click.FloatRange(0, 1), default=0.0, help="Least share of three-word shingles in common.  [default: 0]")
+@click.option("--whole-text", is_flag=True, help="Leave in what most pages of a host share.")
+@click.option("--evaluate", "labels", type=click.Path(), metavar="LABELS.tsv", help="Print precision and recall over C and D instead.")
+@click.option("--figure", type=click.Path(), metavar="OUT.png", help="With --evaluate: draw the curves.  [extra: report]")
+def replicas(
+    source: str,
+    pairs: bool,
+    wants_mirrors: bool,
+    indexes: bool,
+    d: float,
+    c: float,
+    k: int,
+    gamma: float,
+    iterations: int,
+    is_sum: bool,
+    counting: str,
+    candidates: str,
+    resemblance: float,
+    whole_text: bool,
+    labels: str | None,
+    figure: str | None,
+) -> int:
+    """Find pages of almost the same text in almost the same neighbourhood, as JSON lines.
+
+    DIR is a crawl; PAGES.jsonl has lines of {"url", "text", "links": […]}, - is standard input. A cluster is a page and those that collide
+    with it, first come first; rp and hm are their distances from it. Pages of equal text whose links lead elsewhere are no replicas.
+
+    LABELS.tsv has lines of URL, tab, URL: pairs of replicas; all other pairs are none. A third field of 0 marks a pair that is none; once
+    there is one, only pairs in the file count. Tolerances up to --D and --C are tried.
+    """
+    what = What(pairs, wants_mirrors, indexes, labels, figure)
+    what.check()
+    rule = Tolerance(
+        d=d,
+        c=c,
+        gamma=gamma,
+        mean=not is_sum,
+        iterations=iterations,
+        candidates=Candidates(candidates),
+        resemblance=resemblance,
+    )
+    found = _read(source, Recipe(k=k, counting=Counting(counting), strip=not whole_text))
+    if labels is not None:
+        from crawler.cli.replicas_evaluate import evaluate
+
+        return evaluate(found.sketches, rule, labels, figure)
+    space = Space(found.sketches, rule)
+    for line in _lines(space, what):
+        print_json(line)
+    return 0
+
+
+def _lines(space: Space, what: What) -> Iterator[dict[str, Any]]:
+    urls, hosts = space.sketches.urls, space.sketches.hosts
+    if what.indexes:
+        for group in same_children(space.sketches, space.r, d=space.tolerance.d):
+            yield {"representative": urls[group[0]], "same_children": [urls[page] for page in group[1:]]}
+        return
+    colliding = space.text_pairs()
+    if what.pairs:
+        for block, rp, hm in space.pairs(colliding):
+            for (one, other), of_text, of_links in zip(block.tolist(), rp.tolist(), hm.tolist(), strict=True):
+                yield {"a": urls[one], "b": urls[other], "rp": round(of_text, 6), "hm": round(of_links, 6)}
+        return
+    clusters = space.clusters(colliding)
+    n_replicas = sum(len(cluster.members) for cluster in clusters)
+    click.echo(f"{len(urls):,} pages, {len(clusters):,} clusters, {n_replicas:,} replicas of their representatives", err=True)
+    if not what.mirrors:
+        yield from (_cluster(urls, cluster) for cluster in clusters)
+        return
+    groups = [[cluster.representative, *(page for page, _, _ in cluster.members)] for cluster in clusters]
+    for mirror in mirrors(urls, hosts, groups):
+        yield {"mirror": mirror.host, "of": mirror.of, "pages": mirror.pages, "replicas": mirror.replicas, "share": mirror.share}
+
+
+def _cluster(urls: list[str], cluster: Cluster) -> dict[str, Any]:
+    members = [{"url": urls[page], "rp": round(rp, 6), "hm": round(hm, 6)} for page, rp, hm in cluster.members]
+    return {"representative": urls[cluster.representative], "members": members}
+
+
+def _read(source: str, recipe: Recipe) -> Reading:
+    """Read the pages and say on standard error what was left out; raises UsageError if nothing of it is a page."""
+    if source == "-":
+        found = read_lines(sys.stdin.buffer, recipe)
+    elif Path(source).is_dir():
+        with reading_store(Path(source)) as view:
+            found = read_store(view, recipe)
+    else:
+        try:
+            with open(source, "rb") as file:
+                found = read_lines(file, recipe)
+        except OSError as error:
+            raise UsageError(f"{source}: cannot be read: {error.strerror}. Name a crawl's directory, a file of JSON lines, or -") from None
+    faults = "; ".join(f"{n:,} {what} (first: {printable(found.first[what])})" for what, n in found.faults.most_common())
+    if faults and not found.sketches.urls:
+        raise UsageError(f'{source}: nothing in it is a page, expected lines of {{"url": "http://…", "text": "…", "links": […]}}: {faults}')
+    if faults:
+        click.echo(f"{source}: of {found.n_read:,} some are left out or without text: {faults}", err=True)
+    return found
