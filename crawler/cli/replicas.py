@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,10 @@ class What:
 _positive = click.FloatRange(0, min_open=True)
 
 
+def _one_of(names: type[StrEnum]) -> click.Choice[str]:
+    return click.Choice([one.value for one in names])
+
+
 @click.command(epilog="Example: thresher replicas example --mirrors")
 @click.argument("source", type=click.Path(), metavar="DIR|PAGES.jsonl")
 @click.option("--pairs", is_flag=True, help="Print every colliding pair instead of clusters.")
@@ -68,7 +73,7 @@ _positive = click.FloatRange(0, min_open=True)
     type=click.Choice([one.value for one in Counting]),
     default=Counting.LOG_L2.value,
     show_default=True,
-    help="What n of a word count.",
+    help="What n of one word count.",
 )
 @click.option(
     "--candidates",

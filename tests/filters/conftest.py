@@ -1,1 +1,0 @@
-"""Lets the tests of a filter that has a folder of its own use what stands beside this file."""

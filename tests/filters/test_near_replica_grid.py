@@ -1,0 +1,51 @@
+"""The growing grid: finds what brute force finds, one page at a time, behind a filter's memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from dict_memory import DictMemory
+
+from filters.near_replica.collide import F32, Grid
+
+
+def _name(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def _signatures(k: int) -> F32:
+    """Points of which half lie near another one."""
+    rng = np.random.default_rng(k)
+    points = rng.random((300, k))
+    points[:150] = points[rng.integers(0, 300, 150)] + rng.normal(0, 0.02, (150, k))
+    return points.astype(np.float32)
+
+
+@pytest.mark.parametrize(("k", "tolerance"), [(1, 0.01), (5, 0.03), (8, 0.1)])
+def test_the_growing_grid_finds_what_brute_force_finds(k: int, tolerance: float) -> None:
+    """Broken once (neighbouring boxes left out): fails."""
+    memory, grid, points = DictMemory(), Grid(tolerance, capacity=1000), _signatures(k)
+    found = set()
+    for number, point in enumerate(points):
+        found |= {(int.from_bytes(name, "big"), number) for name, _ in grid.near(point, memory)}
+        grid.add(_name(number), point, memory)
+    near = np.abs(points[:, None] - points[None]).max(axis=2) < tolerance
+    assert found == {(i, j) for i, j in zip(*np.nonzero(near), strict=True) if i < j}
+
+
+def test_the_grid_gives_back_names_and_signatures_as_added() -> None:
+    memory, grid = DictMemory(), Grid(0.1, capacity=4)
+    point = np.array([-0.3, 0.7, 0.1], dtype=np.float32)
+    grid.add(_name(7), point, memory)
+    [(name, found)] = grid.near(point, memory)
+    assert name == _name(7)
+    assert found.tolist() == point.tolist()
+
+
+def test_a_full_box_forgets_its_oldest_page() -> None:
+    memory, grid = DictMemory(), Grid(0.1, capacity=3)
+    point = np.array([0.5, 0.5], dtype=np.float32)
+    for number in range(5):
+        grid.add(_name(number), point, memory)
+    assert [name for name, _ in grid.near(point, memory)] == [_name(2), _name(3), _name(4)]
+    assert len(memory.rows) == 1
