@@ -30,6 +30,7 @@ from crawler.stages import Sampler
 from storage.env import PATIENCE_S, Store
 
 _PR_SET_PDEATHSIG = 1
+_YOUNG_OBJECTS = 50_000  # that come before the collector looks: hardly any of a page are garbage that only it can find
 _encode = msgspec.json.Encoder().encode
 
 
@@ -74,6 +75,7 @@ async def _crawl(directory: Path, store: Store, settings: Settings) -> Ending:
         loop.add_signal_handler(number, _signalled, agent, number)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
     sampler = Sampler() if len(sys.argv) > 2 else None
     if sampler is not None:
         sampler.start()

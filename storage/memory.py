@@ -20,6 +20,7 @@ from storage.schema import MEMORY, MEMORY_BYTES
 
 _SITE = 8
 _KEPT_SHARE = 0.9
+_MET_SITES = 10_000  # whose bytes used are remembered; about 1 MB
 
 
 def filter_tag(filter_name: str) -> bytes:
@@ -34,6 +35,7 @@ class Memory:
         self._rows = rows
         self._tag = filter_tag(filter_name)
         self._site_bytes = site_bytes
+        self._used: dict[bytes, int] = {}  # of sites met lately; nobody else writes these records
 
     def get(self, key: bytes, /) -> bytes | None:
         value = self._rows.get(MEMORY, self._tag + key)
@@ -72,10 +74,16 @@ class Memory:
 
     def used(self, site: bytes) -> int:
         """Return the bytes of keys and values that a site's records take."""
-        value = self._rows.get(MEMORY_BYTES, self._tag + site)
-        return 0 if value is None else unpack_u64(value)
+        used = self._used.get(site)
+        if used is None:
+            value = self._rows.get(MEMORY_BYTES, self._tag + site)
+            if len(self._used) >= _MET_SITES:
+                self._used.clear()
+            used = self._used[site] = 0 if value is None else unpack_u64(value)
+        return used
 
     def _save_used(self, site: bytes, used: int) -> None:
+        self._used[site] = used
         if used:
             self._rows.put(MEMORY_BYTES, self._tag + site, pack_u64(used))
         else:

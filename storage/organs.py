@@ -37,6 +37,7 @@ class Organs:
         self.failures = Failures(rows)
         self.redirects = Redirects(rows)
         self.aliases = Aliases(rows)
+        self._memories: dict[str, Memory] = {}
         self.rules = Rules(rows)
         self.held = Held(rows)
         self.requests = Requests(rows)
@@ -48,4 +49,7 @@ class Organs:
 
     def memory(self, filter_name: str) -> Memory:
         """Return the memory of one filter."""
-        return Memory(self._rows, filter_name, self._site_bytes)
+        memory = self._memories.get(filter_name)
+        if memory is None:
+            memory = self._memories[filter_name] = Memory(self._rows, filter_name, self._site_bytes)
+        return memory

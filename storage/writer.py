@@ -62,8 +62,6 @@ class Writer:
         """Raise what broke this store, if anything did."""
         if self.error is not None:
             raise self.error
-        if not self._thread.is_alive():
-            raise ThresherError("the store's writer thread is gone; what was committed is safe: run `resume`")
 
     def close(self) -> None:
         self._closing.set()
@@ -72,6 +70,13 @@ class Writer:
         self._segments.close()
 
     def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            if self.error is None:
+                self.error = ThresherError("the store's writer thread is gone; what was committed is safe: run `resume`")
+
+    def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             group, future = job
             try:
@@ -125,13 +130,14 @@ class _Work:
 
     def __init__(self, group: Group, level: int) -> None:
         self.lines = group.lines
+        compressor = zstd.ZstdCompressor(level)
         self.results_written = False
         self.skips_end: tuple[int, int] | None = None
-        self.results = list(_writes(group.layers, RESULTS, level))
-        self.state = list(_writes(group.layers, STATE, level))
+        self.results = list(_writes(group.layers, RESULTS, compressor))
+        self.state = list(_writes(group.layers, STATE, compressor))
 
 
-def _writes(layers: dict[str, Layer], env: str, level: int) -> Iterator[Write]:
+def _writes(layers: dict[str, Layer], env: str, compressor: zstd.ZstdCompressor) -> Iterator[Write]:
     for table, layer in layers.items():
         if TABLES[table].env != env or not layer.rows:
             continue
@@ -141,7 +147,7 @@ def _writes(layers: dict[str, Layer], env: str, level: int) -> Iterator[Write]:
             if value is None:
                 write.deletes.append(key)
             else:
-                write.puts.append((key, zstd.compress(value, level) if type(value) is Raw else value))
+                write.puts.append((key, compressor.compress(value, zstd.ZstdCompressor.FLUSH_FRAME) if type(value) is Raw else value))
         yield write
 
 

@@ -115,7 +115,12 @@ def bomb(body: bytes) -> str:
 def _attribute_steps(body: bytes, at: I64) -> int:
     """Add up n²/2 over the long tags, where n is the number of a tag's attributes."""
     steps = end = 0
-    for start in at[np.diff(at, append=len(body)) > _LONG_TAG].tolist():
+    if not at.size:
+        return 0
+    is_long = np.empty(at.size, dtype=np.bool_)
+    np.greater(at[1:] - at[:-1], _LONG_TAG, out=is_long[:-1])
+    is_long[-1] = len(body) - at[-1] > _LONG_TAG
+    for start in at[is_long].tolist():
         if start >= end:  # what stands inside a tag is none
             end, n_attributes = measure(body, start)
             steps += n_attributes * n_attributes // 2

@@ -91,12 +91,10 @@ class _Finds:
 
     def link(self, href: str | None, rel: str | None, tag: str) -> None:
         """Take a link as written."""
-        address = href.strip(_SPACE) if href else ""
-        if not address:
-            return
-        self.n_links += 1
-        if len(self.links) < self._max_links and len(address) <= MAX_HREF:
-            self.links.append(Link(address, rel.lower() if rel else "", tag))
+        if href and (address := href.strip(_SPACE)):
+            self.n_links += 1
+            if len(self.links) < self._max_links and len(address) <= MAX_HREF:
+                self.links.append(Link(address, rel.lower() if rel else "", tag))
 
     def _take_link(self, href: str | None, rel: str) -> None:
         rels = rel.lower().split()

@@ -87,9 +87,15 @@ def token_hashes(text: str) -> U64:
         cut = _last_gap(units[:MAX_UNITS])
         units, rest = units[:cut], units[cut:].tobytes()
     starts, ends = _words(units)
-    sums = np.zeros(units.size + 1, dtype=np.uint64)
-    np.cumsum(_NUMBERS[units] * _POWERS[: units.size], out=sums[1:])
-    hashes = _scrambled((sums[ends] - sums[starts]) * _INVERSES[starts])
+    numbers = _NUMBERS.take(units)
+    numbers *= _POWERS[: units.size]
+    sums = np.empty(units.size + 1, dtype=np.uint64)
+    sums[0] = 0
+    numbers.cumsum(out=sums[1:])
+    hashes = sums[ends]
+    hashes -= sums[starts]
+    hashes *= _INVERSES[starts]
+    _scrambled(hashes)
     return np.append(hashes, _U(xxhash.xxh3_64_intdigest(rest))) if rest else hashes
 
 
@@ -100,12 +106,13 @@ def fingerprint(tokens: U64) -> bytes:
 
 def _words(units: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return where words start and where they end (the place after)."""
-    classes = np.zeros(units.size + 2, dtype=np.int8)  # nothing stands before and behind the text
-    np.take(_CLASSES, units, out=classes[1:-1])
+    classes = np.empty(units.size + 2, dtype=np.int8)
+    classes[0] = classes[-1] = _NO_LETTER  # nothing stands before and behind the text
+    classes[1:-1] = _CLASSES.take(units)
     is_letter = classes > _NO_LETTER
     is_edge = is_letter[1:] != is_letter[:-1]
     if not units.size or units.max() < _FIRST_IDEOGRAPH:
-        edges = np.flatnonzero(is_edge)
+        edges = is_edge.nonzero()[0]
         return edges[0::2], edges[1::2]
     is_single = classes == _IDEOGRAPH
     is_edge |= is_single[1:] | is_single[:-1]

@@ -27,7 +27,7 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 
 from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
-from crawler.core.url_spelling import host_fault, respell_escapes
+from crawler.core.url_spelling import ABSOLUTE, clean, host_fault, respell_escapes, root_and_folder
 
 CACHE_HOSTS = 65_536
 CACHE_LINKS = 50_000
@@ -35,7 +35,6 @@ SHOWN = 200  # characters of a refused href that are kept
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LEEWAY = 16  # a link may be this many times longer than the URL it may become: "../", blanks, escapes
 
-_ABSOLUTE = ("http://", "https://")
 _PLAIN_RELATIVE = re.compile(
     r"[A-Za-z0-9._~-][^:\\\s]*\Z"
 )  # depends on the base's folder alone: no scheme, no query of its own, nothing odd
@@ -156,16 +155,6 @@ def is_home(url: str) -> bool:
     return url.endswith("/") and url.count("/") == 3
 
 
-def _root_and_folder(base: str) -> tuple[str, str]:
-    """Return what path-absolute and what plain relative links of a base depend on: its scheme and authority, its folder ("" if odd)."""
-    cut = base.find("/", 8)
-    if not base.startswith(_ABSOLUTE) or cut < 0:
-        return base, ""
-    path_end = base.find("?", cut)
-    path = base if path_end < 0 else base[:path_end]
-    return base[:cut], path[: path.rindex("/") + 1]
-
-
 class URLSpace:
     """Canonical form and keys under one crawl's rules and secret."""
 
@@ -226,20 +215,20 @@ class URLSpace:
         """
         urls: dict[str, None] = {}
         refusals: dict[str, Reason] = {}
-        root, folder = _root_and_folder(base)
+        root, folder = root_and_folder(base)
         of_host, of_folder = self._met_at(root), self._met_at(folder) if folder else {}
         for href in hrefs:
             url = of_host.get(href) or of_folder.get(href)
             if url is None:
-                bare = href.partition("#")[0]
+                bare = href.partition("#")[0] if "#" in href else href
                 if not bare or bare.isspace() or bare in refusals:
                     continue
                 try:
-                    url = self._join(base, bare)
+                    url = self._join(base, bare, root, folder)
                 except BadURL as error:
                     refusals[bare] = error.reason
                     continue
-                if bare[0] == "/" or bare.startswith(_ABSOLUTE):
+                if bare[0] == "/" or bare.startswith(ABSOLUTE):
                     self._meet(of_host, href, url)
                 elif folder and _PLAIN_RELATIVE.match(bare):
                     self._meet(of_folder, href, url)
@@ -263,8 +252,14 @@ class URLSpace:
             self._n_met = 0
         met[href] = url
 
-    def _join(self, base: str, href: str) -> str:
-        """Return the canonical form of one link; what is odd takes the long way, which says why. Raises BadURL."""
+    def _join(self, base: str, href: str, root: str, folder: str) -> str:
+        """Return the canonical form of one link. A clean one needs no parser; an odd one takes the long way, which says why: BadURL."""
+        if folder and (match := clean(href)) is not None and len(href) <= self._max_input:
+            origin, slash = match.groups()
+            if origin is None and href[0] != "?":
+                return self._finish((root if slash else folder) + href)
+            if origin in self._origins:  # as the parser spells it
+                return self._finish(href)
         try:
             url = ada_url.join_url(base, href) if len(href) <= self._max_input else ""
         except ValueError:

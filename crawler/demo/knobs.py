@@ -32,6 +32,8 @@ class Knobs:
     size: Size = "small"  # small: 4,000 bytes, 15 links; median: 25,000 bytes, 60 links; mixed: log-normal around 25,000 and 40
     cross_site_share: float = 0.1  # of a page's links: to other sites
     script_share: float = 0.5  # of sites: script and comments with links that are none
+    state_bytes: int = 0  # of a page: data for scripts in its head, as pages made by frameworks carry
+    attribute_bytes: int = 0  # around each paragraph: classes and data attributes
     charset_share: float = 0.0  # of hosts: text that is not ASCII, in UTF-8 or a legacy charset
     gzip_share: float = 0.0  # of hosts: bodies compressed
 
@@ -81,6 +83,8 @@ class Knobs:
                 raise ValueError(f"{field.name}: expected a share from 0 to 1, got {value!r}")
             if isinstance(value, tuple) and field.name not in _NO_RANGES and (len(value) != 2 or not 0 <= value[0] <= value[1]):
                 raise ValueError(f"{field.name}: expected a range (least, most), got {value!r}")
+        if min(self.state_bytes, self.attribute_bytes) < 0:
+            raise ValueError(f"state_bytes, attribute_bytes: expected at least 0, got {self.state_bytes}, {self.attribute_bytes}")
         if self.size not in get_args(Size):
             raise ValueError(f"size: expected one of {', '.join(get_args(Size))}, got {self.size!r}")
         if min(self.n_sites, self.hosts_per_site[0], self.pages_per_host[0], self.n_seeds, self.fanout) < 1:
@@ -144,10 +148,10 @@ PROFILES: dict[str, Knobs] = {
         robots_broken_share=0.0,
         forward_share=0.0,
     ),
-    # 2,000 hosts without errors: every page exactly 25,000 bytes and 60 links
-    "bench_median": replace(_BENCH, size="median", fanout=30),
-    # 2,000 hosts without errors: every page exactly 4,000 bytes and 15 links
-    "bench_small": replace(_BENCH, size="small", fanout=6),
+    # 2,000 hosts without errors: every page exactly 25,000 bytes and 60 links, some 2,000 words
+    "bench_median": replace(_BENCH, size="median", fanout=30, state_bytes=6_000, attribute_bytes=160),
+    # 2,000 hosts without errors: every page exactly 4,000 bytes and 15 links, some 260 words
+    "bench_small": replace(_BENCH, size="small", fanout=6, state_bytes=400, attribute_bytes=160),
     # an ordinary web of 30 hosts that links to two wildcard farms
     "spam": Knobs(n_sites=15, hosts_per_site=(2, 2), pages_per_host=(20, 20), n_seeds=3, n_farms=2),
     # some 50 hosts of up to 300 URLs: soft errors of nine kinds, and honest hosts that look like them

@@ -1,6 +1,6 @@
 """The press: HTML pages of an exact size, from a plan's links and its subject's prose.
 
-    head     title, charset, canonical, robots; on some sites script and comments with links that are none
+    head     title, charset, canonical, robots; on some sites script and comments with links that are none; data for scripts, if wanted
     header   name and navigation, the same on all pages of the host
     text     a lead of its own, paragraphs with links, related links, paragraphs up to the wanted size
     footer   mailto:, javascript: and #fragment links that lead nowhere
@@ -19,6 +19,8 @@ from crawler.demo.prose import Prose
 
 _PARAGRAPH = 6  # sentences
 _STYLE = "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:auto}nav li{display:inline}</style>\n"
+_CLASSES = b"c-article__block c-article__block--text l-grid__cell l-grid__cell--wide u-mb-4 u-text-balance js-observe ".split() * 8
+_ITEM = b'{"id":%d,"kind":"teaser","isOpen":false,"priority":0,"tracking":{"module":"related","slot":"aside"},"text":"%b"}'
 _SCRIPT = (
     "<script>var menu='<a href=\"/script-only/menu.html\">Menu</a>';if(1<2){document.title+=''}</script>\n"
     '<!-- <a href="/commented-out/old.html">old</a> -->\n'
@@ -28,8 +30,10 @@ _SCRIPT = (
 class Press:
     """Prints the pages of one host."""
 
-    def __init__(self, host: Host, navigation: list[Link], prose: Prose) -> None:
+    def __init__(self, host: Host, navigation: list[Link], prose: Prose, *, state_bytes: int = 0, attribute_bytes: int = 0) -> None:
         self._host, self._prose, self._navigation = host, prose, navigation
+        self._state_bytes = state_bytes
+        self._opening, self._closing = _block(attribute_bytes)
         self._head = self._encode(f'<!DOCTYPE html>\n<html lang="{host.tongue.lang}">\n<head>\n{_charset(host)}')
         self._style = self._encode(f'<meta name="viewport" content="width=device-width">\n{_STYLE}{_SCRIPT if host.has_scripts else ""}')
         self._header = self._encode(f'</head>\n<body id="top">\n<header><p class="brand">{host.brand}</p>\n')
@@ -53,6 +57,7 @@ class Press:
                 self._head,
                 self._encode(_about(place.title, self._host.brand, canonical, robots)),
                 self._style,
+                self._state(key),
                 self._header,
                 self._menu if has_menu else b"",
                 self._encode(f"</header>\n<main>\n<h1>{escape(place.title)}</h1>\n<p>{escape(self._lead(place))}</p>\n"),
@@ -60,7 +65,28 @@ class Press:
             )
         )
         end = _list(b"section", content[n_inline:]) + self._footer
-        return b"".join((start, _filler(sentences[n_inline:], n_bytes - len(start) - len(end)), end))
+        return b"".join((start, self._filler(sentences[n_inline:], n_bytes - len(start) - len(end)), end))
+
+    def _state(self, key: str | int) -> bytes:
+        """Return the data that the page brings for scripts which nobody runs."""
+        if not self._state_bytes:
+            return b""
+        sentences = self._prose.sentences(self._state_bytes // (len(_ITEM) + 60) + 1, self._host.name, key, "state")
+        items = b",".join([_ITEM % (i, sentence.replace(b'"', b"'")) for i, sentence in enumerate(sentences)])
+        return b'<script type="application/json" id="state">[%b]</script>\n' % items[: self._state_bytes].rpartition(b",{")[0]
+
+    def _filler(self, sentences: list[bytes], n_bytes: int) -> bytes:
+        """Return paragraphs of exactly `n_bytes`, or nothing where there is no room. Cut at a space: those are in no character."""
+        if n_bytes < 64 + len(self._opening):
+            return b" " * max(0, n_bytes)
+        paragraphs = [b" ".join(sentences[i : i + _PARAGRAPH]) for i in range(0, len(sentences), _PARAGRAPH)]
+        text = (self._closing + self._opening).join(paragraphs)
+        room = n_bytes - len(self._opening) - len(self._closing)
+        if len(text) > room:
+            text = text[: max(0, text.rfind(b" ", 0, room))]
+            if text.rfind(b"<div ") > text.rfind(b">"):  # among the classes of the next paragraph
+                text = text[: text.rfind(self._closing)]
+        return b"%b%b%b%b" % (self._opening, text, self._closing, b" " * (room - len(text)))
 
     def notice(self, title: str) -> bytes:
         """Print a short page without content: an error, a redirect."""
@@ -98,13 +124,9 @@ def _list(tag: bytes, links: list[Link]) -> bytes:
     return b"<%b><ul>\n%b</ul></%b>\n" % (tag, b"".join([b"<li>%b</li>\n" % link.html for link in links]), tag) if links else b""
 
 
-def _filler(sentences: list[bytes], n_bytes: int) -> bytes:
-    """Return paragraphs of exactly `n_bytes`, or nothing where there is no room. Cut at a space: those are in no tag and no character."""
-    if n_bytes < 64:
-        return b" " * max(0, n_bytes)
-    paragraphs = [b" ".join(sentences[i : i + _PARAGRAPH]) for i in range(0, len(sentences), _PARAGRAPH)]
-    text = b"</p>\n<p>".join(paragraphs)
-    room = n_bytes - len(b"<p></p>\n")
-    if len(text) > room:
-        text = text[: max(0, text.rfind(b" ", 0, room))]
-    return b"<p>%b</p>\n%b" % (text, b" " * (room - len(text)))
+def _block(n_bytes: int) -> tuple[bytes, bytes]:
+    """Return what stands before and behind a paragraph: with some `n_bytes` of classes and data attributes, if any."""
+    if not n_bytes:
+        return b"<p>", b"</p>\n"
+    classes = b" ".join(_CLASSES)[: max(0, n_bytes - 60)]
+    return b'<div data-module="article-text" class="%b"><p class="text">' % classes, b"</p></div>\n"

@@ -154,7 +154,16 @@ class Web:
     def _plan(self, host: Host) -> tuple[Plan, Press]:
         if (known := self._plans.get(host.index)) is None:
             plan = Plan(self.knobs, self._dice, self._atlas, host, self.origin)
-            known = self._plans[host.index] = plan, Press(host, plan.navigation, self._prose_of(host))
+            known = self._plans[host.index] = (
+                plan,
+                Press(
+                    host,
+                    plan.navigation,
+                    self._prose_of(host),
+                    state_bytes=self.knobs.state_bytes,
+                    attribute_bytes=self.knobs.attribute_bytes,
+                ),
+            )
         return known
 
     def _prose_of(self, host: Host) -> Prose:

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core.url import URLRules, URLSpace
+from crawler.core.url import BadURL, URLRules, URLSpace
 
 BASES = [
     "http://a.example/",
@@ -23,3 +23,20 @@ def test_a_space_with_a_past_resolves_as_a_new_one(pages: list[tuple[str, list[s
     space = URLSpace(bytes(16), URLRules())
     for base, hrefs in pages:
         assert space.resolve(base, hrefs) == URLSpace(bytes(16), URLRules()).resolve(base, hrefs)
+
+
+CLEAN = st.text(alphabet="aZ0-_~$&()*+,;=@!./:?'", min_size=1, max_size=12)
+PLACES = st.sampled_from(["", "/", "http://a.example", "http://a.example/", "https://a.example:8080/", "http://a.example:80/", "//", "../"])
+
+
+@given(st.sampled_from(BASES[:4]), PLACES, CLEAN)
+@settings(max_examples=400, deadline=None)
+def test_a_clean_link_means_what_the_parser_says(base: str, place: str, rest: str) -> None:
+    """Mutation: with "'" among the clean characters, which a query escapes, or with "." in front of a segment, this fails."""
+    space = URLSpace(bytes(16), URLRules(ports=None))
+    space.resolve(base, ["http://a.example/", "https://a.example:8080/"])  # origins that are known, so that they need no parser
+    try:
+        meant = [space.canonical(place + rest, base)]
+    except BadURL:
+        meant = []
+    assert space.resolve(base, [place + rest])[0] == meant

@@ -54,8 +54,8 @@ def test_a_web_without_parts_is_the_plain_one() -> None:
         ("demo", "3eb7971d05a762ee"),
         ("story", "641cfb399640edad"),
         ("kill", "96efcad9ad155f3c"),
-        ("bench_median", "827fb4a4673d5599"),
-        ("bench_small", "06c97b866e4a00be"),
+        ("bench_median", "4ebd169e5f9535ba"),
+        ("bench_small", "94d84dcd8f61f792"),
         ("spam", "6c6bda17c82deb0a"),
     ],
 )
