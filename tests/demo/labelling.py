@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
+from functools import cache
 from html.parser import HTMLParser
 from urllib.parse import urldefrag, urljoin
 
@@ -16,7 +17,9 @@ from crawler.demo.web import Reply
 PORT = 8080
 
 
+@cache
 def labelled(name: str, **changes: object) -> LabelledWeb:
+    """Return a web, made once: its answers depend on the URL alone."""
     return LabelledWeb(profile(name, **changes), port=PORT)
 
 
@@ -94,7 +97,7 @@ def check_truth(web: LabelledWeb) -> None:
 
 def check_purity(name: str, **changes: object) -> None:
     """Equal knobs give equal bytes whatever was asked before; another seed gives another web."""
-    first, second = labelled(name, **changes), labelled(name, **changes)
+    first, second = (LabelledWeb(profile(name, **changes), port=PORT) for _ in range(2))
     urls = list(first.truth().urls)[::3]
     assert [_digest(first, url) for url in urls] == [_digest(second, url) for url in reversed(urls)][::-1]
     assert labelled(name, seed=1, **changes).hosts() != first.hosts()

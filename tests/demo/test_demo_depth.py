@@ -10,7 +10,6 @@ from labelling import check_purity, check_truth, fetch, labelled, links, words
 from crawler.demo.depth import N_CHAPTERS, N_LEVELS
 from crawler.demo.knobs import PROFILES
 from crawler.demo.labelled import LabelledWeb
-from crawler.demo.process import ServerProcess
 
 SMALL = {"part_pages": 80}
 
@@ -92,8 +91,3 @@ def test_what_is_not_linked_is_gone() -> None:
     )
     for host in web.hosts():
         assert {web.respond(host, path).status for path in paths} == {404}
-
-
-def test_a_server_process_serves_it() -> None:
-    with ServerProcess("depth", changes=SMALL) as server:
-        assert len(server.web.seeds()) == 4

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import socket
+from urllib.parse import urlsplit
 
 import pytest
 from labelling import PORT, fetch, labelled
 
 from crawler.demo.knobs import PARTS, PROFILES, Knobs, profile
+from crawler.demo.labelled import LabelledWeb
 from crawler.demo.opening import open_web
+from crawler.demo.process import ServerProcess
 from crawler.demo.truth import split
 from crawler.demo.web import Web
 
@@ -70,3 +74,18 @@ def test_the_plain_profiles_are_equal_to_the_byte(name: str, digest: str) -> Non
         for link in [] if place.status != 200 or place.kind == "redirect" else web.links(host, place)[:6]:
             found.update(repr(web.respond(*split(link.url))).encode())
     assert found.hexdigest()[:16] == digest
+
+
+def _get(url: str) -> tuple[int, bytes]:
+    with socket.create_connection(("127.0.0.1", urlsplit(url).port or 80)) as client:
+        client.sendall(f"GET {url[url.index('/', 8) :]} HTTP/1.0\r\nHost: {urlsplit(url).netloc}\r\n\r\n".encode())
+        head, _, body = b"".join(iter(lambda: client.recv(1 << 16), b"")).partition(b"\r\n\r\n")
+    return int(head.split(b" ", 2)[1]), body
+
+
+def test_a_server_process_serves_every_part_on_its_own_port() -> None:
+    with ServerProcess("labelled", changes={"part_pages": 20, "part_sites": 3}) as server:
+        assert isinstance(server.web, LabelledWeb)
+        for part in server.web.parts.values():
+            url = part.seeds()[0]
+            assert _get(url) == (200, server.web.respond(*split(url)).body)

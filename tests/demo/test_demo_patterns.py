@@ -11,7 +11,6 @@ from crawler.demo.knobs import PROFILES
 from crawler.demo.labelled import LabelledWeb
 from crawler.demo.labels import Label
 from crawler.demo.patterns import N_COPIES, TRANSLATED
-from crawler.demo.process import ServerProcess
 from crawler.demo.truth import split
 
 SMALL = {"part_pages": 60}
@@ -114,8 +113,3 @@ def test_what_is_not_linked_is_gone() -> None:
     )
     for host in web.hosts():
         assert {web.respond(host, path).status for path in paths} == {404}
-
-
-def test_a_server_process_serves_it() -> None:
-    with ServerProcess("patterns", changes=SMALL) as server:
-        assert len(server.web.seeds()) == 6

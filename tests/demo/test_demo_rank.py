@@ -10,7 +10,6 @@ from labelling import check_purity, check_truth, fetch, labelled, links
 
 from crawler.demo.knobs import PROFILES
 from crawler.demo.labelled import LabelledWeb
-from crawler.demo.process import ServerProcess
 from crawler.demo.rank import RankPart
 from crawler.demo.truth import split
 
@@ -86,8 +85,3 @@ def test_a_farm_has_one_link_from_outside_and_none_to_it() -> None:
 def test_some_pages_dangle() -> None:
     _, graph = _whole()
     assert 0.03 < sum(not out for out in graph.values()) / len(graph) < 0.12
-
-
-def test_a_server_process_serves_it() -> None:
-    with ServerProcess("rank", changes=SMALL) as server:
-        assert len(server.web.seeds()) == 3

@@ -9,7 +9,6 @@ from labelling import check_purity, check_truth, labelled, words
 
 from crawler.demo.knobs import PROFILES
 from crawler.demo.labelled import LabelledWeb
-from crawler.demo.process import ServerProcess
 from crawler.demo.replicas import MANNERS, REPLICA_SHARE, SHARES, Pair, ReplicaPart
 from crawler.demo.truth import split
 
@@ -119,8 +118,3 @@ def test_a_pair_beyond_the_replica_share_is_none() -> None:
     assert Pair("a", "b", "block", REPLICA_SHARE).is_replica
     assert not Pair("a", "b", "block", REPLICA_SHARE + 0.01).is_replica
     assert not Pair("a", "b", "twin", 0.0).is_replica
-
-
-def test_a_server_process_serves_it() -> None:
-    with ServerProcess("replicas", changes=SMALL) as server:
-        assert len(server.web.seeds()) == 9
