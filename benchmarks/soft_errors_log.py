@@ -64,20 +64,18 @@ def _print_simulated() -> None:
 def _print_log(name: str, log: Sequence[Simulated]) -> None:
     judged = judge(log)
     counts = judged.counts
-    areas = "  ".join(
+    areas = [
         f"{w.target:g},{w.ratio:g},{w.spread:g} {calibrate.area(calibrate.roc(counts.score(w), judged.truth)):.4f}" for w in _ABLATIONS
-    )
-    print(
-        f"{name}: {len(judged.truth):,} pairs, {judged.truth.sum():,} soft, {judged.proxy.sum():,} with a proxy label\n  AUC by weights: {areas}"
-    )
+    ]
+    print(f"{name}: {len(judged.truth):,} pairs, {judged.truth.sum():,} soft, {judged.proxy.sum():,} with a proxy label")
+    print(f"  AUC by weights: {'  '.join(areas)}")
     for weights in dict.fromkeys((ONE_EACH, calibrate.best_weights(counts, judged.proxy))):
         scores = counts.score(weights)
         chosen = calibrate.best_threshold(calibrate.roc(scores, judged.proxy))
         for threshold in (THRESHOLD, chosen):
             found = calibrate.quality(scores, judged.truth, threshold)
-            f1 = 2 * found.precision * found.recall / (found.precision + found.recall)
             origin = " from proxies" if threshold == chosen else ""
-            shares = f"precision {found.precision:.3f} recall {found.recall:.3f} F1 {f1:.3f} FPR {found.false_positive_rate:.3f}"
+            shares = f"precision {found.precision:.3f} recall {found.recall:.3f} FPR {found.false_positive_rate:.3f}"
             print(f"  k1 {weights.target:g}  threshold {threshold:.3f}{origin}: {shares}")
 
 
@@ -88,9 +86,8 @@ def _print_real(path: str) -> None:
     originals, targets, _ = reading.log.texts()
     scores = counts.score()
     moves = (counts.n_to_target == 1) & (np.bincount(counts.originals)[counts.originals] == 1)
-    print(
-        f"{reading.n_lines:,} lines, {len(scores):,} distinct pairs, {len(originals):,} originals, {reading.log.spellings.total()} other spellings"
-    )
+    print(f"{reading.n_lines:,} lines, {len(scores):,} distinct pairs, {len(originals):,} originals")
+    print(f"left out: {reading.log.spellings.total()} other spellings")
     print(f"one-to-one moves: {moves.sum():,}, of which {(scores[moves] < 1).mean():.4%} score below 1; highest {scores[moves].max():.4f}")
     best: dict[int, int] = {}
     for i in np.argsort(-scores, kind="stable").tolist():
