@@ -201,12 +201,26 @@ class YieldOfLinks:
         found = []
         for i, part, texts in zip(ours, parts, forms, strict=True):
             pattern = tree.barren(texts)
-            if pattern is None or is_home(batch.texts[i]) or int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below:
-                continue
-            if pattern.reach(int(batch.site_depths[i]), part.magnitude):
-                continue
-            found.append((i, pattern))
+            if pattern is not None and not self._is_audit(batch, i, pattern, part.magnitude):
+                found.append((i, pattern))
         return found
+
+    def _is_audit(self, batch: LinkBatch, i: int, pattern: Pattern, magnitude: int) -> bool:
+        """Return whether a link that a barren pattern covers is fetched all the same."""
+        by_key = int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below
+        return by_key or is_home(batch.texts[i]) or pattern.reach(int(batch.site_depths[i]), magnitude)
+
+    def of_one(self, batch: LinkBatch, memory: Memory) -> tuple[Pattern | None, bool]:
+        """Return the barren pattern that covers the URL of a batch of one, if any does, and whether the URL is fetched."""
+        site = batch.keys[0][:8]
+        if not glance(memory, site).n_barren:
+            return None, True
+        tree = Tree(memory, site, self._rule)
+        part = parse(batch.texts[0], batch.hosts[0])
+        forms = tree.forms(part)
+        tree.load(forms)
+        pattern = tree.barren(forms)
+        return pattern, pattern is None or self._is_audit(batch, 0, pattern, part.magnitude)
 
     def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         if not measure.source:

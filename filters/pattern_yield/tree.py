@@ -8,7 +8,8 @@ held by the first barren pattern on its way to coarser ones, unless one on the w
 them). A redirect was worth it if what it led to is new and was first found through it.
 
 **One text for all.** What shows one text for one URL after another may be an outage or a consent page. A barren fetch waits until another
-text is shown; a run of 32 URLs of one text teaches nothing, but of patterns that had shown that text when the site showed others too.
+text is shown; a run of 32 URLs of one text teaches nothing, unless the site had shown others too and either the pattern had shown that text
+then, or all URLs of the run have a pattern in common that never showed anything new: a calendar that is all that is left to fetch.
 
 **Records** (key: the site's 8 bytes, then)
     h                     → Head: the run, the site's vocabulary
@@ -34,6 +35,7 @@ from filters.pattern_yield.patterns import LITERAL, Parts, forms
 from filters.pattern_yield.vocabulary import Vocabulary
 
 RUN = 32  # URLs of one text in a row that teach nothing
+OTHERS = 8  # URLs of a site that must have been worth it for such a run to be one pattern's own way
 TAUGHT = 16  # barren fetches that a pattern teaches the coarser one
 _HEAD_WEIGHT = 1e12
 _BARREN_WEIGHT = 1e9
@@ -89,6 +91,8 @@ class Head(msgspec.Struct, array_like=True):
     awaits_links: bool = False  # of that page: whether they are followed matters
     run_text: int = 0
     run_length: int = 0
+    run_forms: list[str] = []  # patterns that all URLs of the run have in common
+    n_worth: int = 0  # fetches that were worth it
     pending: list[Pending] = []
     released: list[str] = []  # by the page learned from last
     n_counted: int = 0
@@ -125,6 +129,11 @@ def glance(memory: Memory, site: bytes) -> Glance:
     """Return how many barren patterns a site has, and which page it was learned from last."""
     value = memory.get(site + b"h")
     return _glance.decode(value) if value else Glance()
+
+
+def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
+    """Return all patterns of a site that a memory holds."""
+    return [_pattern.decode(value) for _, value in memory.scan(site + b"p")]
 
 
 class Tree:
@@ -185,6 +194,7 @@ class Tree:
             if pattern.reach(fetch.depth, fetch.parts.magnitude):
                 self._changed[text] = pattern
         if fetch.worth:
+            self.head.n_worth += 1
             self._end_run()
             self._teach(texts, True)
         else:
@@ -195,23 +205,35 @@ class Tree:
         head, specific = self.head, self._at(texts[0])
         if fetch.text != head.run_text:
             self._end_run()
-            head.run_text = fetch.text
+            head.run_text, head.run_forms = fetch.text, texts
         head.run_length += 1
+        head.run_forms = [form for form in head.run_forms if form in texts]
         if specific.text == fetch.text and not fetch.may_lead:
             self._teach(texts, False)
-        elif head.run_length < RUN:
-            head.pending.append(Pending(fetch.key[8:], texts))
-        else:
-            head.pending.clear()
+            return
+        head.pending.append(Pending(fetch.key[8:], texts))
+        if head.run_length >= RUN:
+            if self._is_their_way():
+                self._believe()
+            head.pending = []
+
+    def _is_their_way(self) -> bool:
+        """Return whether a long run of one text is how one pattern is, and no outage: it never showed more than this, and other URLs did."""
+        self.load(self.head.run_forms)
+        known = [self._known[form] for form in self.head.run_forms if form in self._known]
+        return self.head.n_worth >= OTHERS and any(pattern.evidence.worth <= 1 for pattern in known)
 
     def _end_run(self) -> None:
         """Another text is shown: what was barren before was so in earnest."""
-        head = self.head
-        pending, text = head.pending, head.run_text
-        head.run_text, head.run_length, head.pending = 0, 0, []
+        self._believe()
+        self.head.run_text, self.head.run_length, self.head.run_forms = 0, 0, []
+
+    def _believe(self) -> None:
+        """Learn from the run."""
+        pending, self.head.pending = self.head.pending, []
         for entry in pending:
             self.load(entry.forms)
-            self._at(entry.forms[0]).text = text
+            self._at(entry.forms[0]).text = self.head.run_text
             self._teach(entry.forms, False)
 
     def _teach(self, texts: Sequence[str], worth: bool) -> None:
@@ -301,10 +323,6 @@ class Tree:
             self._memory.put(self._pattern_key(text), _encode(pattern), _BARREN_WEIGHT if of.barren else float(of.fetched))
         self._changed.clear()
         self._memory.put(self._site + b"h", _encode(head), _HEAD_WEIGHT)
-
-    def patterns(self) -> list[Pattern]:
-        """Return all that the memory holds."""
-        return [_pattern.decode(value) for _, value in self._memory.scan(self._site + b"p")]
 
     def _at(self, text: str) -> Pattern:
         pattern = self._known.get(text)

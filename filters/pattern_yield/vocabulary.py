@@ -60,7 +60,7 @@ class Vocabulary:
     def _grow_or_age(self) -> None:
         self.n_counted = 0
         if len(self._counters) < _MOST:
-            self._counters += self._counters
+            self._counters = self._counters * 2
             self._mask = len(self._counters) - 1
         else:
             self._counters = self._counters.translate(_HALVED)

@@ -11,7 +11,7 @@ from dict_memory import DictMemory
 from hypothesis import strategies as st
 from subjects import SPACE, batch, page, pair
 
-from config.settings import ExactDuplicate, Filters, PathTrap, Settings
+from config.settings import ExactDuplicate, Filters, PathTrap, PatternYield, Settings
 from crawler.core.model import LinkBatch, Page, RedirectPair
 from crawler.core.ports import Memory
 from filters.base import Gate, Plug
@@ -36,7 +36,11 @@ _PATHS = (
     "/cal/2025/01/",
 )
 _TEXTS = ("short", *(" ".join(f"{word}{i}" for i in range(8)) for word in ("pear", "plum", "fig")))
-_TIGHT = Filters(path_trap=PathTrap(max_per_prefix=3, max_calendar=2), exact_duplicate=ExactDuplicate(min_tokens=4))
+_TIGHT = Filters(
+    path_trap=PathTrap(max_per_prefix=3, max_calendar=2),
+    exact_duplicate=ExactDuplicate(min_tokens=4),
+    pattern_yield=PatternYield(min_yield=0.5, error=0.5, audit_share=0.0),  # two barren fetches in a row decide
+)
 
 
 def settings(mode: str = "enforce", of: Filters = _TIGHT) -> Settings:

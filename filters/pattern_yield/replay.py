@@ -1,0 +1,79 @@
+"""A crawl's answers told again in their order: the filter itself decides and learns, over a memory in a dict.
+
+The same parts as inline (filters/pattern_yield/filter.py) over the same memory's contract. What a page's links led to is known by `n_led`,
+how many of the answers that are told name it as what named them first.
+
+Memory: unbounded, about 250 bytes per answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from config.settings import PatternYield
+from crawler.core.model import CrawlURL, Judgement, LinkBatch
+from filters.base import LinkJudgement
+from filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages
+from filters.pattern_yield.tree import Pattern, patterns_of
+
+_KEPT = Judgement(keep=True, follow=True, verdicts=())
+_DROPPED = Judgement(keep=False, follow=True, verdicts=())
+
+
+class Rows:
+    """A filter's memory without a cap."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, bytes] = {}
+
+    def get(self, key: bytes, /) -> bytes | None:
+        return self._rows.get(key)
+
+    def put(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None:
+        self._rows[key] = value
+
+    def delete(self, key: bytes, /) -> None:
+        self._rows.pop(key, None)
+
+    def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
+        return iter(sorted((key, value) for key, value in self._rows.items() if key.startswith(prefix)))
+
+    def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]:
+        return [self._rows.get(key) for key in keys]
+
+
+class Replay:
+    """Decides one URL after the other and learns from those that are fetched."""
+
+    def __init__(self, settings: PatternYield) -> None:
+        self._pages = YieldOfPages(settings, tells_copies=True)
+        self._links = YieldOfLinks(settings)
+        self._memory = Rows()
+
+    def decide(self, url: CrawlURL) -> tuple[Pattern | None, bool]:
+        """Return the barren pattern that covers a URL, if any does, and whether the URL is to be fetched."""
+        return self._links.of_one(LinkBatch.of(url), self._memory)
+
+    def learn(self, url: CrawlURL, status: int, text: int | None, *, is_kept: bool = True, n_led: int = 0) -> None:
+        """Learn from the answer. text: what it showed, as a number; None if that is not known. is_kept: the panel kept it as new."""
+        measure = PageMeasure(
+            url=url.text,
+            host=url.host,
+            key=url.key,
+            via=url.via,
+            depth=url.site_depth,
+            text=status if text is None else text,
+            is_ok=status == 200,
+            has_text=text is not None,
+            has_links=n_led > 0,
+        )
+        self._pages.observe(measure, _KEPT if is_kept else _DROPPED, self._memory)
+        if n_led:
+            admitted = LinkJudgement(np.ones(n_led, dtype=np.bool_), {})
+            self._links.observe(LinksMeasure(url.key, url.via, url.site_depth), admitted, self._memory)
+
+    def patterns(self, site: bytes) -> list[Pattern]:
+        """Return what was learned of a site, named by the first 8 bytes of its URLs' keys."""
+        return patterns_of(self._memory, site)
