@@ -164,9 +164,9 @@ PROFILES: dict[str, Knobs] = {
     "depth": Knobs(parts=("depth",)),
     # nine hosts of some 1,750 pages: edits of known size in two languages, two mirrors, template twins, indexes of one archive
     "replicas": Knobs(parts=("replicas",)),
-    # 304 sites of some 9,000 pages with a known link graph: hubs, local-link farms, Zipf's law for sizes and popularity
+    # 304 sites of 8,700 pages with a known link graph: hubs, local-link farms, Zipf's law for sizes and popularity
     "rank": Knobs(parts=("rank",)),
-    # all labelled parts together: some 30,000 URLs
+    # all labelled parts together: some 36,000 URLs
     "labelled": Knobs(parts=PARTS),
 }
 

@@ -1,0 +1,40 @@
+"""The crawler and the labelled webs agree on what there is: without filters a crawl answers for exactly the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from little_web import LittleWeb, crawl, settings
+
+from config.settings import Dns, Fetch, Filters
+from crawler.demo.knobs import profile
+from crawler.demo.labelled import LabelledWeb
+from crawler.demo.server import Server
+
+
+def without_filters() -> Filters:
+    """Return every filter switched off."""
+    filters = Filters(audit_share=0.0)
+    each = {name: getattr(filters, name) for name in filters.__struct_fields__}
+    off = {name: msgspec.structs.replace(value, mode="off") for name, value in each.items() if hasattr(value, "mode")}
+    return msgspec.structs.replace(filters, **off)
+
+
+async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path) -> None:
+    """All parts but the one that never ends."""
+    knobs = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=20, part_sites=4)
+    async with Server(knobs) as server:
+        assert isinstance(server.web, LabelledWeb)
+        sections = {
+            "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
+            "dns": Dns(static=server.web.static_dns()),
+            "filters": without_filters(),
+        }
+        configuration = msgspec.structs.replace(settings(LittleWeb(), [], **sections), seeds=server.web.seeds())
+        crawled = await crawl(tmp_path / "c", configuration)
+        truth = server.web.truth()
+    assert crawled.pages.keys() | crawled.edges.keys() == truth.urls.keys()
+    assert {url: page.status for url, page in crawled.pages.items()} == {
+        url: label.status for url, label in truth.urls.items() if not label.target
+    }
