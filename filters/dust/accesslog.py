@@ -1,4 +1,4 @@
-"""A web server's access log, common or combined format, as a list of URLs with their sizes: input where no page was fetched.
+"""A web server's access log as a list of URLs with their sizes: input where no page was fetched.
 
 What robots fetched is left out, since they follow links that nobody uses, and so are attacks, which invent URLs: clients that say they are
 robots or that fetched robots.txt; requests that carry an attack's marks; clients of whose requests most failed. What remains is a page
@@ -8,17 +8,14 @@ if it was got whole with status 200; error answers stay, as evidence against rul
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
+from crawler.core.access_log import Request
 from filters.dust.urllist import Sighting
 
-_LINE: Final = re.compile(
-    r'(?P<client>\S+) \S+ \S+ \[(?P<time>[^\]]*)\] "(?P<request>(?:[^"\\]|\\.)*)" (?P<status>\d{3}) (?P<size>\d+|-)'
-    r'(?: "(?P<referer>(?:[^"\\]|\\.)*)" "(?P<agent>(?:[^"\\]|\\.)*)")?'
-)
 _ROBOT: Final = re.compile(
     r"bot\b|bot/|crawl|spider|slurp|archiver|feed|rss|reader|monitor|checker|validator|curl|wget|libwww|python|java/|ruby|perl|php/|"
     r"apache-httpclient|okhttp|go-http|scrapy|httrack|nutch|heritrix|facebookexternalhit|preview",
@@ -30,16 +27,7 @@ _ATTACK: Final = re.compile(
     re.IGNORECASE,
 )
 _SCANNER: Final = (10, 0.5)  # a client with so many requests of which more than this share failed
-
-
-class _Request(NamedTuple):
-    client: str
-    method: str
-    target: str
-    status: int
-    size: int | None
-    referer: str
-    agent: str
+_ORIGIN: Final = re.compile(r"https?://[^/?#\s]+")
 
 
 @dataclass(slots=True)
@@ -51,63 +39,41 @@ class Dropped:
     other: int = 0  # neither GET nor HEAD, or the target is no path
 
 
-def looks_like_log(line: str) -> bool:
-    """Return whether a line is one of an access log."""
-    return _LINE.match(line) is not None
+def sightings(requests: Iterable[Request], *, origin: str = "") -> tuple[list[Sighting], Dropped]:
+    """Return what a log says of URLs, and what was left out.
 
-
-def read_log(lines: Iterable[str], complain: Callable[[int, str], None], *, origin: str = "") -> tuple[list[Sighting], Dropped]:
-    """Read a log; `complain(number, why)` is told of each line that is none.
-
-    origin: "https://a.example", of the server; "": the host that most referers name, else localhost.
+    origin: "https://a.example", of the server; "": the one that most referers name, else http://localhost.
     """
-    requests = list(_requests(lines, complain))
+    every = list(requests)
     dropped = Dropped()
-    base = origin.rstrip("/") or _own_origin(requests)
-    robots = {request.client for request in requests if _ROBOT.search(request.agent) or request.target.startswith("/robots.txt")}
-    scanners = _scanners(requests)
+    base = origin.rstrip("/") or _own_origin(every)
+    robots = {request.client for request in every if _ROBOT.search(request.agent or "") or request.target.startswith("/robots.txt")}
+    scanners = _scanners(every)
     found: list[Sighting] = []
-    for request in requests:
+    for request in every:
+        target = request.target.partition("#")[0]
         if request.client in robots:
             dropped.robots += 1
-        elif request.client in scanners or _ATTACK.search(request.target):
+        elif request.client in scanners or _ATTACK.search(target):
             dropped.attacks += 1
-        elif request.method not in ("GET", "HEAD") or not request.target.startswith("/"):
+        elif request.method not in ("GET", "HEAD") or not target.startswith("/"):
             dropped.other += 1
-        elif request.status == 200 and request.size is not None and request.method == "GET":
-            found.append(Sighting(base + request.target, 200, (request.size, request.size)))
+        elif request.status == 200 and request.size >= 0 and request.method == "GET":
+            found.append(Sighting(base + target, 200, (request.size, request.size)))
         elif request.status >= 400:
-            found.append(Sighting(base + request.target, request.status))
+            found.append(Sighting(base + target, request.status))
     return found, dropped
 
 
-def _requests(lines: Iterable[str], complain: Callable[[int, str], None]) -> Iterator[_Request]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        match = _LINE.match(line)
-        words = match["request"].split(" ") if match else []
-        if match is None or len(words) not in (2, 3):
-            complain(number, "expected a line of an access log in common or combined format")
-            continue
-        size = None if match["size"] == "-" else int(match["size"])
-        target = words[1].partition("#")[0]
-        yield _Request(match["client"], words[0], target, int(match["status"]), size, match["referer"] or "", match["agent"] or "")
-
-
-def _own_origin(requests: Iterable[_Request]) -> str:
+def _own_origin(requests: Iterable[Request]) -> str:
     """Return the origin that referers name most: most visitors come from another page of the same site."""
-    named: Counter[str] = Counter()
-    for request in requests:
-        match = re.match(r"https?://[^/?#\s]+", request.referer)
-        if match:
-            named[match[0].lower()] += 1
+    named = Counter(match[0].lower() for request in requests if (match := _ORIGIN.match(request.referer or "")))
     return named.most_common(1)[0][0] if named else "http://localhost"
 
 
-def _scanners(requests: Iterable[_Request]) -> set[str]:
+def _scanners(requests: Iterable[Request]) -> set[str]:
     asked: Counter[str] = Counter()
-    failed: defaultdict[str, int] = defaultdict(int)
+    failed: Counter[str] = Counter()
     for request in requests:
         asked[request.client] += 1
         failed[request.client] += request.status >= 400

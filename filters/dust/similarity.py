@@ -28,6 +28,7 @@ PLACES: Final = 64
 SHINGLE: Final = 4  # words
 ALIKE: Final = 0.9
 FEWEST_PLACES: Final = 8
+MIN_WORDS: Final = 10  # of a page: fewer are no text to compare
 COMMON_SHARE: Final = 0.05
 COMMON_LEAST: Final = 10  # pages: fewer are no boilerplate whatever their share
 _BAND: Final = 4  # places: two pages that agree .9 share at least one band of four but once in 10⁷

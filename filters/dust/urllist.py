@@ -6,9 +6,9 @@ or empty stay in the list: they are like no other, and a rule that leads to one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -44,6 +44,9 @@ class _Line(msgspec.Struct):
     sketch: str | list[int] | None = None
     fingerprint: str = ""
     soft_error: bool = False
+
+
+_decode: Final = msgspec.json.Decoder(_Line).decode  # its errors are ValueErrors
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +103,16 @@ class UrlList:
         return urls, places, Kinds(smallest=self.smallest[places], largest=self.largest[places])
 
 
-def read_lines(lines: Iterable[str], complain: Any) -> Iterator[Sighting]:
-    """Read JSON lines {"url", "status", "size", "sketch"}; `complain(number, why)` is told of each that is none.
+def read_line(text: str) -> Sighting:
+    """Read a JSON line {"url", "status", "size", "sketch"}; raises ValueError for what is none.
 
     size: bytes, or [smallest, largest]. sketch: a list of numbers of one length for all (MinHash, 0 for an empty place), or any text that
     is equal for equal pages. "fingerprint" (a text) and "soft_error" (true) are understood too; other keys are left alone.
     """
-    decoder = msgspec.json.Decoder(_Line)
-    for number, text in enumerate(lines, 1):
-        if not text.strip():
-            continue
-        try:
-            line = decoder.decode(text)
-        except msgspec.MsgspecError as error:  # torn, or no such object
-            complain(number, str(error))
-            continue
-        if "://" not in line.url:
-            complain(number, f"url: expected http://… or https://…, found {line.url[:100]!r}")
-            continue
-        yield _sighting(line)
+    line = _decode(text)
+    if "://" not in line.url:
+        raise ValueError(f"url: expected http://… or https://…, found {line.url[:100]!r}")
+    return _sighting(line)
 
 
 def _sighting(line: _Line) -> Sighting:

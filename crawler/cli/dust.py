@@ -1,0 +1,259 @@
+"""`thresher dust`: rules by which a site's URLs are aliases of each other [BKS07]."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import msgspec
+
+from crawler.access_log import Reading, read_lines
+from crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, printable, set_option
+from crawler.core.errors import UsageError
+from crawler.core.url import hostname_of, origin_of, site_of
+from filters.dust.canonize import Canonizer, Settled
+from filters.dust.evidence import wilson
+from filters.dust.rules import LearnedRule, RuleError, from_json, to_json
+
+_SOURCE = "DIR|FILE"
+site_option = click.option(
+    "--site", default="", metavar="SITE", help="Only this registrable domain; of an access log, the server's name or origin."
+)
+
+
+class SiteRule(NamedTuple):
+    """A rule of a file, and whose it is; "" if the file does not say."""
+
+    site: str
+    learned: LearnedRule
+
+
+@click.group(epilog="Example: thresher dust mine example --top 20 > rules.jsonl")
+def dust() -> None:
+    """Learn by which rules a site's URLs are aliases, validate the rules, apply them.
+
+    Rules are JSON lines, readable first: {"rule": "\\"story?id=\\" → \\"story_\\"", "context": …, "support": …, "definition": …}.
+    """
+
+
+@dust.command(epilog="Example: thresher dust mine example > rules.jsonl")
+@click.argument("source", type=click.Path(), metavar=_SOURCE)
+@site_option
+@click.option("--top", type=click.IntRange(1), default=300, show_default=True, metavar="N", help="Rules of a site at most.")
+def mine(source: str, site: str, top: int) -> int:
+    """Print likely rules of each site of a list of URLs, best first, as JSON lines.
+
+    DIR is a crawl; FILE has JSON lines {"url", "status", "size", "sketch"} or is an access log in common or combined format; - is standard
+    input. `sketch` is a list of numbers (MinHash) or any text that is equal for equal pages; without, sizes tell pages apart.
+    """
+    from filters.dust.mine import Mining
+    from filters.dust.mine import mine as mine_list
+    from filters.dust.urllist import UrlList
+
+    lists = _read(source, site)
+    for name, seen in sorted(lists.items()):
+        known = UrlList.of(seen)
+        found = mine_list(known, Mining(at_most=top))
+        click.echo(f"{printable(name)}: {len(known):,} URLs, {len(found):,} likely rules", err=True)
+        _print_rules(SiteRule(name, learned) for learned in found)
+    return 0
+
+
+@dust.command(epilog="Example: thresher dust validate rules.jsonl example > judged.jsonl")
+@click.argument("rules", type=click.Path(), metavar="RULES")
+@click.argument("source", type=click.Path(), metavar=_SOURCE)
+@site_option
+@click.option("--pairs", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="Pairs of pages that decide a case.")
+@click.option("--epsilon", type=click.FloatRange(0, 0.5), default=0.05, show_default=True, help="Share of pairs that may disagree.")
+@click.option("--whole", is_flag=True, help="Look at all pairs even where the case is clear, as in the paper.")
+@click.option("--live", is_flag=True, help="Fetch the pages that the list lacks, politely; wants identity.contact.")
+@config_option
+@set_option
+def validate(
+    rules: str,
+    source: str,
+    site: str,
+    pairs: int,
+    epsilon: float,
+    whole: bool,
+    live: bool,
+    configs: tuple[str, ...],
+    sets: tuple[str, ...],
+) -> int:
+    """Judge RULES by pairs of pages of a crawl or a list, and print them with their standing.
+
+    A rule is valid when the pages that it joins are alike, by enough pairs for a sequential test, while other pages of the site are not;
+    it is invalid when they differ or the canonical URL is an error. A rule that holds in a part of the site comes back bound to that part.
+    """
+    from crawler.dust_judging import judged
+    from filters.dust.urllist import UrlList
+    from filters.dust.validate import Trial
+
+    trial = Trial(pairs, epsilon, early=not whole)
+    given = _read_rules(rules)
+    settings = load_config(configs, sets).settings if live else None
+    for name, seen in sorted(_read(source, site).items()):
+        own = [rule.learned for rule in given if rule.site in ("", name)]
+        if own:
+            found = judged(own, UrlList.of(seen), seen, trial, settings)
+            click.echo(f"{printable(name)}: {found.summary}", err=True)
+            _print_rules(SiteRule(name, learned) for learned in found.rules)
+    return 0
+
+
+@dust.command(epilog="Example: thresher dust canonize --rules judged.jsonl urls.txt")
+@click.argument("urls", type=click.Path(), default="-", metavar="[FILE]")
+@click.option("--rules", type=click.Path(), required=True, metavar="RULES", help="Rules, as mine, validate or export print them.")
+@click.option("--json", "as_json", is_flag=True, help="Print {url, canonical, rules} instead.")
+def canonize(urls: str, rules: str, as_json: bool) -> int:
+    """Print the canonical URL of each URL of FILE, one a line: by the valid rules, or by all likely ones if none was judged yet."""
+    by_site = _Canonizers(_read_rules(rules))
+    for url in _lines(urls):
+        settled = by_site.settle(url.strip())
+        if as_json:
+            print_json({"url": url.strip(), "canonical": settled.url, "rules": [rule.readable for rule in settled.by]})
+        else:
+            print(printable(settled.url))
+    return 0
+
+
+@dust.command("list", epilog="Example: thresher dust list example")
+@directory_argument
+@site_option
+def list_(directory: str, site: str) -> int:
+    """Show the rules that the crawl in DIR has learnt or was given."""
+    rows = []
+    for name, learned in _stored_rules(Path(directory), site):
+        low, high = wilson(learned.agree, learned.disagree)
+        standing = "disabled" if learned.disabled else learned.standing
+        compared = learned.agree + learned.disagree
+        share = f"{low:.2f}–{high:.2f}" if compared else ""
+        where = " ".join(f"{key}={value}" for key, value in learned.rule.context.items())
+        rows.append((name, learned.rule.name, standing, learned.rule.readable, where, learned.support, compared, share))
+    print_table(("site", "name", "standing", "rule", "context", "support", "compared", "agree"), rows)
+    return 0
+
+
+@dust.command(epilog="Example: thresher dust export example > rules.jsonl")
+@directory_argument
+@site_option
+def export(directory: str, site: str) -> int:
+    """Print the rules of the crawl in DIR as JSON lines."""
+    _print_rules(_stored_rules(Path(directory), site))
+    return 0
+
+
+@dust.command("import", epilog="Example: thresher dust import example judged.jsonl")
+@directory_argument
+@click.argument("rules", type=click.Path(), metavar="RULES")
+@site_option
+def import_(directory: str, rules: str, site: str) -> int:
+    """Give the crawl in DIR rules, in place of equal ones that it has; those that are valid are applied when it goes on.
+
+    A rule belongs to the site that its line names, else to --site.
+    """
+    from crawler.dust_store import import_rules
+
+    given = _read_rules(rules)
+    by_site: dict[str, list[LearnedRule]] = {}
+    for rule in given:
+        name = rule.site or site
+        if not name:
+            raise UsageError(f'{rules}: expected "site" in every line, or --site; {rule.learned.rule.readable} has none')
+        if site in ("", name):
+            by_site.setdefault(name, []).append(rule.learned)
+    import_rules(Path(directory), by_site)
+    click.echo(f"{directory}: {sum(map(len, by_site.values())):,} rules of {len(by_site):,} sites", err=True)
+    return 0
+
+
+@dust.command(epilog="Example: thresher dust disable example 1f2e3d4c5b6a")
+@directory_argument
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--again", is_flag=True, help="Let them be applied again instead.")
+def disable(directory: str, names: tuple[str, ...], again: bool) -> int:
+    """Let rules of the crawl in DIR no longer be applied, by the names that `list` shows."""
+    from crawler.dust_store import set_disabled
+
+    missing = set_disabled(Path(directory), names, disabled=not again)
+    if missing:
+        raise UsageError(
+            f"{', '.join(missing)}: expected the name of a rule, found none of that name. `thresher dust list {directory}` shows them"
+        )
+    return 0
+
+
+class _Canonizers:
+    """The rules of a file, by site."""
+
+    def __init__(self, rules: Sequence[SiteRule]) -> None:
+        is_judged = any(rule.learned.standing != "likely" for rule in rules)
+        self._rules = [rule for rule in rules if _is_applied(rule.learned, is_judged=is_judged)]
+        self._of: dict[str, Canonizer] = {}
+
+    def settle(self, url: str) -> Settled:
+        site = site_of(hostname_of(origin_of(url))) if "://" in url else ""
+        if site not in self._of:
+            self._of[site] = Canonizer(rule.learned.rule for rule in self._rules if rule.site in ("", site))
+        return self._of[site].settle(url)
+
+
+def _is_applied(learned: LearnedRule, *, is_judged: bool) -> bool:
+    """Return whether a rule counts: valid ones, or all that something speaks for where nobody has judged them."""
+    if learned.disabled or is_judged:
+        return not learned.disabled and learned.standing == "valid"
+    return learned.source != "universal" or learned.agree > 0
+
+
+def _read(source: str, site: str) -> dict[str, list]:  # type: ignore[type-arg]
+    """Read a list of URLs by site and say on standard error what was left out."""
+    from crawler.dust_lists import read_source
+
+    lists = read_source(source, site)
+    if lists.n_bad:
+        click.echo(f"{source}: {lists.n_bad:,} of {lists.n_lines:,} lines left out; the first: {printable(lists.first_bad)}", err=True)
+    if dropped := lists.dropped:
+        said = f"{dropped.robots:,} by robots, {dropped.attacks:,} attacks, {dropped.other:,} others"
+        click.echo(f"{source}: requests left out: {said}", err=True)
+    return dict(lists.of)
+
+
+def _read_rules(path: str) -> list[SiteRule]:
+    """Read a file of rules; raises UsageError at the first line that is none."""
+    found = []
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            value = msgspec.json.decode(line)
+            found.append(SiteRule(str(value.get("site", "")) if isinstance(value, dict) else "", from_json(value)))
+        except (msgspec.DecodeError, RuleError) as error:
+            raise UsageError(f"{path}:{number}: no rule as `thresher dust mine` prints it: {error}") from None
+    if not found:
+        raise UsageError(f"{path}: expected rules as JSON lines, found nothing. `thresher dust mine` prints them")
+    return found
+
+
+def _lines(path: str) -> Iterator[str]:
+    """Yield the lines of a file that are not empty; undecodable ones are counted and left out."""
+    reading = Reading()
+    for line in read_lines(path, reading):
+        if line.strip():
+            yield line
+    if reading.torn:
+        complain(f"{path}: {reading.torn:,} lines left out, the first: {reading.first_torn}")
+
+
+def _stored_rules(directory: Path, site: str) -> list[SiteRule]:
+    from crawler.dust_store import stored_rules
+
+    found = [SiteRule(name, learned) for name, learned in stored_rules(directory) if site in ("", name)]
+    if not found:
+        print(f"{directory}: no rules{f' of {site}' if site else ''}", file=sys.stderr)
+    return found
+
+
+def _print_rules(rules: Iterator[SiteRule] | Sequence[SiteRule]) -> None:
+    for rank, (site, learned) in enumerate(rules, 1):
+        print_json({"site": site} | to_json(learned, rank=rank, interval=wilson(learned.agree, learned.disagree)))
