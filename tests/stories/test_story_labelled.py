@@ -23,7 +23,7 @@ def without_filters() -> Filters:
 
 async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path) -> None:
     """All parts but the one that never ends."""
-    knobs = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=20, part_sites=4)
+    knobs = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=10, part_sites=4)
     async with Server(knobs) as server:
         assert isinstance(server.web, LabelledWeb)
         sections = {
