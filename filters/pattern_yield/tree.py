@@ -218,7 +218,7 @@ class Tree:
             head.pending = []
 
     def _is_their_way(self) -> bool:
-        """Return whether a long run of one text is how one pattern is, and no outage: it never showed more than this, and other URLs did."""
+        """Return whether a long run of one text is how one pattern is, and no outage: it never showed more, and other URLs did."""
         self.load(self.head.run_forms)
         known = [self._known[form] for form in self.head.run_forms if form in self._known]
         return self.head.n_worth >= OTHERS and any(pattern.evidence.worth <= 1 for pattern in known)

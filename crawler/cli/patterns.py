@@ -1,0 +1,173 @@
+"""`thresher patterns`: what the shapes of a site's URLs have yielded, and which of them are set back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import click
+
+from config.settings import PatternYield
+from crawler.answer_log import Answer, Answers, read_file, read_store
+from crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
+from crawler.core.errors import UsageError
+from crawler.core.url import URLSpace
+from crawler.seeds import url_rules
+from filters.pattern_yield.evidence import interval
+from filters.pattern_yield.filter import NAME, holder
+from filters.pattern_yield.replay import Replay
+from filters.pattern_yield.tree import Pattern, patterns_of
+from storage.export.reading import reading
+from storage.export.scans import hosts
+from storage.view import View
+
+Row = dict[str, Any]
+
+
+@click.command(epilog="Example: thresher patterns example --barren")
+@click.argument("source", type=click.Path(), metavar="FILE|DIR")
+@click.option("--replay", "wants_replay", is_flag=True, help="Decide about each answer in turn and print its line again.")
+@click.option("--site", default=None, metavar="S", help="Of this registrable domain alone.")
+@click.option("--barren", "only_barren", is_flag=True, help="Print barren patterns alone.")
+@click.option("--top", type=click.IntRange(0), default=0, metavar="N", help="Print each site's N most fetched, 0 for all.  [default: 0]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Chooses which URLs of a FILE's barren patterns are audited.")
+@config_option
+@set_option
+def patterns(
+    source: str,
+    wants_replay: bool,
+    site: str | None,
+    only_barren: bool,
+    top: int,
+    seed: int,
+    configs: tuple[str, ...],
+    sets: tuple[str, ...],
+) -> int:
+    """Print the URL patterns of each site as JSON lines: fetched, worth it, their share, its interval (95 %), standing.
+
+    DIR is a crawl: what its filter has learned, or, where that was off, what its pages teach. FILE has JSON lines {"url", "status",
+    "sketch"} in crawl order, - is standard input; equal sketches are equal texts, "via" may name the URL that led there.
+
+    A pattern is barren when a yield of filters.pattern_yield.min_yield is refuted, however often it was looked at; it is open before.
+    `held` are URLs that it holds back. With --replay each answer is decided about when its turn comes, from those before it that were
+    fetched; "pattern" is the barren one that covers it, "fetch" is true for audits, too.
+    """
+    if wants_replay and (only_barren or top):
+        raise UsageError("--replay prints every answer: leave --barren and --top out")
+    choice = Choice(site, only_barren=only_barren, top=top or None)
+    if source == "-" or not Path(source).is_dir():
+        settings = load_config(configs, sets).settings
+        secret = blake2b(str(seed).encode(), digest_size=32).digest()
+        space = URLSpace(secret, replace(url_rules(settings), ports=None))  # whatever was fetched, was
+        answers = read_file(source, space)
+        if answers.n_torn:
+            torn = f"{answers.n_torn:,} lines are no answers and were left out, the first is line {answers.first_torn}"
+            click.echo(f"{source}: {torn}", err=True)
+        _print(_told(answers, settings.filters.pattern_yield, choice, wants_replay=wants_replay), choice)
+        return 0
+    with reading(Path(source)) as view:
+        settings = crawl_config(view.settings, configs, sets)
+        if not wants_replay and any(True for _ in _learned(view)):
+            _print(_known(view, choice), choice)
+            return 0
+        answers = read_store(view, URLSpace(view.secret, url_rules(view.settings)))
+        if not wants_replay:
+            click.echo(f"{source}: the crawl ran without {NAME}; this is what its answers teach", err=True)
+        _print(_told(answers, settings.filters.pattern_yield, choice, wants_replay=wants_replay), choice)
+    return 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be printed."""
+
+    site: str | None
+    only_barren: bool
+    top: int | None  # patterns of each site
+
+    def names(self, site: str) -> bool:
+        return self.site in (None, site)
+
+    def rows(self, site: str, found: list[Pattern]) -> Iterator[Row]:
+        """Yield a site's patterns, most fetched first."""
+        found = [pattern for pattern in found if pattern.evidence.barren or not self.only_barren]
+        found.sort(key=lambda pattern: (-pattern.evidence.fetched, pattern.form))
+        for pattern in found[: self.top]:
+            if pattern.evidence.fetched:
+                yield _row(site, pattern)
+
+
+def _print(rows: Iterable[Row], choice: Choice) -> None:
+    n = 0
+    for row in rows:
+        print_json(row)
+        n += 1
+    if not n and choice.site is not None:
+        click.echo(f"--site {choice.site}: nothing is known of it; a site is a registrable domain, as in example.org", err=True)
+
+
+def _learned(view: View) -> Iterator[tuple[str, list[Pattern]]]:
+    """Yield what the filter of a crawl has learned, site by site."""
+    memory = view.memory(NAME)
+    for key, site in {queue[:8]: record.site for queue, record in hosts(view)}.items():
+        if found := patterns_of(memory, key):
+            yield site, found
+
+
+def _known(view: View, choice: Choice) -> Iterator[Row]:
+    for site, found in _learned(view):
+        if choice.names(site):
+            for row in choice.rows(site, found):
+                yield {**row, "held": len(view.held.keys(holder(row["pattern"])))}
+
+
+def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
+    """Tell the answers again: yield each as it was decided, or else what all of them teach."""
+    replay = Replay(settings)
+    told = [answer for answer in answers.answers if choice.names(answer.url.site)]
+    if wants_replay:
+        yield from _decided(told, answers, replay)
+        return
+    for answer in told:
+        _learn(answer, answers, replay)
+    for key, site in {answer.url.key[:8]: answer.url.site for answer in told}.items():
+        yield from choice.rows(site, replay.patterns(key))
+
+
+def _decided(told: list[Answer], answers: Answers, replay: Replay) -> Iterator[Row]:
+    """Yield each answer's line with the decision; say on standard error what all of them come to."""
+    n_fetched, texts, kept = 0, set(), set()
+    for answer in told:
+        pattern, is_fetched = replay.decide(answer.url)
+        text = {(answer.url.site, answer.text)} if answer.status == 200 and answer.text is not None else set()
+        texts |= text
+        if is_fetched:
+            n_fetched += 1
+            kept |= text
+            _learn(answer, answers, replay)
+        yield {**answer.line, "fetch": is_fetched, "pattern": pattern.form if pattern else None}
+    saved = 1 - n_fetched / len(told) if told else 0.0
+    found = f"{len(told):,} answers, {n_fetched:,} fetched: {saved:.1%} saved"
+    click.echo(f"{found}; {len(texts):,} texts, {len(texts) - len(kept):,} of them lost", err=True)
+
+
+def _learn(answer: Answer, answers: Answers, replay: Replay) -> None:
+    replay.learn(answer.url, answer.status, answer.text, is_kept=answer.is_kept, n_led=answers.n_led[answer.url.key])
+
+
+def _row(site: str, pattern: Pattern) -> Row:
+    of = pattern.evidence
+    low, high = interval(of.fetched, of.worth)
+    return {
+        "site": site,
+        "pattern": pattern.form,
+        "fetched": of.fetched,
+        "worth": of.worth,
+        "yield": round(of.worth / of.fetched, 4),
+        "low": round(low, 4),
+        "high": round(high, 4),
+        "standing": "barren" if of.barren else "open",
+    }
