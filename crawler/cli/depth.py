@@ -1,0 +1,165 @@
+"""`thresher depth`: how deep visitors go, and how deep a crawl should [BC04]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crawler.access_log import Reading
+from crawler.cli.common import json_option, print_json, print_table
+from crawler.core.errors import UsageError
+from crawler.depth_figure import draw, require_matplotlib
+from crawler.visitors import read_sessions
+from filters.depth_cutoff.chains import Action
+from filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, fits, of_actions
+from filters.depth_cutoff.models import F64, Model
+from filters.depth_cutoff.sessions import Sessions
+from storage.export.target import replacing
+
+_DECIMALS = 4
+_TABLE_LEVELS = 12
+
+
+@click.group()
+def depth() -> None:
+    """How deep do visitors go, and how deep should a crawl? Fit models of surfers to logs; ask a crawl what it says by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What `depth fit` finds in a site's logs."""
+
+    logs: tuple[str, ...]
+    reading: Reading
+    sessions: Sessions
+    depths: Depths
+    fits: Mapping[Model, Fit]
+    chain: F64  # share of views by level that the measured actions come to
+    chain_levels: tuple[int, ...]
+
+
+@depth.command(epilog="Example: thresher depth fit access.log access.log.1.gz --plot depth.png")
+@click.argument("logs", metavar="LOG…", nargs=-1, required=True, type=click.Path())
+@click.option("--each", is_flag=True, help="Take each LOG as a site of its own; all are one site's otherwise.")
+@click.option("--host", default="", metavar="NAME", help="The site's host, as Referers name it.  [default: the one named most]")
+@click.option("--exclude", metavar="REGEX", help="Leave out requests whose path matches, as those to a webmail.")
+@click.option("--plot", type=click.Path(), metavar="OUT.png", help="Draw measured against modelled, and actions by level.  [extra: report]")
+@json_option
+def fit(logs: tuple[str, ...], each: bool, host: str, exclude: str | None, plot: str | None, as_json: bool) -> int:
+    """Fit three models of surfers to the sessions of access logs: which share of page views lies how many clicks deep.
+
+    LOG is an access log in common or combined format, packed by gzip or not, - for standard input; or a file of click paths as Wikispeedia
+    publishes them. Levels count from 0, the page where a session begins. With probability q a surfer goes one level deeper, else in model A
+    back one level, in B to the first, in C to any level seen. Errors are root mean squares of cumulative shares.
+    """
+    pattern = _pattern(exclude)
+    if plot is not None:
+        require_matplotlib()
+        if each and len(logs) > 1:
+            raise UsageError("--plot: one figure for several sites cannot be drawn. Leave --each out, or name one LOG")
+    for group in [(log,) for log in logs] if each else [logs]:
+        found = _fit(group, pattern, host)
+        _say(found)
+        if as_json:
+            print_json(_object(found))
+        else:
+            _print(found)
+        if plot is not None:
+            with replacing(Path(plot), force=True) as out:
+                draw(out, ", ".join(Path(log).name for log in group), found.depths, found.fits, found.chain)
+    return 0
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    try:
+        return re.compile(text) if text else None
+    except re.error as error:
+        raise UsageError(f"--exclude: expected a regular expression, found {text!r}: {error}") from None
+
+
+def _fit(logs: tuple[str, ...], exclude: re.Pattern[str] | None, host: str) -> Fitted:
+    reading = Reading()
+    sessions = read_sessions(logs, reading, exclude=exclude, host=host)
+    measured = depths(sessions)
+    return Fitted(logs, reading, sessions, measured, fits(measured.by_level), *of_actions(measured.actions))
+
+
+def _say(found: Fitted) -> None:
+    """Say on standard error what was read and left out."""
+    reading, dropped = found.reading, found.sessions.dropped
+    if reading.torn:
+        click.echo(f"skipped {reading.torn:,} of {reading.lines:,} lines that are no log lines (first: {reading.first_torn})", err=True)
+    left_out = {name: getattr(dropped, name) for name in dropped.__slots__}
+    if any(left_out.values()):
+        click.echo("left out requests: " + ", ".join(f"{name} {n:,}" for name, n in left_out.items() if n), err=True)
+    if found.sessions.n_filled and found.sessions.own_host:
+        click.echo(f"filled in {found.sessions.n_filled:,} views that only a Referer of {found.sessions.own_host} tells of", err=True)
+    click.echo(f"for a crawl's configuration: filters.depth_cutoff.q: {found.fits['B'].q:.3f}", err=True)
+
+
+def _levels(levels: tuple[int, ...]) -> dict[str, int]:
+    return {f"{wanted:.0%}": level for wanted, level in zip(SHARES, levels, strict=True)}
+
+
+def _object(found: Fitted) -> dict[str, Any]:
+    of, dropped = found.depths, found.sessions.dropped
+    return {
+        "logs": list(found.logs),
+        "sessions": of.n_sessions,
+        "views": of.n_views,
+        "mean_length": round(of.mean_length, _DECIMALS),
+        "single_page_share": round(of.single_share, _DECIMALS),
+        "best": best(found.fits),
+        "models": {model: _model_object(fitted) for model, fitted in found.fits.items()},
+        "levels": _levels(of.levels),
+        "levels_of_actions": _levels(found.chain_levels),
+        "page_depth": [round(float(value), _DECIMALS) for value in of.cumulative()],
+        "session_depth": of.by_session.tolist(),
+        "actions": [{"level": level} | {action.name.lower(): n for action, n in row.items()} for level, row in enumerate(of.actions)],
+        "lines": found.reading.lines,
+        "torn": found.reading.torn,
+        "filled": found.sessions.n_filled,
+        "dropped": {name: getattr(dropped, name) for name in dropped.__slots__},
+    }
+
+
+def _model_object(of: Fit) -> dict[str, Any]:
+    return {
+        "q": of.q,
+        "error": of.error,
+        "worst": of.worst,
+        "q_likely": of.q_likely,
+        "log_likelihood": of.log_likelihood,
+        "levels": _levels(of.levels),
+    }
+
+
+def _print(found: Fitted) -> None:
+    of = found.depths
+    click.echo(
+        f"{', '.join(found.logs)}: {of.n_sessions:,} sessions, {of.n_views:,} page views, "
+        f"{of.mean_length:.2f} a session, {of.single_share:.0%} of one page"
+    )
+    click.echo()
+    wanted = [f"{share:.0%}" for share in SHARES]
+    rows: list[list[object]] = [
+        [model, f"{fitted.q:.4f}", f"{fitted.q_likely:.4f}", f"{fitted.error:.2%}", f"{fitted.worst:.2%}", *fitted.levels]
+        for model, fitted in found.fits.items()
+    ]
+    rows += [["actions", None, None, None, None, *found.chain_levels], ["measured", None, None, None, None, *of.levels]]
+    print_table(["model", "q", "q likely", "error", "worst", *[f"k for {share}" for share in wanted]], rows)
+    click.echo()
+    names = [action.name.lower() for action in Action]
+    cumulative = of.cumulative()
+    table: list[list[object]] = []
+    for level, row in enumerate(of.actions[:_TABLE_LEVELS]):
+        total = max(1, sum(row.values()))
+        shares = [f"{row[action] / total:.1%}" for action in Action]
+        n_sessions = int(of.by_session[level]) if level < len(of.by_session) else 0
+        table.append([level, int(of.by_level[level]), f"{cumulative[level]:.1%}", n_sessions, *shares])
+    print_table(["level", "views", "to here", "sessions this deep", *names], table)

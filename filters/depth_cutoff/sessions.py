@@ -1,0 +1,283 @@
+"""Sessions of a site's visitors, and how deep they went: from an access log, or from recorded click paths [BC04].
+
+A session is what one client (address and agent) asked for with pauses below 30 minutes. Left out: robots (by their agent, or because the
+client asked for robots.txt), attacks, what is embedded in pages, whatever is not a GET answered 200 or 304, and what `exclude` names, such
+as webmail. Frames are merged into the page that they stand in: a page asked for within a second of the one that refers to it.
+
+**Level.** The first page of a session is on level 0, a page is one level below the page that refers to it, and keeps the level on which it
+was seen first. A Referer of the same site other than the page before was seen in between, from the browser's cache: it is filled in. A
+page that nothing of the site refers to, not seen before, is a jump, to level 0. A log in common format has no Referers: each new page is
+then taken to be linked from the one before, which makes depths larger than they are; so do views from caches that nothing tells of.
+
+Memory: 60 bytes a request, and each distinct text once. Time: 12 µs a line with reading it.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from crawler.core.access_log import Request
+from filters.depth_cutoff.chains import Action
+
+I32 = npt.NDArray[np.int32]
+I8 = npt.NDArray[np.int8]
+PAUSE_S: Final = 1800
+FRAME_S: Final = 1  # no visitor clicks that fast
+
+_ROBOT: Final = re.compile(
+    r"bot\b|bot/|robot|crawl|spider|slurp|archiver|feed|rss|reader|monitor|checker|validator|curl|wget|libwww|python|java/|ruby|perl|php/|"
+    r"apache-httpclient|okhttp|go-http|scrapy|httrack|nutch|heritrix|facebookexternalhit|preview|scan|fetch|harvest|index|headless|phantom",
+    re.IGNORECASE,
+)
+_ATTACK: Final = re.compile(
+    r"\.\./|%2e%2e|%00|%c0%ae|\\x|etc/passwd|<|%3c/?[a-z]|union(?:\+|%20| )+(?:all(?:\+|%20| ))?select|proc/self|base64_decode|wp-login|"
+    r"xmlrpc\.php|wlwmanifest|phpmyadmin|\.(?:env|git)\b|cmd\.exe|/cgi-bin/.*;|\$\{|%24%7b|boot\.ini",
+    re.IGNORECASE,
+)
+_EMBEDDED: Final = re.compile(
+    r"[^?]*\.(?:css|js|mjs|map|png|gif|jpe?g|jpeg|ico|svg|webp|avif|bmp|xbm|xpm|tiff?|woff2?|ttf|eot|otf|swf|class|jar|mp[34eg]|mpe?g|mov|"
+    r"avi|wav|au|ogg|webm|mid|json|xml|rss|atom|rdf|txt|zip|gz|tgz|bz2|xz|tar|rpm|deb|exe|dmg|iso|pdf|ps|wrl)(?:\?|$)",
+    re.IGNORECASE,
+)
+_HOST: Final = re.compile(r"https?://(?:[^/?#@\s]*@)?([^/?#\s]+)(/[^#\s]*)?", re.IGNORECASE)
+_NO_PAGE, _NOT_OWN, _NO_FIELD = -1, -2, -3  # in place of a page's number
+
+
+@dataclass(slots=True)
+class Dropped:
+    """Requests that are in no session, by why."""
+
+    robots: int = 0
+    attacks: int = 0
+    embedded: int = 0
+    excluded: int = 0
+    other: int = 0  # errors, redirects, other methods than GET
+    frames: int = 0  # merged
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Page views in order, session after session. levels, reached_by: [n_views]; starts: [n_sessions], places of first views."""
+
+    levels: I32
+    reached_by: I8  # an `Action`; of a session's first view START
+    starts: npt.NDArray[np.int64]
+    n_filled: int = 0  # views that only a Referer, or a click back, tells of
+    dropped: Dropped = field(default_factory=Dropped)
+    own_host: str = ""
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class _Columns:
+    """The requests worth keeping, as numbers."""
+
+    def __init__(self) -> None:
+        self.clients: dict[tuple[str, str | None], int] = {}
+        self.pages: dict[str, int] = {}  # path and query
+        self.referers: dict[str | None, int] = {}
+        self.client, self.time, self.page, self.referer = array("l"), array("q"), array("l"), array("l")
+
+
+def from_log(requests: Iterable[Request], *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:
+    """Gather the sessions of a log. exclude: searched in the target. host: of the site; "": the one that Referers name most."""
+    columns, dropped = _Columns(), Dropped()
+    named: Counter[str] = Counter()
+    robots = _collect(requests, columns, dropped, named, exclude)
+    own = _bare(host) or max(named, key=lambda name: (named[name], name), default="")
+    clients = np.frombuffer(columns.client, dtype=np.int64) if len(columns.client) else np.zeros(0, np.int64)
+    times = np.frombuffer(columns.time, dtype=np.int64) if len(columns.time) else np.zeros(0, np.int64)
+    is_human = ~np.isin(clients, np.fromiter(robots, dtype=np.int64, count=len(robots)))
+    dropped.robots += int((~is_human).sum())
+    order = np.lexsort((times, clients))
+    order = order[is_human[order]]
+    refers = np.array([_own_page(text, own, columns.pages) for text in columns.referers], dtype=np.int64)
+    walk = _Walk(dropped)
+    rows = zip(
+        clients[order].tolist(),
+        times[order].tolist(),
+        np.frombuffer(columns.page, dtype=np.int64)[order].tolist() if len(order) else (),
+        refers[np.frombuffer(columns.referer, dtype=np.int64)[order]].tolist() if len(order) else (),
+        strict=True,
+    )
+    for client, time, page, referer in rows:
+        walk.request(client, time, page, referer)
+    return walk.sessions(own)
+
+
+def _collect(
+    requests: Iterable[Request], columns: _Columns, dropped: Dropped, named: Counter[str], exclude: re.Pattern[str] | None
+) -> set[int]:
+    """Sort requests out; return the clients that are robots, as far as one request tells of all."""
+    robots: set[int] = set()
+    kinds: dict[str, str] = {}  # target → which count of `dropped` it belongs to, "" for a page
+    is_robot: dict[str | None, bool] = {}
+    hosts: dict[str | None, str] = {}
+    for client, time, method, target, status, _, referer, agent in requests:
+        number = columns.clients.setdefault((client, agent), len(columns.clients))
+        if agent not in is_robot:
+            is_robot[agent] = agent is not None and _ROBOT.search(agent) is not None
+        if is_robot[agent] or target.startswith("/robots.txt"):
+            robots.add(number)
+            dropped.robots += 1
+            continue
+        if target not in kinds:
+            kinds[target] = _kind(target, exclude)
+        kind = kinds[target]
+        if not kind and (method != "GET" or status not in (200, 304)):
+            kind = "other"
+        if referer not in hosts:
+            hosts[referer] = _host_of(referer)
+        if status < 400 and hosts[referer]:
+            named[hosts[referer]] += 1
+        if kind:
+            setattr(dropped, kind, getattr(dropped, kind) + 1)
+            continue
+        columns.client.append(number)
+        columns.time.append(time)
+        columns.page.append(columns.pages.setdefault(target.partition("#")[0], len(columns.pages)))
+        columns.referer.append(columns.referers.setdefault(referer, len(columns.referers)))
+    return robots
+
+
+def _kind(target: str, exclude: re.Pattern[str] | None) -> str:
+    """Return which count of `Dropped` a target belongs to, "" for a page."""
+    if _ATTACK.search(target):
+        return "attacks"
+    if not target.startswith("/"):
+        return "other"
+    if _EMBEDDED.match(target):
+        return "embedded"
+    return "excluded" if exclude is not None and exclude.search(target) else ""
+
+
+def _host_of(referer: str | None) -> str:
+    found = _HOST.match(referer) if referer else None
+    return _bare(found[1]) if found else ""
+
+
+def _bare(host: str) -> str:
+    return host.lower().removeprefix("www.").removesuffix(":80")
+
+
+def _own_page(referer: str | None, own: str, pages: dict[str, int]) -> int:
+    """Return the number of the page that a Referer names, which becomes known by it."""
+    if referer is None:
+        return _NO_FIELD
+    found = _HOST.match(referer)
+    if found is None or _bare(found[1]) != own:
+        return _NOT_OWN
+    path = found[2] or "/"
+    return _NOT_OWN if _EMBEDDED.match(path) else pages.setdefault(path, len(pages))
+
+
+class _Walk:
+    """Goes through requests, client by client in order of time, and writes down levels and actions."""
+
+    def __init__(self, dropped: Dropped) -> None:
+        self._levels, self._actions, self._starts = array("i"), array("b"), array("q")
+        self._dropped, self._n_filled = dropped, 0
+        self._client, self._time, self._page_time = -1, 0, 0
+        self._page = self._entry = _NO_PAGE
+        self._known: dict[int, int] = {}  # page → level
+        self._frames: dict[int, int] = {}  # frame → page
+
+    def request(self, client: int, time: int, page: int, referer: int) -> None:
+        """Take the next request."""
+        if client != self._client or time - self._time >= PAUSE_S:
+            self._begin(client)
+        self._time = time
+        referer = self._frames.get(referer, referer)
+        if self._is_frame(time, page, referer):
+            self._frames[page] = self._page
+            self._dropped.frames += 1
+            return
+        if referer >= 0 and referer not in (self._page, page):
+            self._n_filled += 1
+            self._view(referer, self._known.get(referer, 0))
+        if page in self._known:
+            level = self._known[page]
+        elif referer == _NO_FIELD:
+            level = self._known[self._page] + 1 if self._known else 0
+        else:
+            level = self._known[referer] + 1 if referer in self._known else 0
+        self._view(page, level, is_linked=referer != _NOT_OWN)
+        self._page_time = time
+
+    def _begin(self, client: int) -> None:
+        self._client = client
+        self._page = self._entry = _NO_PAGE
+        self._known.clear()
+        self._frames.clear()
+        self._starts.append(len(self._levels))
+
+    def _is_frame(self, time: int, page: int, referer: int) -> bool:
+        """Return whether a page stands in the page before: it is asked for at once, and nobody could have clicked."""
+        if self._page < 0 or page == self._page:
+            return False
+        if referer == _NO_FIELD:
+            return time == self._page_time and page not in self._known
+        return referer == self._page and time - self._page_time <= FRAME_S and page not in self._known
+
+    def _view(self, page: int, level: int, *, is_linked: bool = True) -> None:
+        if self._page < 0:
+            action, self._entry = Action.START, page
+        elif page not in self._known and (level == 0 or not is_linked):
+            action = Action.JUMP
+        else:
+            action = action_of(self._known[self._page], level, is_entry=page == self._entry)
+        self._known.setdefault(page, level)
+        self._page = page
+        self._levels.append(level)
+        self._actions.append(action)
+
+    def sessions(self, own: str) -> Sessions:
+        return _sessions(self._levels, self._actions, self._starts, self._n_filled, self._dropped, own)
+
+
+def action_of(level: int, to: int, *, is_entry: bool) -> Action:
+    """Return what led from one level to another; is_entry: to the page where the session began."""
+    if is_entry and level >= 2:
+        return Action.START
+    match to - level:
+        case 0:
+            return Action.STAY
+        case 1:
+            return Action.NEXT
+        case -1:
+            return Action.BACK
+        case step:
+            return Action.FWD if step > 0 else Action.PREV
+
+
+def from_paths(paths: Iterable[Sequence[str]], *, back: str = "<") -> Sessions:
+    """Gather the sessions of recorded click paths: names of pages, `back` for a click on the back button; every step is a view."""
+    levels, actions, starts = array("i"), array("b"), array("q")
+    n_filled = 0
+    for path in paths:
+        level = -1
+        starts.append(len(levels))
+        for step in path:
+            is_back = step == back
+            if is_back and level <= 0:
+                continue
+            level += -1 if is_back else 1
+            n_filled += is_back
+            actions.append(Action.BACK if is_back else Action.NEXT if level else Action.START)
+            levels.append(level)
+    return _sessions(levels, actions, starts, n_filled, Dropped(), "")
+
+
+def _sessions(levels: array[int], actions: array[int], starts: array[int], n_filled: int, dropped: Dropped, own: str) -> Sessions:
+    begin = np.array(starts, dtype=np.int64)
+    ends = np.append(begin[1:], len(levels))
+    return Sessions(np.array(levels, np.int32), np.array(actions, np.int8), begin[ends > begin], n_filled, dropped, own)
