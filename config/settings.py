@@ -154,6 +154,7 @@ class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Frontier(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     workbench: Count = 0  # hosts held in memory; 0: 11 × fetch.concurrency
     heads: Positive = 32  # URLs of a host held in memory
+    order: Literal["breadth_first", "opic", "host_rank", "larger_sites_first", "fifo"] = "breadth_first"
 
 
 class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -184,12 +185,20 @@ class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     audit_share: Share = 0.03  # of the URLs that are set back, fetched all the same
 
 
+class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    threshold: Annotated[float, Meta(ge=-10, le=20)] = 3.0  # score of the redirect log, log10 units, at which a redirect is a soft error
+    max_probes: Count = 20  # requests for a name that cannot exist, per host and day; at most two of them per directory
+    give_up_after: Positive = 20  # soft errors for each good page of a directory that answers everything, before its links are left
+
+
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
     path_trap: PathTrap = field(default_factory=PathTrap)
     media: Media = field(default_factory=Media)
     exact_duplicate: ExactDuplicate = field(default_factory=ExactDuplicate)
+    soft_error: SoftError = field(default_factory=SoftError)
     pattern_yield: PatternYield = field(default_factory=PatternYield)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import msgspec
 
-from config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings
+from config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings, SoftError
 from config.settings import Scope as ScopeSettings
 from crawler.agent import Agent, Ending
 from crawler.core.model import State
@@ -125,7 +125,7 @@ class LittleWeb:
 
 
 def settings(web: LittleWeb, seeds: Sequence[str], **sections: Any) -> Settings:
-    """Return a configuration without waits, of the whole web from places as seeds. sections: Structs in place of these."""
+    """Return a configuration without waits or probes, of the whole web from places as seeds. sections: Structs in place of these."""
     base: dict[str, Any] = {
         "identity": Identity(agent="thresher-test", contact="https://example.org/bot"),
         "scope": ScopeSettings(type="any"),
@@ -134,7 +134,7 @@ def settings(web: LittleWeb, seeds: Sequence[str], **sections: Any) -> Settings:
         "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8),
         "dns": Dns(static={".test": "127.0.0.1"}),
         "retry": Retry(scale=1e-6),
-        "filters": Filters(audit_share=0.0),
+        "filters": Filters(audit_share=0.0, soft_error=SoftError(max_probes=0)),
     }
     return Settings(seeds=[web.url(seed) for seed in seeds], **{**base, **sections})
 

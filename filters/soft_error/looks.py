@@ -1,0 +1,147 @@
+"""What a page looks like, in a few hundred bytes, so that pages that show the same error are told from pages of the same template.
+
+Sketch: the 64 smallest different hashes of word pairs, 4 bytes each (a bottom-64 sketch [BRO97]): for texts of up to 64 different pairs
+the whole set, so that resemblance is exact where it matters, on short pages; else an estimate with a standard error below .06. Words of the
+page's own URL are taken out of short texts first, since an error page quotes what was asked for.
+
+Two looks match if their titles and lengths agree and their distance (1 - resemblance) is within a tolerance: that between two probes of one
+template if both are known [BBKT04 compares one page with one probe; thin templates make honest pages look like it], else `NEARLY_EQUAL`.
+
+Time: 8 µs for a page of 1,500 words, 12 µs for one of 100; 8 µs to compare two. Memory: 270 bytes a look.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from urllib.parse import unquote
+
+import msgspec
+import numpy as np
+import xxhash
+
+from crawler.core.model import U64, Page
+from crawler.core.sketch import word_hash
+
+N_KEPT = 64
+NEARLY_EQUAL = 0.02  # distance
+UNLIKE = 0.5  # distance from which a second probe would tell nothing
+SHORT = 300  # words of a text from which the URL's own are taken out
+LONG = 600  # words of a text that is no error page: it has a sketch only where something else speaks against it
+_ENOUGH = 4 * N_KEPT  # pairs of which the smallest 64 different ones are surely found
+_TITLE = 8
+_WORD = re.compile(r"[^\W_\U00010000-\U0010FFFF]+")
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_SCALE = 1 << 32
+_TOP = np.uint64(32)
+
+
+class Look(msgspec.Struct, array_like=True, frozen=True):
+    """A page as it is compared."""
+
+    sketch: bytes  # ascending u32, at most 64; b"" of no text, or of a long one
+    n_words: int
+    title: bytes  # 8: hash of the title; b"" if it quotes the URL, and then says nothing
+
+
+class Likeness(Enum):
+    """How a page compares with probes."""
+
+    SAME = 1
+    UNSURE = 2  # one probe is known and it is near, but not equal
+    OTHER = 3
+
+
+def look_of(page: Page, *, wants_sketch: bool = True) -> Look:
+    """Reduce a page to its look; without a sketch, it looks like no other."""
+    tokens = page.tokens
+    if not wants_sketch:
+        return Look(b"", int(tokens.size), b"")
+    words = _url_words(page.url.text)
+    title = title_key(page.title, words)
+    if tokens.size and tokens.size <= SHORT:
+        tokens = _without(tokens, words)
+    return Look(sketch(tokens), int(tokens.size), title)
+
+
+def sketch(tokens: U64) -> bytes:
+    """Return the 64 smallest different hashes of pairs of neighbouring words, ascending.    tokens: hashes of words in order"""
+    if not tokens.size:
+        return b""
+    pairs = ((tokens[:-1] * _MIX + tokens[1:] if tokens.size > 1 else tokens) >> _TOP).astype(np.uint32)
+    if pairs.size > _ENOUGH:
+        small = pairs[pairs < _SCALE * _ENOUGH // pairs.size]
+        kept = _distinct(small)
+        if kept.size >= N_KEPT:
+            return kept[:N_KEPT].tobytes()
+    return _distinct(pairs)[:N_KEPT].tobytes()
+
+
+def resemblance(a: bytes, b: bytes) -> float:
+    """Return the share of word pairs that two sketches have in common, 0–1 [BRO97]."""
+    if a == b:
+        return 1.0
+    one, two = (set(np.frombuffer(part, dtype=np.uint32).tolist()) for part in (a, b))
+    union = sorted(one | two)
+    if max(len(one), len(two)) >= N_KEPT:
+        union = union[:N_KEPT]
+    both = one & two
+    return sum(pair in both for pair in union) / len(union)
+
+
+def distance(a: Look, b: Look) -> float:
+    """Return how far two looks are apart, 0–1."""
+    if not (a.sketch and b.sketch):
+        return float(a.n_words != b.n_words or a.sketch != b.sketch)
+    return 1.0 - resemblance(a.sketch, b.sketch)
+
+
+def spread_of(probes: Sequence[Look]) -> float:
+    """Return how far two probes of one template are from each other, `NEARLY_EQUAL` at least."""
+    return max(NEARLY_EQUAL, distance(probes[0], probes[1])) if len(probes) > 1 else NEARLY_EQUAL
+
+
+def compare(page: Look, probes: Sequence[Look], *, spread: float | None = None) -> Likeness:
+    """Compare a page with one probe or two of one template; `spread`: how far such pages are apart, where that is known."""
+    titles = {probe.title for probe in probes}
+    title = titles.pop() if len(titles) == 1 else b""  # two probes with two titles: it quotes the URL, or the time of day
+    if title and page.title != title:
+        return Likeness.OTHER
+    tolerance = spread_of(probes) if spread is None else spread
+    slack = 3 + 2 * tolerance * probes[0].n_words
+    farthest = max(distance(page, probe) for probe in probes)
+    if farthest <= tolerance and all(abs(page.n_words - probe.n_words) <= slack for probe in probes):
+        return Likeness.SAME
+    return Likeness.UNSURE if len(probes) == 1 and spread is None and farthest < UNLIKE else Likeness.OTHER
+
+
+def title_key(title: str, url_words: Sequence[str]) -> bytes:
+    """Return a hash of the title, b"" if it quotes the URL."""
+    lowered = title.casefold()
+    if not lowered or any(word in lowered for word in url_words if len(word) > 2):
+        return b""
+    return xxhash.xxh3_64_digest(lowered.encode("utf-8", "surrogatepass"))
+
+
+def _url_words(url: str) -> list[str]:
+    """Return the words of a canonical URL that an error page may quote, in lower case: of its host, path and query."""
+    text = url.partition("://")[2]
+    return _WORD.findall(unquote(text).lower() if "%" in text else text.lower())
+
+
+def _without(tokens: U64, words: Sequence[str]) -> U64:
+    """Return the words of a text that are not among `words`."""
+    hashes = np.array(sorted({word_hash(word) for word in words}), dtype=np.uint64)
+    at = np.searchsorted(hashes, tokens)
+    at[at == hashes.size] = 0
+    kept: U64 = tokens[hashes[at] != tokens]
+    return kept
+
+
+def _distinct(values: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    values = np.sort(values)
+    is_new = np.empty(values.size, dtype=np.bool_)
+    is_new[:1] = True
+    np.not_equal(values[1:], values[:-1], out=is_new[1:])
+    return values[is_new]

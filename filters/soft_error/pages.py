@@ -1,0 +1,199 @@
+"""The page gate: pages answered 200 that are errors, gates or parked hosts all the same, without any redirect.
+
+A page is a suspect if its words hint at an error or a gate (kinds.py), or if it is short and has title and look of the short page of its
+host before it. A suspect asks for a probe of its directory (probe.py) and is a soft error if the probe's page looks like it (looks.py), or the probe
+lands at it, or pages known to be the host's error pages look like it: the probes of other directories, and what it answers with 404.
+Pages that wait for their probe are kept meanwhile, and their verdict is revised.
+
+Home pages and seeds are exempt, but for gates, parked hosts and empty shells. Challenge and consent pages that name themselves are
+set aside at once: they teach no filter anything, and a host that shows nothing else is parked.
+
+Cost of an ordinary page: its title is searched for phrases, two records are read. Error pages are short: a text of more than `LONG` words
+is compared only where its title hints at something, or a redirect led to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from config.settings import SoftError
+from crawler.core.model import Effect, Judgement, Page, Verdict
+from crawler.core.ports import Memory
+from crawler.core.url import is_home, origin_of
+from filters.base import NO_EFFECTS, Effects
+from filters.soft_error import probe, stream
+from filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
+from filters.soft_error.looks import LONG, NEARLY_EQUAL, Likeness, Look, compare, look_of
+from filters.soft_error.records import (
+    DIRECTORIES,
+    HOSTS,
+    LAST_SHORT,
+    NAME,
+    SUSPECTS,
+    TARGETS,
+    Directory,
+    Host,
+    Outcome,
+    Suspect,
+    Target,
+    Text,
+    read_places,
+    soft_error,
+)
+from filters.soft_error.redirects import count_walls, is_probed
+
+_MOST_TEXTS = 4  # of a host's error pages
+_ENOUGH_WORDS = 12  # of an error page that others are compared with
+_FEW_WORDS = 80  # of a page that may be an error page although nothing in it says so
+_AKIN = 0.2  # distance of two short pages that makes both suspect
+_SAYS_SO = {404: Kind.NOT_FOUND, 410: Kind.NOT_FOUND, 403: Kind.FORBIDDEN}
+
+
+class Measure(msgspec.Struct, array_like=True, frozen=True):
+    """What judging a page needs of it."""
+
+    page: bytes  # key
+    host: bytes
+    directory: bytes
+    day: int
+    status: int
+    look: Look
+    hint: str
+    is_strong: bool
+    is_exempt: bool
+    is_target: bool  # a redirect led to it
+    url: str = ""  # of pages that may become suspects
+
+
+class PageGate:
+    """Judges pages."""
+
+    name = NAME
+    measure_type = Measure
+
+    def __init__(self, settings: SoftError) -> None:
+        self._max_probes = settings.max_probes
+
+    def measure(self, page: Page, /) -> Measure:
+        url, n_words = page.url, page.tokens.size
+        hint = hint_of(page)
+        wants_sketch = n_words <= LONG or bool(hint.kind) or url.hops > 0
+        return Measure(
+            page=url.key,
+            host=stream.host_key(url),
+            directory=probe.directory_key(url),
+            day=probe.day_of(page.at),
+            status=page.status,
+            look=look_of(page, wants_sketch=wants_sketch),
+            hint=hint.kind,
+            is_strong=hint.is_strong,
+            is_exempt=url.seed_distance == 0 or is_home(url.text),
+            is_target=url.hops > 0,
+            url=url.text if hint.kind or n_words <= LONG else "",
+        )
+
+    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+        directory, host = read_places(memory, measure.directory, measure.host)
+        kind, word = self._find(measure, directory, host)
+        return (soft_error(kind, word) if kind else Verdict(NAME)), NO_EFFECTS
+
+    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+        directory, host = read_places(memory, measure.directory, measure.host)
+        kind, _ = self._find(measure, directory, host)
+        if measure.is_target and measure.status == 200:
+            TARGETS.put(memory, measure.page, Target(measure.look, measure.hint))
+        if kind:
+            return tuple(self._note(measure, kind, directory, host, memory))
+        if measure.status in _SAYS_SO:
+            if judgement.keep:
+                _learn_error_page(measure, host, memory)
+            return NO_EFFECTS
+        if measure.status != 200:
+            return NO_EFFECTS
+        if judgement.keep:
+            _learn_good_page(measure, directory, host, memory)
+        return self._suspect(measure, directory, memory)
+
+    def _find(self, measure: Measure, directory: Directory, host: Host) -> tuple[str, str]:
+        """Return the kind of soft error that a page is, "" if nothing says so, and what the probe came to."""
+        if measure.is_strong and measure.hint in (Kind.CHALLENGE, Kind.CONSENT) and measure.status in (200, 403):
+            return measure.hint, "none"
+        if measure.status != 200 or (measure.is_exempt and measure.hint not in GATES):
+            return "", ""
+        if directory.looks and compare(measure.look, directory.looks) is Likeness.SAME:
+            return measure.hint or directory.kind or Kind.NOT_FOUND, "same_text"
+        for text in host.texts:
+            if compare(measure.look, (text.look,), spread=text.spread) is Likeness.SAME:
+                return measure.hint or text.kind, "same_text"
+        if measure.hint and measure.page in host.landings:
+            return measure.hint, "same_target"
+        return "", ""
+
+    def _note(self, measure: Measure, kind: str, directory: Directory, host: Host, memory: Memory) -> Iterator[Effect]:
+        """Count a soft error."""
+        if directory.answers_everything:
+            directory.n_soft += 1
+            DIRECTORIES.put(memory, measure.directory, directory)
+        if kind in WALLS and not measure.is_target:  # else it is the wall of those that redirect to it
+            yield from count_walls(memory, measure.host, host, 1, origin_of(measure.url))
+
+    def _suspect(self, measure: Measure, directory: Directory, memory: Memory) -> Effects:
+        """Let a page wait for a probe if it is a suspect, and ask for the probe if nobody has."""
+        suspects = [Suspect(measure.page, measure.look, measure.hint, measure.is_exempt)] if _is_hinted(measure) else []
+        if not suspects and not measure.is_exempt and measure.look.n_words <= _FEW_WORDS:
+            suspects = _akin(measure, memory)
+        if not suspects:
+            return NO_EFFECTS
+        is_second = directory.outcome == Outcome.TEXT and compare(measure.look, directory.looks) is Likeness.UNSURE
+        is_waiting = directory.outcome == Outcome.NONE and directory.day == measure.day
+        effects: Effects = NO_EFFECTS
+        if is_second or not is_probed(directory, measure.day):
+            keys = (measure.directory, measure.host)
+            effects = probe.ask(memory, measure.url, keys, measure.day, max_probes=self._max_probes)
+        if effects or is_waiting:
+            for suspect in suspects:
+                SUSPECTS.put(memory, measure.directory + suspect.page, suspect)
+        return effects
+
+
+def _is_hinted(measure: Measure) -> bool:
+    """Tell whether a page's words make it a suspect: of what needs no probe to be told apart from an error, only gates."""
+    if measure.hint == Kind.LOGIN and not measure.is_target:
+        return False
+    return bool(measure.hint) and (not measure.is_exempt or measure.hint in GATES)
+
+
+def _akin(measure: Measure, memory: Memory) -> list[Suspect]:
+    """Remember a short page with a title that does not quote its URL; return it and the one before it if they look alike."""
+    if not measure.look.title:
+        return []
+    this = Suspect(measure.page, measure.look, measure.hint, measure.is_exempt)
+    last = LAST_SHORT.get(memory, measure.host)
+    if last is not None and last.page == this.page:
+        return []
+    LAST_SHORT.put(memory, measure.host, this)
+    if last is None or compare(this.look, (last.look,), spread=_AKIN) is not Likeness.SAME:
+        return []
+    return [last, this]
+
+
+def _learn_error_page(measure: Measure, host: Host, memory: Memory) -> None:
+    """Remember how the host's honest error pages look."""
+    if measure.look.n_words < _ENOUGH_WORDS or len(host.texts) >= _MOST_TEXTS:
+        return
+    if all(compare(measure.look, (text.look,), spread=_AKIN) is not Likeness.SAME for text in host.texts):
+        host.texts.append(Text(measure.look, NEARLY_EQUAL, _SAYS_SO[measure.status]))
+        HOSTS.put(memory, measure.host, host)
+
+
+def _learn_good_page(measure: Measure, directory: Directory, host: Host, memory: Memory) -> None:
+    if measure.hint:
+        return
+    if not host.is_good:
+        host.is_good = True
+        HOSTS.put(memory, measure.host, host)
+    if directory.answers_everything:
+        directory.n_good += 1
+        DIRECTORIES.put(memory, measure.directory, directory)

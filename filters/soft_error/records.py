@@ -1,0 +1,181 @@
+"""What the filter remembers beside the counts of the redirect log (stream.py), and the words of its verdicts.
+
+    site 8 ‖ "P" ‖ hash of a directory 8               → Directory: what probes of it came to, what was found there since
+    site 8 ‖ "H" ‖ hash of a host 8                    → Host: probes of the day, where probes landed, texts of its error pages
+    site 8 ‖ "R" ‖ hash of a host 8                    → Suspect: the last page of few words
+    site 8 ‖ "S" ‖ hash of a directory 8 ‖ page's key  → Suspect: waits for the probe of its directory
+    site 8 ‖ "T" ‖ URL 8                               → Target: how a page looks that a redirect led to
+    site 8 ‖ "L" ‖ URL 8                               → Label: what was said of a URL that redirected
+    site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors that URLs of this form are targets of
+    site 8 ‖ "W" ‖ URL 8                               → Hop: for which directory a probe's redirect is followed
+
+What is evicted (a site has a cap on its memory) is learned anew, at the price of a probe. Directories and hosts go last.
+Memory: 60 bytes a directory or host where nothing is wrong, at most 2 KB a host, 330 bytes a suspect or target.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from crawler.core.model import Reason, Verdict
+from crawler.core.ports import Memory
+from filters.soft_error.looks import Look
+from filters.soft_error.stream import Evidence
+
+NAME = "soft_error"
+NO_EVIDENCE = Evidence(0.0, 0, 0, 0, 0)
+_HEAVY = 1e6  # weight of what is evicted last
+_SITE = 8
+
+
+class Outcome(IntEnum):
+    """What the probe of a directory came to."""
+
+    NONE = 0  # not asked, or not answered yet
+    HONEST = 1  # an error status: what is missing is said to be missing
+    TARGET = 2  # a redirect: what is missing leads there
+    TEXT = 3  # a page answered 200: what is missing looks so
+    FAILED = 4  # no answer that says anything
+
+
+class Text(msgspec.Struct, array_like=True, frozen=True):
+    """How a host's error pages look."""
+
+    look: Look
+    spread: float  # distance between two of them
+    kind: str
+
+
+class Directory(msgspec.Struct, array_like=True):
+    """One directory of a host. Days count from the epoch."""
+
+    day: int = -1  # of the last probe
+    n_asked: int = 0  # that day
+    outcome: int = Outcome.NONE
+    target: bytes = b""  # key of where the probe landed
+    looks: list[Look] = []  # of the probes' pages
+    kind: str = ""  # what those pages hint at
+    suspect: bytes = b""  # key of the target for which it was asked; b"" if for a page
+    n_soft: int = 0  # soft errors since then
+    n_good: int = 0  # pages and redirects since then that are none
+
+    @property
+    def answers_everything(self) -> bool:
+        return self.outcome in (Outcome.TARGET, Outcome.TEXT)
+
+
+class Host(msgspec.Struct, array_like=True):
+    """One host queue."""
+
+    day: int = -1  # of the last probe
+    n_asked: int = 0  # that day
+    is_good: bool = False  # it has shown a page that nothing speaks against
+    n_walls: int = 0  # challenges, consent pages, empty shells
+    landings: list[bytes] = []  # keys of where probes landed
+    texts: list[Text] = []
+
+
+class Suspect(msgspec.Struct, array_like=True, frozen=True):
+    """A page that a probe shall decide about."""
+
+    page: bytes
+    look: Look
+    hint: str
+    is_exempt: bool
+
+
+class Target(msgspec.Struct, array_like=True, frozen=True):
+    """A page that a redirect led to."""
+
+    look: Look
+    hint: str
+
+
+class Label(msgspec.Struct, array_like=True, frozen=True):
+    """What was said of a URL that redirected."""
+
+    directory: bytes
+    is_soft: bool
+    is_exempt: bool
+
+
+class Hop(msgspec.Struct, array_like=True, frozen=True):
+    """A probe's redirect that is followed."""
+
+    directory: bytes
+    host: bytes
+    n: int  # hops so far
+    counted_as: bytes  # key of the first hop's target in the redirect log
+
+
+T = TypeVar("T")
+
+
+class Table(Generic[T]):
+    """Records of one kind in a filter's memory. Keys: 8 bytes of a site, then what the table's line above says."""
+
+    def __init__(self, tag: bytes, kind: type[T], *, weight: float = 0.0) -> None:
+        self._tag, self._weight = tag, weight
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decoder: msgspec.msgpack.Decoder[T] = msgspec.msgpack.Decoder(kind)
+
+    def cell(self, key: bytes) -> bytes:
+        return key[:_SITE] + self._tag + key[_SITE:]
+
+    def decode(self, value: bytes | None) -> T | None:
+        return None if value is None else self._decoder.decode(value)
+
+    def get(self, memory: Memory, key: bytes) -> T | None:
+        return self.decode(memory.get(self.cell(key)))
+
+    def put(self, memory: Memory, key: bytes, record: Any) -> None:
+        memory.put(self.cell(key), self._encode(record), weight=self._weight)
+
+    def delete(self, memory: Memory, key: bytes) -> None:
+        memory.delete(self.cell(key))
+
+    def scan(self, memory: Memory, prefix: bytes) -> list[tuple[bytes, T]]:
+        """Return (key, record) of every key that begins with `prefix`."""
+        cells = list(memory.scan(self.cell(prefix)))
+        return [(cell[:_SITE] + cell[_SITE + 1 :], self._decoder.decode(value)) for cell, value in cells]
+
+
+DIRECTORIES = Table(b"P", Directory, weight=_HEAVY)
+HOSTS = Table(b"H", Host, weight=_HEAVY)
+LAST_SHORT = Table(b"R", Suspect)
+SUSPECTS = Table(b"S", Suspect)
+TARGETS = Table(b"T", Target)
+LABELS = Table(b"L", Label)
+TEMPLATES = Table(b"V", str, weight=_HEAVY)
+HOPS = Table(b"W", Hop)
+
+
+def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Directory, Host]:
+    """Return what is known of a directory and of its host, in one read."""
+    of_directory, of_host = memory.get_many((DIRECTORIES.cell(directory), HOSTS.cell(host)))
+    return DIRECTORIES.decode(of_directory) or Directory(), HOSTS.decode(of_host) or Host()
+
+
+def soft_error(kind: str, probe: str, evidence: Evidence = NO_EVIDENCE) -> Verdict:
+    """Return the verdict on a soft error: its kind, what the probe came to, σ and the four counts behind it."""
+    said = _evidence(probe, evidence)
+    return Verdict(NAME, keep=False, follow=False, score=evidence.score, reason=Reason.SOFT_ERROR, evidence={"kind": kind, **said})
+
+
+def no_soft_error(probe: str, evidence: Evidence = NO_EVIDENCE) -> Verdict:
+    """Return the verdict that takes an earlier one back."""
+    return Verdict(NAME, score=evidence.score, evidence=_evidence(probe, evidence))
+
+
+def _evidence(probe: str, evidence: Evidence) -> dict[str, str | int | float]:
+    return {
+        "probe": probe,
+        "sigma": round(evidence.score, 3),
+        "n_to_target": evidence.n_to_target,
+        "n_from_host": evidence.n_from_host,
+        "n_targets": evidence.n_targets,
+        "n_target_hosts": evidence.n_target_hosts,
+    }

@@ -1,0 +1,248 @@
+"""The redirect gate: a pair (original, end of its chain) is judged when it is complete, from the log, a probe, and what the target says.
+
+In this order, the first that speaks decides:
+    one URL in another spelling (spelling.py)          no redirect of the log: neither counted nor judged
+    the target answered with an error status           counted; no soft error, since nothing is hidden
+    a probe of the host landed at the same target      soft error; of home pages and seeds only if a gate or a parked host's page is there
+    the target looks as the probe's page does          soft error
+    the target says that it is an error or a gate      soft error from the third original on
+    an honest error status for the probe               no soft error
+    σ at the threshold                                 soft error [LEE09]
+
+A target whose URL quotes the original ("/login?next=…", "/404.asp?404;…") is counted without what it quotes: else each original would have
+a target of its own. A verdict that comes late is given to earlier originals of the target too, whenever its count is small or has reached
+a power of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+import msgspec
+import xxhash
+
+from config.settings import SoftError
+from crawler.core.model import CrawlURL, Effect, Judgement, Park, Reason, RedirectPair, Revise, Verdict
+from crawler.core.ports import Memory
+from crawler.core.url import hostname_of, is_home, origin_of
+from filters.base import NO_EFFECTS, Effects
+from filters.soft_error import probe, stream
+from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, kind_of
+from filters.soft_error.looks import Likeness, compare
+from filters.soft_error.records import (
+    DIRECTORIES,
+    HOSTS,
+    LABELS,
+    NAME,
+    TARGETS,
+    TEMPLATES,
+    Directory,
+    Host,
+    Label,
+    Outcome,
+    Target,
+    read_places,
+    soft_error,
+)
+from filters.soft_error.spelling import same_page
+from filters.soft_error.stream import Evidence, PairKeys
+from filters.soft_error.url_kind import UrlKind, is_root, url_kind
+
+N_WALLS = 3  # pages that are challenges, consent pages or empty shells, and no other: their host is parked
+TRUST_DAYS = 7  # that an honest answer holds
+_SAID_BY_TARGET = 3  # originals from which on a target's own words suffice
+_FEW = 8  # originals that are all judged again with each new one
+_SITE = 8
+_BY_URL = frozenset(ERRORS | GATES)
+
+
+class Measure(msgspec.Struct, array_like=True, frozen=True):
+    """What judging a pair needs of it."""
+
+    keys: PairKeys | None  # None: one URL in another spelling
+    url: str = ""  # of the original
+    target: bytes = b""  # its key; `keys` has that of the form it is counted under
+    directory: bytes = b""  # of the original
+    day: int = 0
+    url_kind: str = ""
+    is_exempt: bool = False  # the original is a home page or a seed
+    is_to_root: bool = False
+    is_template: bool = False  # the target quotes the original
+    status: int = 0  # of the target
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What speaks for a soft error, if anything does."""
+
+    kind: str = ""  # a Kind; "": nothing
+    probe: str = ""
+    is_said: bool = False  # by the target itself: an honest answer to the probe does not count against it
+
+
+class RedirectGate:
+    """Judges redirect pairs; the only part that counts them."""
+
+    name = NAME
+    measure_type = Measure
+
+    def __init__(self, settings: SoftError) -> None:
+        self._threshold = settings.threshold
+        self._max_probes = settings.max_probes
+
+    def measure(self, pair: RedirectPair, /) -> Measure:
+        original, target = pair.original, pair.target
+        if same_page(original.text, target.text):
+            return Measure(None)
+        keys = stream.pair_keys(original, target)
+        key = target_key(original, target)
+        return Measure(
+            keys=msgspec.structs.replace(keys, target=key),
+            url=original.text,
+            target=target.key,
+            directory=probe.directory_key(original),
+            day=probe.day_of(pair.at),
+            url_kind=url_kind(original.text, target.text) or "",
+            is_exempt=original.seed_distance == 0 or is_home(original.text),
+            is_to_root=is_root(target.text),
+            is_template=key != target.key,
+            status=pair.status,
+        )
+
+    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+        if measure.keys is None:
+            return Verdict(NAME), NO_EFFECTS
+        evidence = stream.evidence(memory, measure.keys)
+        found = self._find(measure, measure.keys, evidence, memory)
+        if not found.kind:
+            return Verdict(NAME, score=evidence.score), NO_EFFECTS
+        return soft_error(found.kind, found.probe, evidence), NO_EFFECTS
+
+    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+        keys = measure.keys
+        if keys is None:
+            return NO_EFFECTS
+        evidence = stream.observe(memory, keys)
+        found = self._find(measure, keys, evidence, memory)
+        LABELS.put(memory, keys.original, Label(measure.directory, bool(found.kind), measure.is_exempt))
+        effects = [*self._note(measure, keys, found, memory)]
+        if found.kind and (evidence.rescore or evidence.n_to_target <= _FEW):
+            effects += relabel(memory, keys.target, found, host=keys.host, threshold=self._threshold)
+        if not found.kind or found.probe == "none":
+            effects += self._ask(measure, keys, evidence, memory)
+        return tuple(effects)
+
+    def _find(self, measure: Measure, keys: PairKeys, evidence: Evidence, memory: Memory) -> Finding:
+        """Return what today's memory says of a pair."""
+        if 400 <= measure.status < 600:
+            return Finding()
+        directory, host = read_places(memory, measure.directory, keys.host)
+        target = TARGETS.get(memory, measure.target)
+        kind = _kind(measure, target)
+        word = _word(directory)
+        if directory.target == keys.target or keys.target in host.landings:
+            return Finding(kind, "same_target") if kind in GATES or not measure.is_exempt else Finding()
+        if measure.is_template and TEMPLATES.get(memory, keys.target) is not None:
+            return Finding(kind, word, is_said=True)
+        if target is not None and directory.looks and compare(target.look, directory.looks) is Likeness.SAME and not measure.is_exempt:
+            return Finding(kind, "same_text")
+        is_said = target.hint in _BY_URL if target is not None and target.hint else measure.url_kind in _BY_URL
+        if is_said and evidence.n_to_target >= _SAID_BY_TARGET and not measure.is_exempt:
+            return Finding(kind, word, is_said=True)
+        if evidence.score >= self._threshold and directory.outcome != Outcome.HONEST and not measure.is_exempt:
+            return Finding(kind, word)
+        return Finding()
+
+    def _note(self, measure: Measure, keys: PairKeys, found: Finding, memory: Memory) -> Iterator[Effect]:
+        """Count what was found in the directory and at the host."""
+        directory, host = read_places(memory, measure.directory, keys.host)
+        if directory.answers_everything:
+            directory.n_soft, directory.n_good = directory.n_soft + bool(found.kind), directory.n_good + (not found.kind)
+            DIRECTORIES.put(memory, measure.directory, directory)
+        if found.kind and measure.is_template and found.kind != Kind.ROOT:
+            TEMPLATES.put(memory, keys.target, found.kind)
+        if found.kind in WALLS:
+            yield from count_walls(memory, keys.host, host, 1, origin_of(measure.url))
+
+    def _ask(self, measure: Measure, keys: PairKeys, evidence: Evidence, memory: Memory) -> Effects:
+        """Ask for a probe if the pair is suspicious and the directory was not probed lately."""
+        if 400 <= measure.status < 600:
+            return NO_EFFECTS
+        target = TARGETS.get(memory, measure.target)
+        is_repeated = evidence.n_to_target > 1 and evidence.n_from_host > evidence.n_targets
+        is_shared = evidence.n_to_target >= _SAID_BY_TARGET and evidence.n_from_host == 1
+        if not (measure.url_kind or (target is not None and target.hint) or is_repeated or is_shared):
+            return NO_EFFECTS
+        directory = DIRECTORIES.get(memory, measure.directory) or Directory()
+        if is_probed(directory, measure.day):
+            return NO_EFFECTS
+        keys_ = (measure.directory, keys.host)
+        return probe.ask(memory, measure.url, keys_, measure.day, max_probes=self._max_probes, suspect=keys.target)
+
+
+def is_probed(directory: Directory, day: int) -> bool:
+    """Tell whether a directory's probe is still good, or still out."""
+    if directory.outcome in (Outcome.NONE, Outcome.FAILED):
+        return directory.day == day
+    return day - directory.day < TRUST_DAYS
+
+
+def count_walls(memory: Memory, key: bytes, host: Host, n: int, origin: str) -> Iterator[Effect]:
+    """Count pages of a host that are no content but a wall; ask that it be parked once it has shown nothing else."""
+    host.n_walls += n
+    HOSTS.put(memory, key, host)
+    if host.n_walls >= N_WALLS > host.n_walls - n and not host.is_good:
+        yield Park(origin, Reason.WALLED)
+
+
+def relabel(memory: Memory, target: bytes, found: Finding, *, host: bytes, threshold: float) -> Iterator[Effect]:
+    """Give earlier originals of a target the verdict that was found for one of `host`: those of that host, and those whose σ suffices."""
+    of_host = dict(stream.originals(memory, target))
+    honest: dict[bytes, bool] = {}
+    for original, evidence in list(stream.relabels(memory, target)):
+        label = LABELS.get(memory, original)
+        if label is None or label.is_soft or (label.is_exempt and found.kind not in GATES):
+            continue
+        if of_host[original] != host and evidence.score < threshold:
+            continue
+        if label.directory not in honest:
+            honest[label.directory] = (DIRECTORIES.get(memory, label.directory) or Directory()).outcome == Outcome.HONEST
+        if found.is_said or not honest[label.directory]:
+            LABELS.put(memory, original, Label(label.directory, is_soft=True, is_exempt=label.is_exempt))
+            yield Revise(original, soft_error(found.kind, found.probe, evidence))
+
+
+def target_key(original: CrawlURL, target: CrawlURL) -> bytes:
+    """Return the key under which a target is counted: its own, or that of its form without what it quotes of the original."""
+    form = template(original.text, target.text)
+    return target.key if form == target.text else target.key[:_SITE] + xxhash.xxh3_64_digest(form.encode())
+
+
+def template(original: str, target: str) -> str:
+    """Return a target without the values of its query that quote the original's path or host name; the target itself if none does."""
+    base, mark, query = target.partition("?")
+    if not mark:
+        return target
+    origin = origin_of(original)
+    hostname, path = hostname_of(origin), original[len(origin) :]
+    quotes = [quote for quote in (hostname, path, unquote(path)) if len(quote) > 1]
+    kept = []
+    for field in query.split("&"):
+        name, equals, value = field.partition("=")
+        plain = unquote(value if equals else name)
+        kept.append((name + "=" if equals else "") if any(quote in plain for quote in quotes) else field)
+    return f"{base}?{'&'.join(kept)}"
+
+
+def _kind(measure: Measure, target: Target | None) -> Kind:
+    hint = target.hint if target is not None else ""
+    if measure.is_to_root and hint not in GATES:
+        return Kind.ROOT
+    return kind_of(hint, UrlKind(measure.url_kind) if measure.url_kind else None)
+
+
+def _word(directory: Directory) -> str:
+    """Return what the probe came to, for the record, where it did not decide."""
+    return {Outcome.HONEST: "honest_404", Outcome.TARGET: "other_target", Outcome.TEXT: "other_text", Outcome.FAILED: "failed"}.get(
+        Outcome(directory.outcome), "asked" if directory.day >= 0 else "none"
+    )
