@@ -1,13 +1,17 @@
 """Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
 
 A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
-links to it; to the fewer clicks from a seed and the fewer redirects. Pages fetched since then are not moved.
+links to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be worth more, under an order that uses
+cash (crawler/core/order/cash.py). Pages fetched since then are not moved.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from crawler.core.frontier import Frontier
 from crawler.core.model import CrawlURL, Reason, State
+from crawler.core.order.cash import Cash, level_of
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import directory_depth
 from crawler.effects import Effector
@@ -27,6 +31,7 @@ class Admission:
         self._tools = tools
         self._totals = totals
         self._effects = effects
+        self._cash = Cash()
 
     def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False) -> list[int]:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order."""
@@ -34,19 +39,41 @@ class Admission:
             self._skip(skip, source.key)
         site, step, hops = source.key[:8], not is_redirect, source.hops + 1 if is_redirect else 0
         depth, distance = source.site_depth + step, source.seed_distance + step
+        each, gain = self._gift(source, sifted), self._cash.gain
         for key, row, text in sifted.known:
-            if row.state is State.QUEUED and (
-                distance < row.seed_distance or hops < row.hops or (row.site_depth and (depth < row.site_depth or key[:8] != site))
-            ):
-                nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops))
-                self._rediscovered(source, key, row, nearest, text, step=step)
+            if row.state is State.QUEUED:
+                worth = gain(row.seq, row.worth, each) if each else row.worth
+                if (
+                    worth != row.worth
+                    or distance < row.seed_distance
+                    or hops < row.hops
+                    or (row.site_depth and (depth < row.site_depth or key[:8] != site))
+                ):
+                    nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops), worth=worth)
+                    self._rediscovered(source, key, row, nearest, text, step=step)
         numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.sitting is not None and sifted.sitting.said:
             for verdict in sifted.sitting.said.values():
                 self._totals.would_save(verdict.filter)
         if sifted.fresh is not None:
-            numbers += [seq for i in range(len(sifted.fresh)) if (seq := self._admit_new(i, sifted, now, is_redirect=is_redirect)) > 0]
+            found = (self._admit_new(i, sifted, each, now, is_redirect=is_redirect) for i in range(len(sifted.fresh)))
+            numbers += [seq for seq in found if seq > 0]
+        if self._frontier.order.counts_sites:
+            self._count_sites(source, sifted)
         return numbers
+
+    def _gift(self, source: CrawlURL, sifted: Sifted) -> float:
+        """Return how much cash the page gives to each of its links."""
+        row = self._organs.seen.row(source.key) if self._frontier.order.uses_cash else None
+        if row is None:
+            return 0.0
+        return self._cash.gift(row.seq, row.worth, len(sifted.known) + (len(sifted.fresh) if sifted.fresh is not None else 0))
+
+    def _count_sites(self, source: CrawlURL, sifted: Sifted) -> None:
+        """Let the sites that are linked to know of one more that links to them."""
+        keys = [key for key, _, _ in sifted.known] + list(sifted.fresh.keys if sifted.fresh is not None else ())
+        for target in {key[:8] for key in keys} - {source.key[:8]}:
+            self._organs.site_links.add(source.key[:8], target)
 
     def seed(self, url: CrawlURL, now: float) -> None:
         """Queue a seed that is not known yet, or record why it is refused."""
@@ -57,14 +84,17 @@ class Admission:
             self._skip(Skip(url.text, *answer), b"")
             self._organs.seen.add(url, State.REFUSED, answer[0], now)
 
-    def enqueue(self, url: CrawlURL, now: float) -> int:
-        """Make a new URL known and queue it; return its sequence number, -1 if it is refused and only counted."""
+    def enqueue(self, url: CrawlURL, now: float, cash: float = 0.0) -> int:
+        """Make a new URL known and queue it with what it is given; return its sequence number, -1 if it is refused and only counted."""
         refusal = self._frontier.refuses(url)
         if refusal is not None:
             self._skip(Skip(url.text, refusal, "limits"), url.via)
             return self._refused(url, refusal, "limits", now)
-        seq = self._organs.seen.add(url, State.QUEUED, None, now)
-        self._frontier.push(Entry(Lane.FRESH, url.site_depth, seq, 0, url), now)
+        worth = level_of(1.0 + cash)
+        seq = self._organs.seen.add(url, State.QUEUED, None, now, worth)
+        if cash:
+            self._cash.begin(seq, 1.0 + cash)
+        self._frontier.push(Entry(Lane.FRESH, self._frontier.order.rank(url.site_depth, worth), seq, 0, url), now)
         return seq
 
     def _refused(self, url: CrawlURL, reason: Reason, by: str, now: float) -> int:
@@ -76,11 +106,12 @@ class Admission:
     def requeue(self, url: CrawlURL, row: SeenRow, now: float) -> None:
         """Queue a known URL that was refused before."""
         self._organs.seen.update(url.key, row._replace(state=State.QUEUED, reason=None))
-        refusal = self._frontier.push(Entry(Lane.FRESH, url.site_depth, row.seq, 0, url), now)
+        rank = self._frontier.order.rank(url.site_depth, row.worth)
+        refusal = self._frontier.push(Entry(Lane.FRESH, rank, row.seq, 0, url), now)
         if refusal is not None:
             self._organs.seen.settle(url.key, State.REFUSED, refusal)
 
-    def _admit_new(self, i: int, sifted: Sifted, now: float, *, is_redirect: bool) -> int:
+    def _admit_new(self, i: int, sifted: Sifted, cash: float, now: float, *, is_redirect: bool) -> int:
         """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
         batch, sitting = sifted.fresh, sifted.sitting
         assert batch is not None
@@ -88,7 +119,7 @@ class Admission:
         url = self._tools.links.child(batch, i, is_redirect=is_redirect, audited=i in sitting.audited)
         if sitting.judgement.admitted[i]:
             self._totals.audited(int(i in sitting.audited))
-            return self.enqueue(url, now)
+            return self.enqueue(url, now, cash)
         verdict = sitting.judgement.refused.get(i)
         if verdict is None:
             return self._effects.set_aside(url, sitting.effects, now)
@@ -98,7 +129,7 @@ class Admission:
         return self._refused(url, reason, verdict.filter, now)
 
     def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
-        """Move a waiting URL forward if this link brings it nearer."""
+        """Move a waiting URL forward if this link brings it nearer, or makes it worth more."""
         via = self._organs.seen.record(row.seq).via
         if key[:8] == source.key[:8]:
             depth = source.site_depth + step
@@ -106,13 +137,15 @@ class Admission:
             is_found_twice = via[:8] not in (b"", key[:8], source.key[:8])  # first by a third site
             depth = 0 if is_found_twice else directory_depth(text)
         nearest = nearest._replace(site_depth=min(depth, row.site_depth))
-        if nearest != row:
-            url = self._tools.urls.url(
-                text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=via
-            )
-            waiting = Entry(Lane.FRESH, row.site_depth, row.seq, 0, url)
-            if self._frontier.raise_rank(waiting, nearest.site_depth, seed_distance=nearest.seed_distance, hops=nearest.hops):
-                self._organs.seen.update(key, nearest)
+        if nearest == row:
+            return
+        url = self._tools.urls.url(
+            text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=via
+        )
+        nearer = replace(url, seed_distance=nearest.seed_distance, site_depth=nearest.site_depth, hops=nearest.hops)
+        waiting = Entry(Lane.FRESH, self._frontier.order.rank(row.site_depth, row.worth), row.seq, 0, url)
+        if self._frontier.raise_rank(waiting, nearer, nearest.worth):
+            self._organs.seen.update(key, nearest)
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)

@@ -111,7 +111,7 @@ class Effector:
         url, row = self._known(effect.url)
         if url is None or row is None or row.state is not State.QUEUED or self._leads_back(effect.to, url.key):
             return
-        if self._frontier.withdraw(url, row.seq):
+        if self._frontier.withdraw(url, row.seq, row.worth):
             self._totals.saved(who)
             self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
             self._organs.aliases.put(url.key, effect.to, effect.rule)
@@ -146,7 +146,7 @@ class Effector:
             return
         if row.state is State.HELD:
             self._organs.held.hold(url.key, effect.holder)
-        elif row.state is State.QUEUED and self._frontier.withdraw(url, row.seq):
+        elif row.state is State.QUEUED and self._frontier.withdraw(url, row.seq, row.worth):
             self._totals.saved(who)
             self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
             self._organs.held.hold(url.key, effect.holder)
@@ -199,9 +199,11 @@ class Effector:
         self._push(self._placed(row), lane, row.seq, now)
 
     def _push(self, url: CrawlURL, lane: Lane, seq: int, now: float) -> None:
-        refusal = self._frontier.push(Entry(lane, url.site_depth if lane is Lane.FRESH else 0, seq, 0, url), now)
         row = self._organs.seen.row(url.key)
-        if refusal is not None and row is not None:
+        assert row is not None, f"{url.text} is queued and not known"
+        rank = self._frontier.order.rank(url.site_depth, row.worth) if lane is Lane.FRESH else 0
+        refusal = self._frontier.push(Entry(lane, rank, seq, 0, url), now)
+        if refusal is not None:
             self._totals.skip(refusal)
             self._organs.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
             self._settled.append(url)

@@ -12,6 +12,7 @@ import msgspec
 
 from config.settings import Settings
 from crawler.core.model import NO_KEY, CrawlURL, Purpose, State
+from crawler.core.order.by_name import order_by_name
 from crawler.core.ports import Entry, HostRecord, Lane
 from crawler.core.url import BadURL, URLSpace
 from crawler.seeds import url_rules
@@ -231,7 +232,8 @@ class Explainer:
                 if entry.seq == row.seq:
                     return entry, n_ahead
                 n_ahead += 1
-        entry = Entry(Lane.FRESH, row.site_depth, row.seq, 0, url)
+        rank = order_by_name(self._view.settings.frontier.order, self._view.queues).rank(row.site_depth, row.worth)
+        entry = Entry(Lane.FRESH, rank, row.seq, 0, url)
         return (entry, None) if self._view.queues.has(queue, entry) else None
 
     def _why(self, host: HostRecord, entry: Entry, ahead: int | None) -> str:

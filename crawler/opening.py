@@ -109,11 +109,21 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
             left_out = found.warning()
         new = msgspec.structs.replace(new, seeds=list(known))
         check_startable(new)
+        _check_order(path, old, new)
         store.reconfigure(new)
         if differences := admits_differently(old, new):
             earlier = (store.get(META, Meta.READMIT) or b"").decode().split(",")
             store.put(META, Meta.READMIT, ",".join(sorted({*earlier, *differences} - {""})).encode())
     return left_out
+
+
+def _check_order(path: Path, old: Settings, new: Settings) -> None:
+    """Raise UsageError for another order: the rows of all queues stand in the one that the crawl began with."""
+    if new.frontier.order != old.frontier.order:
+        raise UsageError(
+            f"frontier.order: expected {old.frontier.order}, in which the queues of {path} stand, found {new.frontier.order}. "
+            "Leave it as it is, or start a new crawl"
+        )
 
 
 def admits_differently(old: Settings, new: Settings) -> set[str]:

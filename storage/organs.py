@@ -18,6 +18,7 @@ from storage.robots import RobotsTable
 from storage.rows import Rows
 from storage.rules import Rules
 from storage.seen import SeenSet
+from storage.site_links import SiteLinks
 from storage.skips import Skips
 from storage.suspects import SuspectTable
 from storage.verdicts import Verdicts
@@ -41,6 +42,7 @@ class Organs:
         self.rules = Rules(rows)
         self.held = Held(rows)
         self.requests = Requests(rows)
+        self.site_links = SiteLinks(rows)
         self.robots = RobotsTable(rows)
         self.suspects = SuspectTable(rows)
         self.verdicts = Verdicts(rows)

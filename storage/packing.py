@@ -76,7 +76,7 @@ REASONS: Final = (
 )
 SEEN_ROW: Final = np.dtype(
     [
-        *(("state", "u1"), ("reason", "u1"), ("purpose", "u1"), ("hops", "u1"), ("site_depth", ">u2"), ("seed_distance", ">u2")),
+        *(("state", "u1"), ("reason", "u1"), ("worth_purpose", "u1"), ("hops", "u1"), ("site_depth", ">u2"), ("seed_distance", ">u2")),
         *(("seq", ">u8"), ("visit", ">u8")),
     ]
 )  # `pack_seen` for many rows at a time
@@ -87,16 +87,20 @@ _PURPOSES: Final = tuple(Purpose)
 
 
 def pack_seen(row: SeenRow) -> bytes:
-    """Return state 1 ‖ reason 1 ‖ purpose 1 ‖ hops 1 ‖ site_depth 2 ‖ seed_distance 2 ‖ seq 8 ‖ visit 8; depths stop at 65,535."""
-    state, reason, site_depth, seed_distance, hops, purpose, seq, visit = row
-    return _SEEN.pack(state, _CODE_OF[reason], purpose, min(hops, 255), min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX), seq, visit)
+    """Return state 1 ‖ reason 1 ‖ worth and purpose 1 (5 and 3 bits) ‖ hops 1 ‖ site_depth 2 ‖ seed_distance 2 ‖ seq 8 ‖ visit 8.
+
+    Depths stop at 65,535.
+    """
+    state, reason, site_depth, seed_distance, hops, purpose, seq, visit, worth = row
+    depth, distance = min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX)
+    return _SEEN.pack(state, _CODE_OF[reason], worth << 3 | purpose, min(hops, 255), depth, distance, seq, visit)
 
 
 def unpack_seen(value: bytes) -> SeenRow:
     state, reason, purpose, hops, site_depth, seed_distance, seq, visit = _SEEN.unpack(value)
     found = _STATES[state]
     assert found is not None, f"state 0 in a row of seen: {value.hex()}"
-    return SeenRow(found, _REASON_OF[reason], site_depth, seed_distance, hops, _PURPOSES[purpose], seq, visit)
+    return SeenRow(found, _REASON_OF[reason], site_depth, seed_distance, hops, _PURPOSES[purpose & 7], seq, visit, purpose >> 3)
 
 
 # queue and due -----------------------------------------------------------------------------------------------------------------------

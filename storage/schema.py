@@ -14,6 +14,7 @@ state
     due           µs 8 ‖ q 16                         → (empty)
     robots        origin key 16                       → RobotsRecord (crawler.core.robots)
     robots_files  hash of the body 16                 → zstd of the body
+    site_links    site to 8 ‖ site from 8             → (empty), under an order that counts linking sites
     edges         kh from 16                          → EdgeRecord
     edges_in      kh to 16 ‖ kh from 16               → (empty)
     pairs         kh original 16                      → PairRecord
@@ -47,7 +48,7 @@ import msgspec
 from crawler.core.model import Purpose, Reason, State
 from crawler.core.ports import HostRecord, SiteRecord
 
-VERSION: Final = 2  # 2: links as differences of seven bits a byte
+VERSION: Final = 2  # 2: links as differences of seven bits a byte, worth in `seen`
 
 STATE: Final = "state"
 RESULTS: Final = "results"
@@ -61,6 +62,7 @@ QUEUE: Final = "queue"
 DUE: Final = "due"
 ROBOTS: Final = "robots"
 ROBOTS_FILES: Final = "robots_files"
+SITE_LINKS: Final = "site_links"
 EDGES: Final = "edges"
 EDGES_IN: Final = "edges_in"
 PAIRS: Final = "pairs"
@@ -99,6 +101,7 @@ TABLES: Final[dict[str, Table]] = {
     DUE: Table(STATE, prefix=0),
     ROBOTS: Table(STATE),
     ROBOTS_FILES: Table(STATE),
+    SITE_LINKS: Table(STATE),
     EDGES: Table(STATE),
     EDGES_IN: Table(STATE, prefix=16),
     PAIRS: Table(STATE),
@@ -147,6 +150,7 @@ class SeenRow(NamedTuple):
     purpose: Purpose
     seq: int  # its number in `urls`, in the order of discovery, from 1
     visit: int  # that settled it last; 0: none yet
+    worth: int = 0  # level of its cash while it waits, 0 to 31 (crawler/core/order/cash.py)
 
 
 class UrlRecord(msgspec.Struct, array_like=True):

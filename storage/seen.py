@@ -59,11 +59,11 @@ class SeenSet:
             self._young, self._old = {}, self._young
         self._young[key] = row
 
-    def add(self, url: CrawlURL, state: State, reason: Reason | None, now: float) -> int:
+    def add(self, url: CrawlURL, state: State, reason: Reason | None, now: float, worth: int = 0) -> int:
         """Make a new URL known; returns its sequence number. Its key must not be known."""
         assert url.key not in self._young, f"{url.text} is known: {self._young[url.key]}"
         seq = self._rows.take_seq()
-        row = SeenRow(state, reason, url.site_depth, url.seed_distance, url.hops, url.purpose, seq, 0)
+        row = SeenRow(state, reason, url.site_depth, url.seed_distance, url.hops, url.purpose, seq, 0, worth)
         self._rows.put(SEEN, url.key, pack_seen(row))
         self._rows.put(URLS, pack_u64(seq), URL.encode(UrlRecord(url.text, url.key, url.via, now)))
         self._rows.counters.add(_COUNTER[state])

@@ -43,6 +43,7 @@ from storage.schema import (
     ROBOTS_FILES,
     SEEN,
     SITE,
+    SITE_LINKS,
     SITES,
     URL,
     URLS,
@@ -148,8 +149,11 @@ def _hosts(view: View) -> Iterator[str]:
         owner = view.get(HOSTS, queue)
         if owner is None or microseconds(HOST.decode(owner).due) != microseconds(due):
             yield f"due {due}: a row of host {queue.hex()} which is not due then"
+    n_linking = Counter(pair[:8] for pair in view.keys(SITE_LINKS))
     for site, value in view.rows(SITES):
         record = SITE.decode(value)
+        if record.n_linking != n_linking[site]:
+            yield f"site {record.name}: says that {record.n_linking} sites link to it, there are {n_linking[site]}"
         if record.n_hosts != n_hosts[site]:
             yield f"site {record.name}: says that it has {record.n_hosts} hosts, there are {n_hosts[site]}"
 

@@ -6,7 +6,7 @@ A host queue is http, https, www and bare of one name. Invariants, each a law in
 - one request in flight per queue, never two: a leased host stands nowhere on the bench;
 - no request before `next_at`, which counts from the end of the response; in a new life none before `started_at` + the host's delay;
 - a row leaves the store only in the call that settles its URL, so that a crash loses nothing;
-- breadth-first within a host: lane, rank, seq; hosts that are ready go in the order of their head's discovery;
+- within a host: lane, rank, seq; ranks and who goes first among hosts that are ready are the order's (crawler/core/order);
 - budgets are exact: a host has one request in flight, a site no more than its budget has left.
 
 Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG; differs in that queues lie in one ordered store
@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 
 from config.settings import Settings
 from crawler.core.host_queue import HostQueue
 from crawler.core.lease import Lease, Retry, Wait
 from crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
+from crawler.core.order.by_name import order_by_name
 from crawler.core.outage import TRIAL_MAX_S, Outage
 from crawler.core.overview import FrontierSnapshot, HostView, snapshot, views
 from crawler.core.politeness import RETRIES, Pace, Rulebook
@@ -48,8 +48,11 @@ class Frontier:
         self._urls = urls
         self._max_hosts_per_site = settings.limits.max_hosts_per_site
         self._max_crawl_delay = settings.politeness.max_crawl_delay
+        self.order = order_by_name(settings.frontier.order, store)
         self._pace = Pace(settings, rng)
-        self._bench = Workbench(store, addresses, settings, pace=self._pace, rulebook=Rulebook(settings), started_at=started_at)
+        self._bench = Workbench(
+            store, addresses, settings, order=self.order, pace=self._pace, rulebook=Rulebook(settings), started_at=started_at
+        )
         self._outage = Outage()
         self._n_in_flight = 0
         self._n_known_hosts = store.n_hosts()
@@ -126,25 +129,17 @@ class Frontier:
             self._bench.place(host, now)
         return True
 
-    def raise_rank(self, entry_old: Entry, new_depth: int, *, seed_distance: int | None = None, hops: int | None = None) -> bool:
-        """Move a waiting URL forward that was found again at a smaller `site_depth`, or nearer to a seed or with fewer redirects before it.
+    def raise_rank(self, entry_old: Entry, nearer: CrawlURL, worth: int) -> bool:
+        """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
 
         Returns False, and nothing happens, if it does not wait there any more, or is no nearer.
         """
-        queue, known = self._urls.queue_key(entry_old.url.host), entry_old.url
-        rank = min(new_depth, entry_old.rank)
-        url = replace(
-            known,
-            site_depth=rank,
-            seed_distance=known.seed_distance if seed_distance is None else min(seed_distance, known.seed_distance),
-            hops=known.hops if hops is None else min(hops, known.hops),
-        )
+        queue = self._urls.queue_key(entry_old.url.host)
         host = self._bench.hosts.get(queue)
         is_leased = host is not None and host.leased is not None and host.leased.seq == entry_old.seq
-        is_nearer = rank < entry_old.rank or url != known
-        if entry_old.lane is not Lane.FRESH or not is_nearer or is_leased or not self._store.has(queue, entry_old):
+        entry = entry_old._replace(rank=self.order.rank(nearer.site_depth, worth), url=nearer)
+        if entry_old.lane is not Lane.FRESH or entry == entry_old or is_leased or not self._store.has(queue, entry_old):
             return False
-        entry = entry_old._replace(rank=rank, url=url)
         self._store.delete(queue, entry_old)
         self._store.put(queue, entry)
         if host is not None:
@@ -152,13 +147,13 @@ class Frontier:
             self._hold(host, entry, self._now)
         return True
 
-    def withdraw(self, url: CrawlURL, seq: int) -> bool:
+    def withdraw(self, url: CrawlURL, seq: int, worth: int = 0) -> bool:
         """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
         queue = self._urls.queue_key(url.host)
         host = self._bench.hosts.get(queue)
         if host is not None and host.leased is not None and host.leased.seq == seq:
             return False
-        entry = self._find(queue, url, seq)
+        entry = self._find(queue, url, seq, worth)
         if entry is None:
             return False
         self._store.delete(queue, entry)
@@ -172,8 +167,8 @@ class Frontier:
                 self._bench.place(host, self._now)
         return True
 
-    def _find(self, queue: bytes, url: CrawlURL, seq: int) -> Entry | None:
-        for lane, rank in ((Lane.FRESH, url.site_depth), (Lane.AHEAD, 0)):
+    def _find(self, queue: bytes, url: CrawlURL, seq: int, worth: int) -> Entry | None:
+        for lane, rank in ((Lane.FRESH, self.order.rank(url.site_depth, worth)), (Lane.AHEAD, 0)):
             entry = Entry(lane, rank, seq, 0, url)
             if self._store.has(queue, entry):
                 return entry

@@ -20,7 +20,7 @@ class Lane(IntEnum):
 
     AHEAD = 0  # probes, validations and audits: rank 0
     RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
-    FRESH = 2  # rank = site_depth: breadth-first
+    FRESH = 2  # rank by the crawl's order (crawler/core/order)
 
 
 class Entry(NamedTuple):
@@ -60,6 +60,7 @@ class SiteRecord(msgspec.Struct, array_like=True, kw_only=True):
     name: str
     n_hosts: int = 0
     n_pages: int = 0
+    n_linking: int = 0  # other sites that link to it; counted under an order that asks for it
 
 
 class QueueStore(Protocol):

@@ -1,9 +1,9 @@
 """Who may start now: hosts that are ready, each in need of its own address and its site at once.
 
 A slot is an address (at most `address_connections` in flight, `address_delay` between starts) or a site (at most `site_connections`, and
-no more than what its page budget has left). Hosts that share both an address and a site stand in one *line*, ordered by their head's seq.
-A line stands in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. A slot that gets free wakes
-one line; a line that leaves the ready heap for any reason lets both its slots wake the next. So
+no more than what its page budget has left). Hosts that share both an address and a site stand in one *line*, by their precedence in the
+crawl's order. A line stands in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. A slot that
+gets free wakes one line; a line that leaves the ready heap for any reason lets both its slots wake the next. So
 
     a slot with room and a waiting line has a line on its way in the ready heap, or a timer.
 
@@ -23,7 +23,7 @@ from config.settings import Politeness
 from crawler.core.host_queue import HostQueue
 
 _TYPICAL_REQUEST_S = 0.3  # to estimate how long a line will take; too much would leave an address idle, too little crowds the bench
-_Lines = list[tuple[int, int, "Line"]]  # heap of (seq of the first host's head, ticket, line)
+_Lines = list[tuple[int, int, "Line"]]  # heap of (precedence of the first host, ticket, line)
 
 
 class _Slot:
@@ -55,7 +55,7 @@ class _Slot:
 class Line:
     """Hosts that wait for the same address and site."""
 
-    __slots__ = ("address", "heap", "key", "n_hosts", "place", "seq", "site", "ticket")
+    __slots__ = ("address", "heap", "key", "n_hosts", "place", "precedence", "site", "ticket")
 
     def __init__(self, key: tuple[str, bytes], address: _Slot, site: _Slot) -> None:
         self.key = key
@@ -64,11 +64,11 @@ class Line:
         self.heap: list[tuple[int, int, HostQueue]] = []
         self.n_hosts = 0
         self.place: _Lines | None = None
-        self.seq = 0
+        self.precedence = 0
         self.ticket = 0
 
     def first(self) -> HostQueue | None:
-        """Return the host whose head was discovered first, None if none is left."""
+        """Return the host that goes first, None if none is left."""
         heap = self.heap
         while heap and heap[0][2].ticket != heap[0][1]:
             heappop(heap)
@@ -107,15 +107,15 @@ class Slots:
         room = self._room(site) if slot is None else slot.room
         return room is not None and room <= 0
 
-    def add(self, host: HostQueue, seq: int) -> None:
+    def add(self, host: HostQueue, precedence: int) -> None:
         """Let a host stand in line for its `address` and its site; its ticket marks the place."""
         line = self._line(host.address, host.key[:8])
-        heappush(line.heap, (seq, host.ticket, host))
+        heappush(line.heap, (precedence, host.ticket, host))
         line.count(1)
         self.n_hosts += 1
         host.line = line
-        if line.place is None or seq < line.seq:
-            self._put(line, self._ready if line.place is None else line.place, seq)
+        if line.place is None or precedence < line.precedence:
+            self._put(line, self._ready if line.place is None else line.place, precedence)
 
     def drop(self, host: HostQueue) -> None:
         """Take a host out of its line before its turn. The caller changes its ticket."""
@@ -131,10 +131,10 @@ class Slots:
             host = line.first()
             if host is None:
                 self._forget(line, now)
-            elif (seq := line.heap[0][0]) != line.seq:
-                self._put(line, self._ready, seq)
+            elif (precedence := line.heap[0][0]) != line.precedence:
+                self._put(line, self._ready, precedence)
             elif (blocking := self._blocking(line, now)) is not None:
-                self._put(line, blocking.waiting, seq)
+                self._put(line, blocking.waiting, precedence)
                 self._tend(line.address, now)
                 self._tend(line.site, now)
             else:
@@ -176,9 +176,9 @@ class Slots:
             line.site.lines.add(line)
         return line
 
-    def _put(self, line: Line, place: _Lines, seq: int) -> None:
-        line.place, line.seq, line.ticket = place, seq, next(self._tickets)
-        heappush(place, (seq, line.ticket, line))
+    def _put(self, line: Line, place: _Lines, precedence: int) -> None:
+        line.place, line.precedence, line.ticket = place, precedence, next(self._tickets)
+        heappush(place, (precedence, line.ticket, line))
 
     def _next(self, place: _Lines) -> Line | None:
         """Take the first line out of its place."""
@@ -241,7 +241,7 @@ class Slots:
             if now < slot.next_start:
                 self._set_timer(slot)
             elif (line := self._next(slot.waiting)) is not None:
-                self._put(line, self._ready, line.seq)
+                self._put(line, self._ready, line.precedence)
         elif not slot.in_flight and not slot.lines:
             if now < slot.next_start:
                 heappush(self._rests, (slot.next_start, next(self._tickets), slot))

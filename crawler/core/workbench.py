@@ -18,6 +18,7 @@ from math import inf
 from config.settings import Settings
 from crawler.core.host_queue import HostQueue
 from crawler.core.model import Reason
+from crawler.core.order.base import Order
 from crawler.core.politeness import Pace, Rulebook
 from crawler.core.ports import AddressBook, HostRecord, QueueStore
 from crawler.core.slots import Slots
@@ -60,11 +61,20 @@ class Workbench:
     """The hosts in memory and their places."""
 
     def __init__(
-        self, store: QueueStore, addresses: AddressBook, settings: Settings, *, pace: Pace, rulebook: Rulebook, started_at: float
+        self,
+        store: QueueStore,
+        addresses: AddressBook,
+        settings: Settings,
+        *,
+        order: Order,
+        pace: Pace,
+        rulebook: Rulebook,
+        started_at: float,
     ) -> None:
         self._store = store
         self._addresses = addresses
         self._max_pages_per_site = settings.limits.max_pages_per_site
+        self._order = order
         self._pace = pace
         self._rulebook = rulebook
         self._started_at = started_at
@@ -222,7 +232,7 @@ class Workbench:
             return
         host.address = address
         if not self._is_far(host, now + self.slots.estimate_s(address, host.key[:8]), now):
-            self.slots.add(host, host.head.seq)
+            self.slots.add(host, self._order.precedence(host))
 
     def _look_up(self, host: HostQueue, hostname: str) -> None:
         host.looks_up = hostname

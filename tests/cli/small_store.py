@@ -6,6 +6,7 @@ from pathlib import Path
 
 from config.settings import Limits, Scope, Settings
 from crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
+from crawler.core.order.breadth_first import BreadthFirst
 from crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 from crawler.core.robots import RobotsRecord, file_hash
 from crawler.core.url import URLRules, URLSpace, queue_name
@@ -46,7 +47,8 @@ class SmallStore:
     def wait(self, url: CrawlURL, seq: int, lane: Lane = Lane.FRESH, rank: int | None = None, attempt: int = 0) -> None:
         queue = self.space.queue_key(url.host)
         host = self.host(url)
-        self.store.queues.put(queue, Entry(lane, url.site_depth if rank is None else rank, seq, attempt, url))
+        rank = BreadthFirst().rank(url.site_depth, 0) if rank is None else rank
+        self.store.queues.put(queue, Entry(lane, rank, seq, attempt, url))
         host.n_queued += 1
 
     def host(self, url: CrawlURL) -> HostRecord:

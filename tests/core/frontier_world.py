@@ -123,7 +123,8 @@ class World:
     def push(self, text: str, *, depth: int = 0, lane: Lane = Lane.FRESH, purpose: Purpose = Purpose.PAGE) -> Entry | None:
         """Queue a URL; None if it was refused."""
         url = URLS.url(text, site_depth=depth, purpose=purpose)
-        entry = Entry(lane, depth if lane is Lane.FRESH else 0, next(self.seqs), 0, url)
+        rank = self.frontier.order.rank(depth, 0) if lane is Lane.FRESH else 0
+        entry = Entry(lane, rank, next(self.seqs), 0, url)
         if self.frontier.push(entry, self.now) is not None:
             return None
         self.pushed.append(entry)

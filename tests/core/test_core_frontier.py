@@ -154,10 +154,10 @@ def test_a_url_found_again_nearer_moves_forward() -> None:
     far = world.push("http://a.example/far", depth=5)
     world.push("http://a.example/near", depth=2)
     assert far is not None
-    world.frontier.raise_rank(far, 1)
+    assert world.frontier.raise_rank(far, replace(far.url, site_depth=1), 0)
     lease = leased(world)
-    assert (lease.entry.url.text, lease.entry.url.site_depth, lease.entry.rank) == ("http://a.example/far", 1, 1)
-    world.frontier.raise_rank(far, 0)
+    assert (lease.entry.url.text, lease.entry.url.site_depth) == ("http://a.example/far", 1)
+    assert not world.frontier.raise_rank(far, replace(far.url, site_depth=0), 0)
     finished(world, lease)
     assert len(world.store.queued()) == 1
 

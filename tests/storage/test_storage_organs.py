@@ -54,6 +54,7 @@ ROWS = st.builds(
     purpose=st.sampled_from(Purpose),
     seq=st.integers(0, 2**64 - 1),
     visit=st.integers(0, 2**64 - 1),
+    worth=st.integers(0, 31),
 )
 
 

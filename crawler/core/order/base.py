@@ -1,0 +1,29 @@
+"""What an order decides.
+
+Within a host, URLs wait by (rank, discovery); among hosts that are ready, the one with the smallest precedence goes first. Politeness comes
+before any order. A rank follows from `site_depth` and `worth`, both of which stand in the `seen` row, so that a row can be found again;
+`worth` is the level of a URL's cash (cash.py), always 0 under an order that does not use cash.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from crawler.core.host_queue import HostQueue
+
+
+class Order(Protocol):
+    """An order of the crawl. Pure but for what it reads from the store; asked once a row is written and once a host is ready."""
+
+    name: str
+    uses_cash: bool  # pages give cash to their links
+    counts_sites: bool  # sites are told how many others link to them
+
+    def rank(self, site_depth: int, worth: int) -> int:
+        """Return the place of a new URL in its host's queue, 0 or more; smaller is sooner."""
+        ...
+
+    def precedence(self, host: HostQueue) -> int:
+        """Return the place of a host, with `head` chosen, among those that are ready; smaller is sooner."""
+        ...

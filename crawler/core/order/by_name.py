@@ -1,0 +1,28 @@
+"""The order that a configuration names."""
+
+from __future__ import annotations
+
+from crawler.core.order.base import Order
+from crawler.core.order.breadth_first import BreadthFirst
+from crawler.core.order.fifo import Fifo
+from crawler.core.order.host_rank import HostRank
+from crawler.core.order.larger_sites_first import LargerSitesFirst
+from crawler.core.order.opic import Opic
+from crawler.core.ports import QueueStore
+
+NAMES = ("breadth_first", "opic", "host_rank", "larger_sites_first", "fifo")  # as config/settings.py lists them
+
+
+def order_by_name(name: str, store: QueueStore) -> Order:
+    """Return an order. store: where it reads what it needs to know of sites."""
+    match name:
+        case "opic":
+            return Opic()
+        case "host_rank":
+            return HostRank(store)
+        case "larger_sites_first":
+            return LargerSitesFirst()
+        case "fifo":
+            return Fifo()
+        case _:
+            return BreadthFirst()

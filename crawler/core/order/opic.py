@@ -1,0 +1,25 @@
+"""OPIC: the URL with the most cash, wherever it lies [APC03]; of equal ones the one found first."""
+
+from __future__ import annotations
+
+from crawler.core.host_queue import HostQueue
+from crawler.core.order.cash import HIGHEST
+from crawler.core.ports import Lane
+
+_SEQ_BITS = 64
+
+
+class Opic:
+    """Greedy by cash, to the level that cash.py keeps."""
+
+    name = "opic"
+    uses_cash = True
+    counts_sites = False
+
+    def rank(self, site_depth: int, worth: int) -> int:
+        return HIGHEST - worth
+
+    def precedence(self, host: HostQueue) -> int:
+        head = host.head
+        assert head is not None
+        return ((head.rank if head.lane is Lane.FRESH else 0) << _SEQ_BITS) + head.seq

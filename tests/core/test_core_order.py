@@ -1,0 +1,149 @@
+"""The orders of a crawl: what each takes first, and cash whose levels are those of the sums."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import count
+from typing import get_args, get_type_hints
+
+import pytest
+from fake_queues import Queues
+from frontier_world import URLS, World, configured, finished, leased
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.settings import Frontier as FrontierSettings
+from crawler.core.order import cash as module
+from crawler.core.order.by_name import NAMES, order_by_name
+from crawler.core.order.cash import HIGHEST, Cash, level_of
+from crawler.core.ports import Entry, Lane, SiteRecord
+
+SEQS = count(1_000)
+
+
+def world(order: str) -> World:
+    return World(configured(frontier={"order": order}, politeness={"jitter": 0.0, "delay_factor": 0.0}), concurrency=1)
+
+
+def push(made: World, text: str, depth: int = 0, worth: int = 0) -> None:
+    url = URLS.url(text, site_depth=depth)
+    assert made.frontier.push(Entry(Lane.FRESH, made.frontier.order.rank(depth, worth), next(SEQS), 0, url), made.now) is None
+
+
+def taken(made: World, n: int) -> list[str]:
+    """Return what is fetched, one request at a time."""
+    texts = []
+    for _ in range(n):
+        made.now += 10.0
+        lease = leased(made)
+        texts.append(lease.entry.url.text.removeprefix("http://"))
+        finished(made, lease)
+    return texts
+
+
+def test_every_order_that_can_be_configured_is_there_under_its_name() -> None:
+    assert get_args(get_type_hints(FrontierSettings)["order"]) == NAMES
+    assert [order_by_name(name, Queues()).name for name in NAMES] == list(NAMES)
+
+
+OF_ONE_HOST = {
+    "breadth_first": ["a/near-rich", "a/near", "a/far-richest", "a/far"],
+    "opic": ["a/far-richest", "a/near-rich", "a/far", "a/near"],
+    "host_rank": ["a/near", "a/near-rich", "a/far", "a/far-richest"],
+    "larger_sites_first": ["a/near", "a/near-rich", "a/far", "a/far-richest"],
+    "fifo": ["a/far", "a/near", "a/far-richest", "a/near-rich"],
+}
+
+
+@pytest.mark.parametrize("order", NAMES)
+def test_within_a_host_each_order_takes_its_own_first(order: str) -> None:
+    made = world(order)
+    for name, depth, worth in (("far", 2, 0), ("near", 1, 0), ("far-richest", 2, 5), ("near-rich", 1, 3)):
+        push(made, f"http://a/{name}", depth, worth)
+    assert taken(made, 4) == OF_ONE_HOST[order]
+
+
+AMONG_HOSTS = {
+    "breadth_first": ["first.example", "large.example", "rich.example", "linked.example"],
+    "fifo": ["first.example", "large.example", "rich.example", "linked.example"],
+    "opic": ["rich.example", "first.example", "large.example", "linked.example"],
+    "larger_sites_first": ["large.example", "first.example", "rich.example", "linked.example"],
+    "host_rank": ["linked.example", "first.example", "large.example", "rich.example"],
+}
+
+
+@pytest.mark.parametrize("order", NAMES)
+def test_among_hosts_that_are_ready_each_order_takes_its_own_first(order: str) -> None:
+    made = world(order)
+    push(made, "http://first.example/")
+    for n in range(3):
+        push(made, f"http://large.example/{n}")
+    push(made, "http://rich.example/", worth=4)
+    linked = URLS.queue_key("http://linked.example")[:8]
+    push(made, "http://linked.example/")
+    made.store.save_site(linked, SiteRecord(name="linked.example", n_hosts=1, n_linking=7))
+    hosts = []
+    for _ in range(4):
+        lease = leased(made)
+        hosts.append(lease.entry.url.site)
+        finished(made, lease)
+    assert hosts == AMONG_HOSTS[order]
+
+
+def test_a_url_that_comes_to_be_worth_more_moves_forward() -> None:
+    made = world("breadth_first")
+    url = URLS.url("http://a.example/later", site_depth=1)
+    push(made, "http://a.example/first", 1)
+    entry = Entry(Lane.FRESH, made.frontier.order.rank(1, 0), next(SEQS), 0, url)
+    made.frontier.push(entry, made.now)
+    assert made.frontier.raise_rank(entry, url, 2)
+    assert not made.frontier.raise_rank(entry, url, 2)
+    assert made.frontier.withdraw(url, entry.seq, 2)
+    made.frontier.push(entry._replace(rank=made.frontier.order.rank(1, 2)), made.now)
+    assert taken(made, 2) == ["a.example/later", "a.example/first"]
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 40)), max_size=60))
+def test_levels_are_those_of_the_exact_sums(gifts: list[tuple[int, float]]) -> None:
+    """Mutation: what is beyond a level is lost when it rises."""
+    cash, sums, levels = Cash(), dict.fromkeys(range(1, 6), Fraction(1)), dict.fromkeys(range(1, 6), 0)
+    for seq, amount in gifts:
+        sums[seq] += Fraction(amount)
+        levels[seq] = cash.gain(seq, levels[seq], amount)
+        assert abs(cash_of(cash, seq, levels[seq]) - float(sums[seq])) < 1e-6
+        assert levels[seq] == level_of(float(sums[seq])) or abs(float(sums[seq]) - 2 ** round(math.log2(sums[seq]))) < 1e-6
+
+
+def cash_of(cash: Cash, seq: int, worth: int) -> float:
+    """Return what a URL has, and give it back."""
+    found = cash.gift(seq, worth, 1)
+    cash.gain(seq, worth, found - (1 << worth))
+    return found
+
+
+def test_a_page_gives_what_it_has_in_equal_parts_and_keeps_nothing() -> None:
+    cash = Cash()
+    cash.begin(7, 2.5)
+    assert cash.gain(7, 1, 1.0) == 1
+    assert cash.gift(7, 1, 7) == 0.5
+    assert cash.gift(7, 1, 4) == 0.5  # its level alone: what it had beyond is given
+    assert cash.gift(7, 1, 0) == 0.0
+
+
+def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GENERATION", 10)
+    cash = Cash()
+    cash.begin(1, 1.5)
+    for seq in range(2, 15):
+        cash.begin(seq, 1.25)
+    assert cash.gain(1, 0, 0.5) == 1  # of the generation before: 1.5 + 0.5
+    for seq in range(100, 125):
+        cash.begin(seq, 1.25)
+    assert cash.gain(1, 1, 0.0) == 1
+    assert len(cash._young) <= 10
+
+
+def test_no_level_is_above_the_highest() -> None:
+    assert level_of(2.0**40) == HIGHEST
+    assert Cash().gain(1, HIGHEST, 2.0**40) == HIGHEST
