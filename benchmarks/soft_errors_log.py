@@ -44,12 +44,13 @@ def judge(log: Sequence[Simulated]) -> Judged:
     redirects = RedirectLog()
     for pair in log:
         redirects.add(pair.original, pair.target)
-    counts = count(redirects.columns())
-    originals, targets, _ = redirects.texts()
-    numbers = list(zip(counts.originals.tolist(), counts.targets.tolist(), strict=True))
+    named = redirects.finish()
+    counts = count(named.columns)
     is_soft = {(pair.original, pair.target): pair.is_soft for pair in log}
-    truth = np.array([is_soft[originals[i], targets[j]] for i, j in numbers])
-    return Judged(counts, truth, np.array([kind in ERRORS for kind in url_kinds(originals, targets, numbers)]))
+    numbers = zip(counts.originals.tolist(), counts.targets.tolist(), strict=True)
+    truth = np.array([is_soft[named.originals[i], named.targets[j]] for i, j in numbers])
+    kinds = url_kinds(named.originals, named.targets, counts.originals, counts.targets)
+    return Judged(counts, truth, np.array([kind in ERRORS for kind in kinds]))
 
 
 def _print_simulated() -> None:
@@ -82,8 +83,8 @@ def _print_log(name: str, log: Sequence[Simulated]) -> None:
 def _print_real(path: str) -> None:
     with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
         reading = read_file(file)  # type: ignore[arg-type]
-    counts = count(reading.log.columns())
-    originals, targets, _ = reading.log.texts()
+    columns, originals, targets, _ = reading.log.finish()
+    counts = count(columns)
     scores = counts.score()
     moves = (counts.n_to_target == 1) & (np.bincount(counts.originals)[counts.originals] == 1)
     print(f"{reading.n_lines:,} lines, {len(scores):,} distinct pairs, {len(originals):,} originals")

@@ -10,6 +10,7 @@ Time: 5 µs a line, 14 where a URL is not plain. Memory: the log (filters/soft_e
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -51,11 +52,13 @@ def read_file(file: BinaryIO) -> Reading:
     space = URLSpace(bytes(16), URLRules(max_length=_MAX_URL, max_path_segments=_MAX_URL, ports=None))
     for raw in _lines(file):
         reading.n_lines += 1
+        if reading.n_lines == 1 and raw is not None:
+            raw = raw.removeprefix(BOM_UTF8)
         if raw is None:
             reading.fault(f"longer than {MAX_LINE:,} bytes", f"line {reading.n_lines:,}")
             continue
         try:
-            line = raw.decode("utf-8-sig" if reading.n_lines == 1 else "utf-8")
+            line = raw.decode()
         except UnicodeDecodeError:
             reading.fault("not UTF-8", f"line {reading.n_lines:,}")
             continue

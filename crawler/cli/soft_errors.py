@@ -17,6 +17,7 @@ from crawler.core.errors import UsageError
 from crawler.redirect_log import Reading, read_file, read_store
 from crawler.roc_figure import draw, require_matplotlib
 from filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc
+from filters.soft_error.log import Named
 from filters.soft_error.score import F64, THRESHOLD, Counts, Weights, count
 from filters.soft_error.url_kind import ERRORS, UrlKind, url_kinds
 from storage.export.reading import reading as reading_store
@@ -46,10 +47,7 @@ class Line(msgspec.Struct):
 class Scored:
     """A log, scored: one entry a distinct pair in all columns."""
 
-    originals: list[str]  # by number, as are targets and hosts
-    targets: list[str]
-    hosts: list[str]
-    host_of_original: list[int]
+    log: Named
     counts: Counts
     kinds: list[UrlKind | None]
     labels: Labels  # the proxy: an error word in the target that is not in the original
@@ -154,16 +152,15 @@ def _read(source: str) -> Reading:
 
 
 def _score(found: Reading, weights: Weights | None, threshold: float | None) -> Scored:
-    columns = found.log.columns()
-    originals, targets, hosts = found.log.texts()
-    counts = count(columns)
-    kinds = url_kinds(originals, targets, zip(counts.originals.tolist(), counts.targets.tolist(), strict=True))
+    log = found.log.finish()
+    counts = count(log.columns)
+    kinds = url_kinds(log.originals, log.targets, counts.originals, counts.targets)
     labels = np.fromiter((kind in ERRORS for kind in kinds), dtype=np.bool_, count=len(kinds))
     k = best_weights(counts, labels) if weights is None else weights
     scores = counts.score(k)
     if threshold is None:
         threshold = best_threshold(roc(scores, labels)) if len(scores) else THRESHOLD
-    return Scored(originals, targets, hosts, columns.host_of_original.tolist(), counts, kinds, labels, k, scores, threshold)
+    return Scored(log, counts, kinds, labels, k, scores, threshold)
 
 
 # -- telling
@@ -177,7 +174,7 @@ def _lines(scored: Scored) -> Iterator[bytes]:
         scores = scored.scores[part]
         columns = (scores.tolist(), *counted, (scores >= scored.threshold).tolist(), scored.kinds[part])
         yield _encode(
-            Line(scored.originals[original], scored.targets[target], *rest)
+            Line(scored.log.originals[original], scored.log.targets[target], *rest)
             for original, target, rest in zip(originals, targets, zip(*columns, strict=True), strict=True)
         )
 
@@ -228,14 +225,14 @@ def _print_summary(scored: Scored, limit: int | None) -> None:
     if not len(scored.scores):
         return
     counts = scored.counts
-    hosts = np.array(scored.host_of_original, dtype=np.int64)[counts.originals]
+    hosts = scored.log.columns.host_of_original[counts.originals]
     _, first, n_pairs = np.unique(np.stack([hosts, counts.targets]), axis=1, return_index=True, return_counts=True)
     order = np.lexsort((first, -n_pairs, -scored.scores[first]))[:limit]
     rows = []
     for i, n in zip(first[order].tolist(), n_pairs[order].tolist(), strict=True):
         score = float(scored.scores[i])
         counted = [int(column[i]) for column in counts[2:]]
-        target, host = scored.targets[int(counts.targets[i])], scored.hosts[int(hosts[i])]
+        target, host = scored.log.targets[int(counts.targets[i])], scored.log.hosts[int(hosts[i])]
         rows.append([score, score >= scored.threshold, scored.kinds[i], target, host, n, *counted])
     print_table(_COLUMNS, rows)
     say_more(len(first), limit)

@@ -7,12 +7,22 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 
 from crawler.core.url import hostname_of, origin_of, queue_name, site_of
-from filters.soft_error.score import I64, Columns
+from filters.soft_error.score import I32, Columns
 from filters.soft_error.spelling import same_page
+
+
+class Named(NamedTuple):
+    """A log by number, with the texts of the numbers."""
+
+    columns: Columns
+    originals: list[str]
+    targets: list[str]
+    hosts: list[str]
 
 
 class RedirectLog:
@@ -20,6 +30,9 @@ class RedirectLog:
 
     def __init__(self) -> None:
         self.spellings: Counter[str] = Counter()
+        self._clear()
+
+    def _clear(self) -> None:
         self._originals: dict[str, int] = {}
         self._targets: dict[str, int] = {}
         self._hosts: dict[str, int] = {}
@@ -48,14 +61,13 @@ class RedirectLog:
         """Return how many pairs were added, repeated ones and no spellings among them."""
         return len(self._mentions) // 2
 
-    def columns(self) -> Columns:
-        """Return the log as numbers."""
+    def finish(self) -> Named:
+        """Return what was collected, and forget it."""
         mentions = _integers(self._mentions).reshape(-1, 2)
-        return Columns(mentions[:, 0], mentions[:, 1], _integers(self._hosts_of_originals), _integers(self._hosts_of_targets))
-
-    def texts(self) -> tuple[list[str], list[str], list[str]]:
-        """Return originals, targets and names of hosts by number."""
-        return list(self._originals), list(self._targets), list(self._hosts)
+        columns = Columns(mentions[:, 0], mentions[:, 1], _integers(self._hosts_of_originals), _integers(self._hosts_of_targets))
+        named = Named(columns, list(self._originals), list(self._targets), list(self._hosts))
+        self._clear()
+        return named
 
     def _place(self, url: str) -> tuple[int, str]:
         origin = origin_of(url)
@@ -66,5 +78,5 @@ class RedirectLog:
         return place
 
 
-def _integers(values: array[int]) -> I64:
-    return np.array(values, dtype=np.int64)
+def _integers(values: array[int]) -> I32:
+    return np.frombuffer(values, dtype=np.int32) if values else np.empty(0, dtype=np.int32)

@@ -22,7 +22,7 @@ Both URLs are of one registrable domain, and become equal when these are set asi
 only before a language. Not a spelling: another extension, fewer directories, another registrable domain, a query dropped that is not the
 visit's.
 
-Time: 2 µs for a pair that is none, 20 µs for one that is.
+Time: 2 µs for most pairs that are none, 20 µs for one that is.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _LANGUAGES = (  # ISO 639-1
 )
 _LANGUAGE = rf"(?:{_LANGUAGES.replace(' ', '|')})"
 _TAG = rf"{_LANGUAGE}(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}|419))?"
-_LONGEST_TAG = len("zh-hans")
 _LOCALE = re.compile(_TAG)
 _LOCALE_PATH = re.compile(rf"/(?:[a-z]{{2}}/(?={_TAG}(?:/|\Z)))?{_TAG}(?=/|\Z)")
 _LOCALE_SUFFIX = re.compile(rf"(?<=[^/])\.{_TAG}(?=(?:\.[a-z0-9]{{2,5}})?\Z)")
 _LOCALE_PARAMS = frozenset(("lang", "language", "locale", "hl", "lng", "lc"))
 _MOBILE = ("m.", "mobile.", "wap.", "touch.", "amp.")
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|shtml|xhtml|php|aspx?|jsp|cfm|cgi|do)\Z", re.IGNORECASE)
+_ORDINARY = re.compile(r"[a-z0-9_~-]{8,}(?:\.[a-z0-9]{3,5})?")  # a name that no rule changes: too long for a locale or an index file
 _VISIT_NAMES = (
     "gclid dclid fbclid msclkid yclid twclid igshid mc_cid mc_eid _ga _gl wbraid gbraid sid sessid session sessionid session_id "
     "phpsessid jsessionid aspsessionid cfid cftoken zenid oscsid aspxautodetectcookiesupport"
@@ -70,7 +70,8 @@ def same_page(original: str, target: str) -> str:
     """Return the kind of spelling in which two canonical URLs differ, "" if they are not one page."""
     if original == target:
         return "same"
-    if _tail(original) != _tail(target):
+    name, other = _name(original), _name(target)
+    if (name != other and _ORDINARY.fullmatch(name) and _ORDINARY.fullmatch(other)) or _tail(original) != _tail(target):
         return ""
     a, b = _parts(original), _parts(target)
     if _site(a.host) != _site(b.host):
@@ -82,14 +83,15 @@ def same_page(original: str, target: str) -> str:
     return ""
 
 
+def _name(url: str) -> str:
+    """Return the last segment of the path in small letters, of the root the host: for a quick no."""
+    return url.partition("?")[0].rstrip("/").rpartition("/")[2].lower()
+
+
 def _tail(url: str) -> str:
-    """Return the last segment of a path as every rule below leaves it: what differs here is not one page."""
-    path = url[url.index("/", 8) :].partition("?")[0]
-    last = path.rstrip("/").rpartition("/")[2]
-    if len(last) > _LONGEST_TAG and last.isalnum():
-        return last.lower()
-    path = _LOCALE_SUFFIX.sub("", _path_without_visit(path).lower().rstrip("/"))
-    segments = [segment for segment in _INDEX.sub("/", path).split("/") if segment]
+    """Return the last segment of the path as every rule below leaves it: what differs here is not one page."""
+    path = _path_without_visit(url[url.index("/", 8) :].partition("?")[0])
+    segments = [segment for segment in _INDEX.sub("/", _LOCALE_SUFFIX.sub("", path.lower().rstrip("/"))).split("/") if segment]
     if not segments or (len(segments) <= 2 and _LOCALE.fullmatch(segments[-1])):
         return ""
     return segments[-1]

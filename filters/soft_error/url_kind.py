@@ -12,7 +12,7 @@ Time: 2 µs for a URL without such a word, 10 µs for one that has some; answers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 
@@ -20,6 +20,7 @@ import numpy as np
 import re2
 
 from crawler.core.url import hostname_of, origin_of, site_of
+from filters.soft_error.score import I32
 
 
 class UrlKind(StrEnum):
@@ -102,21 +103,22 @@ def url_kind(original: str, target: str) -> UrlKind | None:
     return _kind_of(fresh) or (UrlKind.ROOT if is_root(target) and not is_root(original) else None)
 
 
-def url_kinds(originals: Sequence[str], targets: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[UrlKind | None]:
-    """Return `url_kind` of many pairs, given by position in two lists of canonical URLs.
+def url_kinds(originals: Sequence[str], targets: Sequence[str], from_: I32, to: I32) -> list[UrlKind | None]:
+    """Return `url_kind` of many pairs: `from_` and `to` are positions in two lists of canonical URLs, one of each a pair.
 
     Time: 0.5 µs a URL and 0.1 µs a pair, and as `url_kind` where a word may stand.
     """
     of_targets = [UrlKind.ROOT if is_root(target) else None for target in targets]
     for i in _with_stem(targets):
         of_targets[i] = _kind_of(words(targets[i])) or of_targets[i]
+    told = np.array([kind is not None for kind in of_targets], dtype=np.bool_)
     has_word = set(_with_stem(originals))
-    found = []
-    for original, target in pairs:
-        kind = of_targets[target]
-        if kind is not None and (original in has_word or kind is UrlKind.ROOT):
-            kind = url_kind(originals[original], targets[target])
-        found.append(kind)
+    found: list[UrlKind | None] = [None] * len(to)
+    for i in np.flatnonzero(told[to]).tolist():
+        original, kind = int(from_[i]), of_targets[to[i]]
+        if original in has_word or kind is UrlKind.ROOT:
+            kind = url_kind(originals[original], targets[to[i]])
+        found[i] = kind
     return found
 
 

@@ -30,12 +30,13 @@ def judge(log: Sequence[Simulated]) -> Judged:
     redirects = RedirectLog()
     for pair in log:
         redirects.add(pair.original, pair.target)
-    counts = count(redirects.columns())
-    originals, targets, _ = redirects.texts()
-    numbers = list(zip(counts.originals.tolist(), counts.targets.tolist(), strict=True))
+    named = redirects.finish()
+    counts = count(named.columns)
+    numbers = zip(counts.originals.tolist(), counts.targets.tolist(), strict=True)
     known = {(pair.original, pair.target): pair for pair in log}
-    pairs = [known[originals[i], targets[j]] for i, j in numbers]
-    proxy = np.array([kind in ERRORS for kind in url_kinds(originals, targets, numbers)])
+    pairs = [known[named.originals[i], named.targets[j]] for i, j in numbers]
+    kinds = url_kinds(named.originals, named.targets, counts.originals, counts.targets)
+    proxy = np.array([kind in ERRORS for kind in kinds])
     return Judged(counts, np.array([pair.is_soft for pair in pairs]), proxy, [pair.kind for pair in pairs])
 
 

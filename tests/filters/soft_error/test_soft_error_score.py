@@ -24,7 +24,7 @@ def counted(pairs: Pairs) -> Counts:
     log = RedirectLog()
     for original, target in pairs:
         log.add(original, target)
-    return count(log.columns())
+    return count(log.finish().columns)
 
 
 def scores(pairs: Pairs) -> list[float]:
@@ -82,7 +82,7 @@ def test_spellings_of_one_page_are_no_redirects_and_pairs_are_counted_once() -> 
     for pair in [*to_one(10), *to_one(10), ("http://a.example/0", "https://www.a.example/0/")]:
         log.add(*pair)
     assert log.spellings == {"slash": 1}
-    assert count(log.columns()).n_to_target.tolist() == [10] * 10
+    assert count(log.finish().columns).n_to_target.tolist() == [10] * 10
 
 
 def test_an_original_with_several_targets_is_one_of_its_host() -> None:

@@ -34,8 +34,8 @@ def batch(pairs: Pairs) -> dict[tuple[str, str], tuple[float, ...]]:
     log = RedirectLog()
     for pair in pairs:
         log.add(*pair)
-    counts = count(log.columns())
-    originals, targets, _ = log.texts()
+    columns, originals, targets, _ = log.finish()
+    counts = count(columns)
     texts = [(originals[i], targets[j]) for i, j in zip(counts.originals.tolist(), counts.targets.tolist(), strict=True)]
     return dict(zip(texts, zip(counts.score().tolist(), *(column.tolist() for column in counts[2:]), strict=True), strict=True))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from filters.soft_error.url_kind import UrlKind, is_root, names_error, url_kind, url_kinds
@@ -69,8 +70,9 @@ def test_many_pairs_are_told_as_one_by_one() -> None:
     originals = sorted({original for _, original, _ in KINDS} | {original for original, _ in NOTHING} | {"http://a.example/captcha"})
     targets = [target for *_, target in KINDS] + [target for _, target in NOTHING]
     pairs = [(i, j) for i in range(len(originals)) for j in range(len(targets))]
-    assert url_kinds(originals, targets, pairs) == [url_kind(originals[i], targets[j]) for i, j in pairs]
-    assert url_kinds([], [], []) == []
+    from_, to = np.array(pairs, dtype=np.int32).T
+    assert url_kinds(originals, targets, from_, to) == [url_kind(originals[i], targets[j]) for i, j in pairs]
+    assert url_kinds([], [], from_[:0], to[:0]) == []
 
 
 def test_roots_are_home_pages_of_hosts_and_locales() -> None:
