@@ -2,13 +2,15 @@
 
 Needs Debian's nginx-light, postgresql-doc-15 and python3-doc. nginx serves the two manuals on two loopback addresses, each is crawled
 from one seed by the command line, and the store is compared with a walk over the files on disk that shares no code with the crawler
-(html.parser and urllib of the standard library): every page reachable by plain links must be there, none twice.
+(html.parser and urllib of the standard library): every page reachable by plain links must be there, none twice. Then `explain` is asked for
+a URL of every kind that the crawl met, at least ten a site, and its answer printed.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import subprocess
 import sys
 import tempfile
@@ -92,15 +94,57 @@ def crawl(seed: str, directory: Path) -> list[dict[str, str]]:
     quick = ("politeness.min_delay=0", "politeness.delay_factor=0", "politeness.address_delay=0", "limits.min_free_disk=0")
     allowed = ("fetch.allow_addresses=[127.0.0.0/8]", "fetch.allow_ports=any", "identity.contact=https://example.org/bot")
     sets = [part for value in (*quick, *allowed) for part in ("--set", value)]
-    thresher = [sys.executable, "-m", "crawler.cli"]
-    subprocess.run([*thresher, "crawl", seed, *sets, "-o", str(directory)], check=True)
-    export = [*thresher, "export", str(directory), "--fields", "url,status,type", "--format", "csv"]
-    rows = subprocess.run(export, check=True, capture_output=True, text=True).stdout
+    subprocess.run([sys.executable, "-m", "crawler.cli", "crawl", seed, *sets, "-o", str(directory)], check=True)
+    rows = _thresher("export", str(directory), "--fields", "url,status,type", "--format", "csv")
     return list(csv.DictReader(io.StringIO(rows)))
 
 
+def kinds(directory: Path, seed: str, root: Path, truth: set[str]) -> dict[str, tuple[str, str]]:
+    """Return a URL of each kind that the crawl met, with a phrase that `explain` must answer it with."""
+    fields = "url,status,type,depth,keep"
+    pages = [json.loads(line) for line in _thresher("export", str(directory), "--fields", fields).splitlines()]
+    skipped = [json.loads(line) for line in _thresher("export", str(directory), "--what", "skipped", "--fields", "url,reason").splitlines()]
+    read = [page for page in pages if page["status"] == 200]
+    deepest = max((page for page in read if page["keep"]), key=lambda page: page["depth"])["url"]
+    files = sorted(file.relative_to(root).as_posix() for file in root.rglob("*.*") if file.is_file())
+    on_disk = [seed + file for file in files]
+    urls = {
+        "the seed": ([seed], "was fetched"),
+        "the page farthest from it": ([deepest], "was fetched"),
+        "a page with a fragment": ([f"{deepest}#top"], "was fetched"),
+        "a page in another spelling": ([deepest.replace("http://", "HTTP://").replace(".html", "%2Ehtml")], "was fetched"),
+        "a page that is plain text": ([page["url"] for page in read if page["type"] == "text/plain"], "was fetched"),
+        "a copy of another page": ([page["url"] for page in read if not page["keep"]], "exact_duplicate"),
+        "a dead link": ([page["url"] for page in pages if page["status"] == 404], "status 404"),
+        "a page that no link leads to": ([url for url in on_disk if url.endswith(".html") and url not in truth], "not known"),
+        "a page that is not there": ([f"{seed}no-such-page.html"], "not known"),
+        "a picture": ([url for url in on_disk if url.endswith((".png", ".svg"))], "bad_type"),
+        "a style sheet": ([url for url in on_disk if url.endswith(".css")], "bad_type"),
+    }
+    for reason in ("out_of_scope", "bad_scheme", "bad_type", "nofollow"):
+        urls[f"a link refused as {reason}"] = ([skip["url"] for skip in skipped if skip["reason"] == reason], reason)
+    return {kind: (found[0], phrase) for kind, (found, phrase) in urls.items() if found}
+
+
+def explain(directory: Path, seed: str, root: Path, truth: set[str]) -> int:
+    """Ask `explain` for a URL of every kind and print its answers; return how many were not what they must be, or missing."""
+    asked = kinds(directory, seed, root, truth)
+    wrong = max(0, 10 - len(asked))
+    for kind, (url, phrase) in asked.items():
+        answer = json.loads(_thresher("explain", str(directory), url, "--json"))["answer"]
+        is_right = phrase in answer
+        wrong += not is_right
+        print(f"  {'' if is_right else 'WRONG: '}{kind}: {url}\n    {answer}")
+    return wrong
+
+
+def _thresher(*arguments: str) -> str:
+    command = [sys.executable, "-m", "crawler.cli", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 def main() -> int:
-    """Serve, crawl, compare; return 0 if nothing is missing and nothing is there twice."""
+    """Serve, crawl, compare, explain; return 0 if nothing is missing, nothing is there twice and every answer is right."""
     missing_roots = [str(root) for root in SITES.values() if not root.is_dir()]
     if missing_roots:
         print(f"not there: {', '.join(missing_roots)}. apt-get install nginx-light postgresql-doc-15 python3-doc", file=sys.stderr)
@@ -119,7 +163,7 @@ def main() -> int:
                 for label, urls in (("missing", missing), ("extra", extra), ("twice", twice)):
                     for url in sorted(urls)[:5]:
                         print(f"  {label}: {url}")
-                failures += bool(missing or twice)
+                failures += bool(missing or twice or explain(Path(temporary) / f"crawl{n}", seed, root, truth))
         finally:
             nginx.terminate()
             nginx.wait()

@@ -38,6 +38,7 @@ _LEEWAY = 16  # a link may be this many times longer than the URL it may become:
 _PLAIN_RELATIVE = re.compile(
     r"[A-Za-z0-9._~-][^:\\\s]*\Z"
 )  # depends on the base's folder alone: no scheme, no query of its own, nothing odd
+_NO_PAGES = frozenset(("data", "javascript", "mailto", "sms", "tel"))  # schemes that stand in links and would read like a host and its port
 _REMEMBERED_LENGTH = 256
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
@@ -324,6 +325,8 @@ class URLSpace:
         if not text:
             raise BadURL(Reason.BAD_URL, "empty")
         if not _SEED_SCHEME.match(text):
+            if (scheme := text.partition(":")[0].lower()) in _NO_PAGES:
+                raise BadURL(Reason.BAD_SCHEME, f"scheme {scheme}")
             text = "http://" + _bare_seed(text)
         return self.url(self.canonical(text))
 
