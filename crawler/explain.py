@@ -166,7 +166,7 @@ class Explainer:
         page = view.pages.read(row.visit) if row.visit else None
         if page is not None and page.key == url.key:
             story.page = page_object(view, row.visit, page)
-            story.verdicts = self._verdicts(url.key, page)
+        story.verdicts = self._verdicts(url.key, page if story.page is not None else None)
         edge = view.redirects.edge(url.key)
         if edge is not None:
             target = view.seen.row(edge.to_key) if edge.to_key else None
@@ -177,12 +177,13 @@ class Explainer:
         if pair is not None:
             story.end_of_chain = {"url": pair.target_text, "hops": pair.hops, "status": pair.status or None}
 
-    def _verdicts(self, key: bytes, page: PageRecord) -> list[dict[str, Any]]:
-        """Return every verdict on a page, those that were revised and those that revised them, with their times."""
-        given = [Standing(verdict, 0.0) for verdict in page.verdicts]
+    def _verdicts(self, key: bytes, page: PageRecord | None) -> list[dict[str, Any]]:
+        """Return every verdict on a page or a redirect, those that were revised and those that revised them, with their times."""
+        given = [Standing(verdict, 0.0) for verdict in page.verdicts] if page else []
         revised = [Standing(revision.verdict, revision.at) for revision in self._view.verdicts.revisions(key)]
         texts = self._texts.of_keys(named_keys([*given, *revised]))
-        return [{**verdict_object(said, texts), "at": iso(said.revised_at or page.fetched_at)} for said in (*given, *revised)]
+        fetched_at = page.fetched_at if page else 0.0
+        return [{**verdict_object(said, texts), "at": iso(said.revised_at or fetched_at)} for said in (*given, *revised)]
 
     def _skips(self, text: str) -> list[dict[str, Any]]:
         """Return the first lines of the log of skipped URLs that are about this one."""
@@ -314,6 +315,17 @@ def _never_known(story: Story) -> str:
     return f"It was found and not taken up: {first['reason']}{by}."
 
 
+def _later(story: Story) -> str:
+    """Return what was said of it after it had been recorded, the last word of each filter."""
+    last = {verdict["filter"]: verdict for verdict in story.verdicts if "revised_at" in verdict}
+    words = []
+    for name, verdict in last.items():
+        kind = f", {verdict['evidence']['kind']}" if "kind" in verdict["evidence"] else ""
+        word = f"judged {verdict['reason'] or 'no good'}{kind}" if not verdict["keep"] else "cleared"
+        words.append(f" At {verdict['revised_at']} it was {word} by {name}.")
+    return "".join(words)
+
+
 def _done(story: Story) -> str:
     if story.redirect is not None:
         to, end = story.redirect, story.end_of_chain
@@ -321,12 +333,12 @@ def _done(story: Story) -> str:
         if end is not None:
             came_to = f", which came to {end['url']} in {end['hops']} hops" if end["url"] != to["to"] else ", where the chain ends"
         why = f"; not followed: {story.reason}" if story.reason else ""
-        return f"It was fetched at {to['at']} and redirected ({to['status']}) to {to['to']}{came_to}{why}."
+        return f"It was fetched at {to['at']} and redirected ({to['status']}) to {to['to']}{came_to}{why}.{_later(story)}"
     failure, page = story.failure, story.page
     if page is not None and not page["failed"]:
         dropped = [verdict["filter"] for verdict in page["verdicts"] if not verdict["keep"]]
         fate = "kept" if page["keep"] else f"not kept ({', '.join(dropped) or 'by a filter'})"
-        return f"It was fetched at {page['fetched_at']} with status {page['status']}, and {fate}."
+        return f"It was fetched at {page['fetched_at']} with status {page['status']}, and {fate}.{_later(story)}"
     if failure is not None and story.reason is not None:
         return f"It was requested at {failure['at']} and its body refused: {story.reason} ({failure['detail']})."
     if failure is not None:

@@ -1,8 +1,8 @@
 """What a page looks like, in a few hundred bytes, so that pages that show the same error are told from pages of the same template.
 
 Sketch: the 64 smallest different hashes of word pairs, 4 bytes each (a bottom-64 sketch [BRO97]): for texts of up to 64 different pairs
-the whole set, so that resemblance is exact where it matters, on short pages; else an estimate with a standard error below .06. Words of the
-page's own URL are taken out of short texts first, since an error page quotes what was asked for.
+the whole set, so that resemblance is exact where it matters, on short pages; else an estimate with a standard error below .06. What quotes
+the page's own URL is taken out first, since error pages say what was asked for.
 
 Two looks match if their titles and lengths agree and their distance (1 - resemblance) is within a tolerance: that between two probes of one
 template if both are known [BBKT04 compares one page with one probe; thin templates make honest pages look like it], else `NEARLY_EQUAL`.
@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import xxhash
 
 from crawler.core.model import U64, Page
@@ -27,14 +28,16 @@ from crawler.core.sketch import word_hash
 N_KEPT = 64
 NEARLY_EQUAL = 0.02  # distance
 UNLIKE = 0.5  # distance from which a second probe would tell nothing
-SHORT = 300  # words of a text from which the URL's own are taken out
 LONG = 600  # words of a text that is no error page: it has a sketch only where something else speaks against it
 _ENOUGH = 4 * N_KEPT  # pairs of which the smallest 64 different ones are surely found
-_TITLE = 8
+_ECHO = 3  # words of the URL in a row that quote it
 _WORD = re.compile(r"[^\W_\U00010000-\U0010FFFF]+")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SCALE = 1 << 32
 _TOP = np.uint64(32)
+
+
+Bools = npt.NDArray[np.bool_]
 
 
 class Look(msgspec.Struct, array_like=True, frozen=True):
@@ -59,10 +62,9 @@ def look_of(page: Page, *, wants_sketch: bool = True) -> Look:
     if not wants_sketch:
         return Look(b"", int(tokens.size), b"")
     words = _url_words(page.url.text)
-    title = title_key(page.title, words)
-    if tokens.size and tokens.size <= SHORT:
-        tokens = _without(tokens, words)
-    return Look(sketch(tokens), int(tokens.size), title)
+    if tokens.size and words:
+        tokens = _without_echo(tokens, words, _name_words(page.url.text) or words)
+    return Look(sketch(tokens), int(tokens.size), title_key(page.title, words))
 
 
 def sketch(tokens: U64) -> bytes:
@@ -124,19 +126,47 @@ def title_key(title: str, url_words: Sequence[str]) -> bytes:
     return xxhash.xxh3_64_digest(lowered.encode("utf-8", "surrogatepass"))
 
 
+def _name_words(url: str) -> list[str]:
+    """Return the words of the last segment of a URL, or of its query."""
+    path, mark, query = url.partition("?")
+    return _url_words("//" + (query if mark else path.rstrip("/").rpartition("/")[2]))
+
+
 def _url_words(url: str) -> list[str]:
     """Return the words of a canonical URL that an error page may quote, in lower case: of its host, path and query."""
-    text = url.partition("://")[2]
+    text = url.partition("//")[2]
     return _WORD.findall(unquote(text).lower() if "%" in text else text.lower())
 
 
-def _without(tokens: U64, words: Sequence[str]) -> U64:
-    """Return the words of a text that are not among `words`."""
+def _without_echo(tokens: U64, words: Sequence[str], name: Sequence[str]) -> U64:
+    """Return the words of a text without what quotes the URL: `_ECHO` of its words in a row, or its name.
+
+    Not each word of it: those that the template uses too would be missing from one page and not from the next.
+    """
+    quoted = _runs(_among(tokens, words), _ECHO) | _runs(_among(tokens, name), min(_ECHO, len(name)))
+    kept: U64 = tokens[~quoted]
+    return kept
+
+
+def _among(tokens: U64, words: Sequence[str]) -> Bools:
+    """Tell which words of a text are among `words`."""
     hashes = np.array(sorted({word_hash(word) for word in words}), dtype=np.uint64)
     at = np.searchsorted(hashes, tokens)
     at[at == hashes.size] = 0
-    kept: U64 = tokens[hashes[at] != tokens]
-    return kept
+    found: Bools = hashes[at] == tokens
+    return found
+
+
+def _runs(marks: Bools, least: int) -> Bools:
+    """Keep the marks that stand at least that many in a row."""
+    if least < 2 or np.count_nonzero(marks) < least:
+        return marks if least < 2 else np.zeros(marks.size, dtype=np.bool_)
+    steps = np.diff(marks.view(np.int8), prepend=0, append=0)
+    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+    is_long = ends - starts >= least
+    steps[starts[~is_long]] = 0
+    steps[ends[~is_long]] = 0
+    return np.cumsum(steps[:-1]).view(np.int64).astype(np.bool_)
 
 
 def _distinct(values: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:

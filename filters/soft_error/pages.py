@@ -1,9 +1,9 @@
 """The page gate: pages answered 200 that are errors, gates or parked hosts all the same, without any redirect.
 
 A page is a suspect if its words hint at an error or a gate (kinds.py), or if it is short and has title and look of the short page of its
-host before it. A suspect asks for a probe of its directory (probe.py) and is a soft error if the probe's page looks like it (looks.py), or the probe
-lands at it, or pages known to be the host's error pages look like it: the probes of other directories, and what it answers with 404.
-Pages that wait for their probe are kept meanwhile, and their verdict is revised.
+host before it. A suspect asks for a probe of its directory (probe.py) and is a soft error if the probe's page looks like it (looks.py),
+or the probe lands at it, or pages known to be the host's error pages look like it: the probes of other directories, and what it answers
+with 404. Pages that wait for their probe are kept meanwhile, and their verdict is revised.
 
 Home pages and seeds are exempt, but for gates, parked hosts and empty shells. Challenge and consent pages that name themselves are
 set aside at once: they teach no filter anything, and a host that shows nothing else is parked.
