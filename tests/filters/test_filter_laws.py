@@ -18,11 +18,11 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from planted import LinkScript, PageScript
 from subjects import SPACE, candidate, head
-from webs import SUBJECTS, Bench, Subject, pages, registered, settings, stories, urls
+from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, settings, stories, urls
 
 from config.settings import Settings
 from config.settings import Store as StoreSettings
-from crawler.core.model import Mode, Page, Reason, Verdict
+from crawler.core.model import Answer, Mode, Page, Reason, Verdict
 from filters.base import Gate, Plug
 from filters.panel import Record
 from storage.env import Store
@@ -61,9 +61,9 @@ def test_every_filter_of_the_configuration_stands_in_the_registry() -> None:
 
 @each_part
 @thorough(40)
-@given(story=stories, data=st.data())
+@given(story=lives, data=st.data())
 def test_deciding_twice_gives_the_same_ruling_and_changes_no_memory(
-    name: str, gate: Gate, story: list[Subject], data: st.DataObject
+    name: str, gate: Gate, story: list[Subject | Answer], data: st.DataObject
 ) -> None:
     """Mutation: `ExactDuplicateFilter.decide` wrote the page that it did not find; `YieldTrap.decide` wrote counts, plus one."""
     filters = registered()
@@ -102,17 +102,20 @@ def _naysayers(mode: Mode) -> tuple[Plug, ...]:
 
 @each_learner
 @thorough(40)
-@given(story=stories)
-def test_replaying_the_journal_into_empty_memories_gives_equal_memories(name: str, story: list[Subject]) -> None:
-    """Mutation: `replay` passed a judgement that kept everything, or admitted everything, instead of the one in the journal."""
+@given(story=lives)
+def test_replaying_the_journal_into_empty_memories_gives_equal_memories(name: str, story: list[Subject | Answer]) -> None:
+    """Mutation: `replay` passed a judgement that kept everything, or admitted everything, instead of the one in the journal.
+
+    Mutation: `Panel.answered` wrote nothing into the journal.
+    """
     lived, replayed = (Bench.of((*registered(), *_naysayers(Mode.ENFORCE))) for _ in range(2))
     replayed.panel.replay(lived.tell(story))
     assert replayed.rows(name) == lived.rows(name)
 
 
 @thorough(12)
-@given(story=stories)
-def test_replaying_a_store_s_journal_gives_an_equal_store_evictions_included(story: list[Subject]) -> None:
+@given(story=lives)
+def test_replaying_a_store_s_journal_gives_an_equal_store_evictions_included(story: list[Subject | Answer]) -> None:
     """Mutation: evictions took records at random; `Journal.put` kept only a visit's first entry."""
     with small_store() as first, small_store() as second:
         lived, replayed = Bench.of(registered(), first.memory), Bench.of(registered(), second.memory)
@@ -132,8 +135,8 @@ def test_replaying_a_store_s_journal_gives_an_equal_store_evictions_included(sto
 
 @each_learner
 @thorough(12)
-@given(story=st.lists(stories, min_size=2, max_size=4))
-def test_a_filter_s_memory_of_a_site_stays_below_its_cap(name: str, story: list[list[Subject]]) -> None:
+@given(story=st.lists(lives, min_size=2, max_size=4))
+def test_a_filter_s_memory_of_a_site_stays_below_its_cap(name: str, story: list[list[Subject | Answer]]) -> None:
     """Mutation: `Memory.put` did not evict."""
     with small_store() as store:
         bench = Bench.of(registered(), store.memory)
@@ -197,6 +200,17 @@ def test_a_filter_that_observes_changes_no_judgement_and_asks_for_nothing(story:
             assert (sitting.judgement.keep, sitting.judgement.follow) == (True, True)
         assert not sitting.effects
         assert not asked
+
+
+@thorough(20)
+@given(story=stories, answer=answers)
+def test_a_filter_that_observes_learns_nothing_from_answers_and_asks_for_nothing_more(story: list[Subject], answer: Answer) -> None:
+    """Mutation: `Panel` kept the askers of filters that only observe."""
+    bench = Bench.of(registered("observe"))
+    bench.tell(story)
+    before = bench.all_rows()
+    assert bench.tell([answer]) == []
+    assert bench.all_rows() == before
 
 
 @each_filter

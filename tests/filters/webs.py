@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from dict_memory import DictMemory
 from hypothesis import strategies as st
-from subjects import SPACE, batch, page, pair
+from subjects import SPACE, answer, batch, page, pair
 
-from config.settings import ExactDuplicate, Filters, PathTrap, PatternYield, Settings
-from crawler.core.model import LinkBatch, Page, RedirectPair
+from config.settings import ExactDuplicate, Filters, PathTrap, PatternYield, Settings, SoftError
+from crawler.core.model import Answer, LinkBatch, Page, RedirectPair
 from crawler.core.ports import Memory
 from filters.base import Gate, Plug
 from filters.panel import Panel, Record, Sitting
@@ -35,11 +35,12 @@ _PATHS = (
     "/cal/2024/07/",
     "/cal/2025/01/",
 )
-_TEXTS = ("short", *(" ".join(f"{word}{i}" for i in range(8)) for word in ("pear", "plum", "fig")))
+_TEXTS = ("short", "sorry: page not found, it is no more", *(" ".join(f"{word}{i}" for i in range(8)) for word in ("pear", "plum", "fig")))
 _TIGHT = Filters(
     path_trap=PathTrap(max_per_prefix=3, max_calendar=2),
     exact_duplicate=ExactDuplicate(min_tokens=4),
     pattern_yield=PatternYield(min_yield=0.5, error=0.5, audit_share=0.0),  # two barren fetches in a row decide
+    soft_error=SoftError(threshold=0.5, give_up_after=1),
 )
 
 
@@ -75,6 +76,12 @@ batches = st.lists(urls, min_size=1, max_size=8, unique=True).map(lambda texts: 
 pairs = st.builds(lambda original, target, status: pair(original, target, status=status), urls, urls, st.sampled_from((0, 200, 404)))
 SUBJECTS: dict[Gate, st.SearchStrategy[Any]] = {Gate.PAGE: pages, Gate.LEARNED: batches, Gate.REDIRECT: pairs}
 stories: st.SearchStrategy[list[Subject]] = st.lists(st.one_of(pages, batches, pairs), max_size=25)
+answers = st.one_of(
+    st.builds(lambda url, found: answer(f"{url}/zzz", found), urls, pages),
+    st.builds(lambda url, to: answer(f"{url}/zzz", status=302, target=SPACE.url(SPACE.canonical(to))), urls, urls),
+    st.builds(lambda url: answer(f"{url}/zzz", failure="timeout_total"), urls),
+)
+lives: st.SearchStrategy[list[Subject | Answer]] = st.lists(st.one_of(pages, batches, pairs, answers), max_size=25)
 
 
 @dataclass
@@ -103,9 +110,14 @@ class Bench:
             case _:
                 return self.panel.redirect(subject)
 
-    def tell(self, story: Iterable[Subject]) -> list[Record]:
-        """Judge and learn each subject in turn; return the journal."""
-        records = [self.panel.learn(self.judge(subject))[1] for subject in story]
+    def tell(self, story: Iterable[Subject | Answer]) -> list[Record]:
+        """Judge and learn each subject in turn, or tell every asker of an answer; return the journal."""
+        records: list[Record | None] = []
+        for subject in story:
+            if isinstance(subject, Answer):
+                records += [self.panel.answered(plug.name, subject)[1] for plug in self.panel.plugs if plug.asker]
+            else:
+                records.append(self.panel.learn(self.judge(subject))[1])
         return [record for record in records if record is not None]
 
     def rows(self, name: str) -> dict[bytes, bytes]:
