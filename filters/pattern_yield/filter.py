@@ -21,7 +21,7 @@ from crawler.core.ports import Memory
 from crawler.core.url import is_home
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 from filters.pattern_yield.evidence import Rule
-from filters.pattern_yield.patterns import parse
+from filters.pattern_yield.patterns import magnitude, parse
 from filters.pattern_yield.tree import Fetch, Pattern, Tree, glance
 
 NAME = "pattern_yield"
@@ -85,6 +85,7 @@ class YieldOfPages:
                 measure.key,
                 parse(measure.url, measure.host),
                 measure.depth,
+                magnitude(measure.url, measure.host),
                 measure.text,
                 worth,
                 may_lead=judgement.follow and measure.has_links,
@@ -141,7 +142,8 @@ class YieldOfRedirects:
         source = tree.ended(measure.key)
         worth = source is not None and source.worth
         if worth or source is None or source.n_waiting:
-            tree.learn(Fetch(measure.key, parse(measure.url, measure.host), source.depth if source else 0, measure.text, worth))
+            far = magnitude(measure.url, measure.host)
+            tree.learn(Fetch(measure.key, parse(measure.url, measure.host), source.depth if source else 0, far, measure.text, worth))
         effects = _credit(tree, source.via if source and not worth else b"", site, memory, self._rule, worth=False)
         tree.save()
         return effects
@@ -196,19 +198,22 @@ class YieldOfLinks:
         tree = Tree(memory, site, self._rule)
         ours = [i for i, key in enumerate(batch.keys) if key[:8] == site]
         parts = [parse(batch.texts[i], batch.hosts[i]) for i in ours]
-        forms = [tree.forms(part) for part in parts]
-        tree.load(form for texts in forms for form in texts)
+        forms = {id(part): tree.forms(part) for part in parts}  # links of one shape share their parts
+        tree.load(form for texts in forms.values() for form in texts)
+        barren = {part: tree.barren(texts) for part, texts in forms.items()}
         found = []
-        for i, part, texts in zip(ours, parts, forms, strict=True):
-            pattern = tree.barren(texts)
-            if pattern is not None and not self._is_audit(batch, i, pattern, part.magnitude):
+        for i, part in zip(ours, parts, strict=True):
+            pattern = barren[id(part)]
+            if pattern is not None and not self._is_audit(batch, i, pattern):
                 found.append((i, pattern))
         return found
 
-    def _is_audit(self, batch: LinkBatch, i: int, pattern: Pattern, magnitude: int) -> bool:
+    def _is_audit(self, batch: LinkBatch, i: int, pattern: Pattern) -> bool:
         """Return whether a link that a barren pattern covers is fetched all the same."""
-        by_key = int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below
-        return by_key or is_home(batch.texts[i]) or pattern.reach(int(batch.site_depths[i]), magnitude)
+        url, host = batch.texts[i], batch.hosts[i]
+        if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below or is_home(url):
+            return True
+        return pattern.reach(int(batch.site_depths[i]), magnitude(url, host))
 
     def of_one(self, batch: LinkBatch, memory: Memory) -> tuple[Pattern | None, bool]:
         """Return the barren pattern that covers the URL of a batch of one, if any does, and whether the URL is fetched."""
@@ -216,11 +221,10 @@ class YieldOfLinks:
         if not glance(memory, site).n_barren:
             return None, True
         tree = Tree(memory, site, self._rule)
-        part = parse(batch.texts[0], batch.hosts[0])
-        forms = tree.forms(part)
+        forms = tree.forms(parse(batch.texts[0], batch.hosts[0]))
         tree.load(forms)
         pattern = tree.barren(forms)
-        return pattern, pattern is None or self._is_audit(batch, 0, pattern, part.magnitude)
+        return pattern, pattern is None or self._is_audit(batch, 0, pattern)
 
     def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         if not measure.source:
@@ -238,7 +242,8 @@ class YieldOfLinks:
         if n_admitted or not is_page:
             tree.led_on(measure.source, measure.via, measure.depth, n_admitted, is_redirect=not is_page)
         if not is_page and not n_admitted and 0 not in judgement.refused:
-            tree.learn(Fetch(measure.source, parse(measure.url, measure.host), measure.depth, 0, worth=False))
+            far = magnitude(measure.url, measure.host)
+            tree.learn(Fetch(measure.source, parse(measure.url, measure.host), measure.depth, far, text=0, worth=False))
         tree.save()
         return again if is_page else _released(tree)
 

@@ -24,6 +24,7 @@ ones. Time: 15 to 20 µs per page, three records written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -31,7 +32,7 @@ import xxhash
 
 from crawler.core.ports import Memory
 from filters.pattern_yield.evidence import Evidence, Rule
-from filters.pattern_yield.patterns import LITERAL, Parts, forms
+from filters.pattern_yield.patterns import CACHE_URLS, LITERAL, Parts, forms
 from filters.pattern_yield.vocabulary import Vocabulary
 
 RUN = 32  # URLs of one text in a row that teach nothing
@@ -113,6 +114,7 @@ class Fetch(NamedTuple):
     key: bytes  # 16
     parts: Parts
     depth: int
+    magnitude: int
     text: int  # what it showed
     worth: bool | None  # None: nobody can say
     may_lead: bool = False  # its links are followed
@@ -129,6 +131,11 @@ def glance(memory: Memory, site: bytes) -> Glance:
     """Return how many barren patterns a site has, and which page it was learned from last."""
     value = memory.get(site + b"h")
     return _glance.decode(value) if value else Glance()
+
+
+@lru_cache(maxsize=CACHE_URLS)
+def _digest(text: str) -> bytes:
+    return xxhash.xxh3_64_digest(text.encode())
 
 
 def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
@@ -160,6 +167,8 @@ class Tree:
     def load(self, texts: Iterable[str]) -> None:
         """Read patterns at once."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if not missing:
+            return
         for text, value in zip(missing, self._memory.get_many([self._pattern_key(text) for text in missing]), strict=True):
             if value is not None:
                 self._known[text] = _pattern.decode(value)
@@ -181,7 +190,7 @@ class Tree:
     def learn(self, fetch: Fetch) -> None:
         """Learn from an answered request."""
         texts = self.forms(fetch.parts)
-        words = fetch.parts.words()
+        words = fetch.parts.words
         self.vocabulary.add(words)
         self.load(texts)
         self.head.last, self.head.released = fetch.key[8:], []
@@ -191,7 +200,7 @@ class Tree:
             return
         for text in texts:
             pattern = self._at(text)
-            if pattern.reach(fetch.depth, fetch.parts.magnitude):
+            if pattern.reach(fetch.depth, fetch.magnitude):
                 self._changed[text] = pattern
         if fetch.worth:
             self.head.n_worth += 1
@@ -331,7 +340,7 @@ class Tree:
         return pattern
 
     def _pattern_key(self, text: str) -> bytes:
-        return self._site + b"p" + xxhash.xxh3_64_digest(text.encode())
+        return self._site + b"p" + _digest(text)
 
     def _source_key(self, key: bytes) -> bytes:
         return self._site + b"s" + key[8:]

@@ -10,6 +10,8 @@ Memory: 64 to 4,096 bytes a site. Time: 0.2 µs per word.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _LEAST = 64
 _MOST = 4_096
 _FULL = 255
@@ -36,7 +38,7 @@ class Vocabulary:
         mask, counters = self._mask, self._counters
         return min(counters[word & mask], counters[word >> 32 & mask])
 
-    def add(self, words: list[int]) -> None:
+    def add(self, words: Sequence[int]) -> None:
         """Count each word once more."""
         counters, mask = self._counters, self._mask
         for word in words:
@@ -51,7 +53,7 @@ class Vocabulary:
         if self.n_counted > self._mask:
             self._grow_or_age()
 
-    def pin(self, words: list[int], least: int) -> None:
+    def pin(self, words: Sequence[int], least: int) -> None:
         """Keep the words that were seen `least` times from being forgotten for long."""
         for word in words:
             if self.count(word) >= least:
