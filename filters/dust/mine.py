@@ -102,14 +102,17 @@ def _judged(learned: LearnedRule, known: UrlList, order: list[int]) -> Iterator[
 
 
 def _keep_best(found: dict[int, Judged], judged: Judged) -> None:
-    """Of rules that do the same to the list, keep the one that host or path binds least, then the one with most support."""
+    """Of rules that do the same to the list, keep the plainest."""
     effect = judged.evidence.effect
     if effect not in found or _bounds(judged.learned) < _bounds(found[effect].learned):
         found[effect] = judged
 
 
-def _bounds(learned: LearnedRule) -> tuple[int, int]:
-    return bool(learned.rule.host) + bool(learned.rule.path), -learned.support
+def _bounds(learned: LearnedRule) -> tuple[int, int, int]:
+    """Return the bounds by host and path, the number of holes, and the support: less is plainer."""
+    rule = learned.rule
+    n_holes = rule.source.count("{") if isinstance(rule, Substitution) else 0
+    return bool(rule.host) + bool(rule.path), n_holes, -learned.support
 
 
 def _adding(ranked: Iterable[Judged]) -> list[LearnedRule]:

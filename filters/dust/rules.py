@@ -136,7 +136,7 @@ class Parameter(_Rule, frozen=True, kw_only=True, tag="parameter"):
 Rule = Substitution | Parameter
 
 
-class LearnedRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule with what is known for and against it."""
 
     rule: Rule

@@ -1,10 +1,10 @@
 """Phase 4: validation by samples, in chance order, ended as soon as the case is clear [BKS07, Fig. 3 and 4].
 
 The paper fetches up to N = 100 pairs of a rule and gives it up at ε·N = 5 that disagree: rules that hold for 98 % of their URLs pass
-nearly always (.95), those that hold for 90 % hardly ever (.025). The same two bounds as a sequential test [Wald 1945] need 35 pairs for a
-rule that always holds, and two for one that never does; whichever bound is met first counts. Where a list has no more pairs, 20 that all
-agree are enough. A rule that fails is tried in the other direction, and where it holds only in part, within the contexts where it does.
-Rules that join nothing but what valid ones join are left out.
+nearly always (.951), those that hold for 90 % hardly ever (.025). A sequential test [Wald 1945] between the same two needs 35 pairs for a
+rule that always holds, and two for one that never does (.949 and .054); whichever bound is met first counts. Where a list has no more
+pairs, 20 that all agree are enough. A rule that fails is tried in the other direction, and where it holds only in part, within the contexts
+where it does. Rules that join nothing but what valid ones join are left out.
 
 Pages come from a list (`judge`), which names the URLs that it lacks; whoever can fetch fetches these, and judges again.
 """

@@ -1,0 +1,190 @@
+"""`thresher dust` as its user meets it: lists in, rules out, rules into a store and out of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LOGS = Path(__file__).parents[2].parent / "shared" / "data" / "logs"
+
+
+def lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    """A forum whose stories have two names."""
+    path = tmp_path / "pages.jsonl"
+    shows = [
+        {"url": f"http://forum.example/story{mark}{i}", "status": 200, "size": 900 + i, "sketch": f"story {i}"}
+        for i in range(60)
+        for mark in ("?id=", "_")
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in shows))
+    return path
+
+
+@pytest.fixture
+def mined(thresher: Callable[..., Any], pages: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "rules.jsonl"
+    path.write_text(thresher("dust", "mine", pages).out)
+    return path
+
+
+def test_a_mined_rule_is_readable_and_ranked(thresher: Callable[..., Any], pages: Path) -> None:
+    ran = thresher("dust", "mine", pages)
+    assert ran.code == 0
+    best = lines(ran.out)[0]
+    assert best["rule"] == '"story?id=" → "story_"'
+    assert (best["site"], best["rank"], best["support"], best["agree"]) == ("forum.example", 1, 60, 60)
+    assert best["context"] == {"before": "^http://forum.example/"}
+    assert best["interval"][0] > 0.9
+    assert "120 URLs" in ran.err
+
+
+def test_rules_are_validated_and_applied(thresher: Callable[..., Any], pages: Path, mined: Path, tmp_path: Path) -> None:
+    ran = thresher("dust", "validate", mined, pages)
+    assert [line["standing"] for line in lines(ran.out)] == ["valid"]
+    assert "1 valid" in ran.err
+    judged, urls = tmp_path / "judged.jsonl", tmp_path / "urls.txt"
+    judged.write_text(ran.out)
+    urls.write_text("http://forum.example/story?id=7\n\nhttp://other.example/story?id=7\n")
+    assert thresher("dust", "canonize", "--rules", judged, urls).out == "http://forum.example/story_7\nhttp://other.example/story?id=7\n"
+    first = lines(thresher("dust", "canonize", "--rules", judged, urls, "--json").out)[0]
+    assert first == {
+        "url": "http://forum.example/story?id=7",
+        "canonical": "http://forum.example/story_7",
+        "rules": ['"story?id=" → "story_"'],
+    }
+
+
+def test_a_rule_that_the_pages_contradict_is_invalid_and_no_longer_applied(
+    thresher: Callable[..., Any], pages: Path, mined: Path, tmp_path: Path
+) -> None:
+    liars = tmp_path / "liars.jsonl"
+    liars.write_text("".join(json.dumps(line | {"sketch": line["url"]}) + "\n" for line in lines(pages.read_text())))
+    judged = tmp_path / "judged.jsonl"
+    judged.write_text(thresher("dust", "validate", mined, liars).out)
+    assert {line["standing"] for line in lines(judged.read_text())} == {"invalid"}
+    urls = tmp_path / "urls.txt"
+    urls.write_text("http://forum.example/story?id=7\n")
+    assert thresher("dust", "canonize", "--rules", judged, urls).out == urls.read_text()
+
+
+def test_an_access_log_is_mined_by_sizes_without_robots_and_attacks(thresher: Callable[..., Any], tmp_path: Path) -> None:
+    def request(client: int, target: str, agent: str, status: int = 200, size: int = 900) -> str:
+        head = f"10.0.0.{client} - - [17/May/2015:10:05:03 +0000]"
+        return f'{head} "GET {target} HTTP/1.1" {status} {size} "http://forum.example/" "{agent}"\n'
+
+    log = tmp_path / "access.log.gz"
+    with gzip.open(log, "wt") as file:
+        for i in range(30):
+            file.write(request(i, f"/story?id={i}", "Mozilla", size=1000 + 50 * i))
+            file.write(request(i, f"/story_{i}", "Mozilla", size=1000 + 50 * i))
+            file.write(request(100, f"/robot{i}", "NiceBot/1.0"))
+        file.write(request(7, "/../../etc/passwd", "Mozilla", 404))
+        file.write("torn\n")
+    ran = thresher("dust", "mine", log)
+    assert lines(ran.out)[0]["rule"] == '"story?id=" → "story_"'
+    assert lines(ran.out)[0]["site"] == "forum.example"
+    assert "30 by robots, 1 attacks" in ran.err
+    assert "1 of 92 lines left out" in ran.err
+
+
+def test_torn_lines_are_counted_and_left_out(thresher: Callable[..., Any], pages: Path) -> None:
+    pages.write_text(pages.read_text() + '{"url": "http://for\n{"url": 7}\n{"url": "nowhere"}\n')
+    ran = thresher("dust", "mine", pages)
+    assert ran.code == 0
+    assert "3 of 123 lines left out" in ran.err
+    assert f"{pages}:121" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [("", "found none in 0 lines"), ("no log\n", "no line of an access log"), ('{"url": 1}\n', "Expected `str`, got `int`")],
+)
+def test_what_is_no_list_is_one_clear_error(thresher: Callable[..., Any], tmp_path: Path, content: str, complaint: str) -> None:
+    path = tmp_path / "bad"
+    path.write_text(content)
+    ran = thresher("dust", "mine", path)
+    assert ran.code == 2
+    assert complaint in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("", "found nothing"),
+        ("{}\n", "definition"),
+        ("[1]\n", "expected an object"),
+        ("{\n", "truncated"),
+        ('{"definition": {"type": "substitution", "from": "a", "to": "a"}}\n', "two different parts"),
+        ('{"definition": {"type": "substitution", "from": "a{", "to": "b"}}\n', "backslash"),
+        ('{"definition": {"type": "parameter", "name": "a", "colour": 1}}\n', "colour"),
+    ],
+)
+def test_what_is_no_rule_is_one_clear_error(thresher: Callable[..., Any], tmp_path: Path, content: str, complaint: str) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(content)
+    ran = thresher("dust", "canonize", "--rules", path, "-")
+    assert ran.code == 2
+    assert complaint in ran.err
+
+
+def test_a_store_keeps_rules_that_are_imported_listed_disabled_and_exported(
+    thresher: Callable[..., Any], crawl: Path, mined: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(crawl, store)
+    assert thresher("dust", "export", store).out == ""
+    assert thresher("dust", "import", store, mined).code == 0
+    name = lines(mined.read_text())[0]["name"]
+    listed = thresher("dust", "list", store).out
+    assert name in listed
+    assert '"story?id=" → "story_"' in listed
+    assert thresher("dust", "disable", store, name).code == 0
+    assert "disabled" in thresher("dust", "list", store).out
+    again = thresher("dust", "import", store, mined)
+    assert again.code == 0
+    assert lines(thresher("dust", "export", store).out)[0]["disabled"] is True
+    assert thresher("dust", "disable", store, name, "--again").code == 0
+    assert lines(thresher("dust", "export", store).out) == lines(mined.read_text())
+    assert thresher("verify", store).code == 0
+    missing = thresher("dust", "disable", store, "nosuchrule")
+    assert missing.code == 2
+    assert "nosuchrule" in missing.err
+
+
+def test_a_crawl_s_pages_can_be_mined(thresher: Callable[..., Any], crawl: Path) -> None:
+    ran = thresher("dust", "mine", crawl)
+    assert ran.code == 0
+    assert "a.example" in ran.err
+    nothing = thresher("dust", "mine", crawl, "--site", "elsewhere.example")
+    assert nothing.code == 2
+    assert "elsewhere.example" in nothing.err
+
+
+def test_live_validation_wants_a_contact(thresher: Callable[..., Any], mined: Path, pages: Path, tmp_path: Path) -> None:
+    half = tmp_path / "half.jsonl"
+    half.write_text("".join(line + "\n" for line in pages.read_text().splitlines() if "?id=" in line))
+    ran = thresher("dust", "validate", mined, half, "--live")
+    assert ran.code == 2
+    assert "contact" in ran.err
+
+
+def test_a_real_log_gives_rules(thresher: Callable[..., Any]) -> None:
+    if not (LOGS / "semicomplete-2015.log.gz").exists():
+        pytest.skip("the shared log is not here")
+    ran = thresher("dust", "mine", LOGS / "semicomplete-2015.log.gz")
+    rules = lines(ran.out)
+    assert len(rules) >= 20
+    assert rules[0]["definition"]["to"].endswith("/presentations/logstash-scale11x/images/")
+    assert all(rule["support"] == 0 or rule["examples"] for rule in rules)

@@ -1,0 +1,74 @@
+"""When two pages show the same: words behind boilerplate, never errors or empty pages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crawler.core.sketch import fingerprint, token_hashes
+from filters.dust.similarity import Texts, sketch
+from filters.dust.urllist import Sighting, UrlList, read_line
+
+RNG = np.random.default_rng(5)
+MENU = " ".join(f"menu{i}" for i in range(300))
+
+
+def essay(n_words: int = 200) -> str:
+    return " ".join(f"w{word}" for word in RNG.integers(0, 5000, n_words))
+
+
+def texts_of(pages: list[str]) -> Texts:
+    fingerprints = np.array([int.from_bytes(fingerprint(token_hashes(page))[:7], "big") for page in pages])
+    return Texts.of(fingerprints, np.stack([sketch(token_hashes(page)) for page in pages]))
+
+
+def test_pages_of_one_template_are_told_apart_by_what_is_left_behind_it() -> None:
+    """Matrix row 14: mutation: boilerplate was left in."""
+    pages = [f"{MENU} {essay(60)}" for _ in range(60)]
+    texts = texts_of(pages)
+    assert len(set(texts.labels.tolist())) == 60
+
+
+def test_a_page_with_another_line_on_it_is_the_same_page() -> None:
+    pages = [f"{MENU} {essay()}" for _ in range(60)]
+    texts = texts_of([*pages, *(f"{page} seen {i} times" for i, page in enumerate(pages))])
+    assert sum(texts.alike(i, 60 + i) for i in range(60)) >= 57
+    assert not any(texts.alike(i, 61 + i) for i in range(59))
+    assert sum(texts.labels[i] == texts.labels[60 + i] for i in range(60)) >= 57
+
+
+def test_equal_fingerprints_need_no_sketch() -> None:
+    known = UrlList.of(
+        [Sighting("http://s/a", fingerprint="x"), Sighting("http://s/b", fingerprint="x"), Sighting("http://s/c", fingerprint="y")]
+    )
+    assert [known.alike(0, 1), known.alike(0, 2)] == [True, False]
+
+
+def test_errors_soft_errors_and_empty_pages_agree_with_nothing() -> None:
+    known = UrlList.of(
+        [
+            Sighting("http://s/a", fingerprint="x"),
+            Sighting("http://s/b", 404, fingerprint="x"),
+            Sighting("http://s/c", fingerprint="x", is_soft_error=True),
+            Sighting("http://s/d", fingerprint=""),
+            Sighting("http://s/e", fingerprint=""),
+        ]
+    )
+    assert not any(known.alike(0, i) for i in range(1, 5))
+    assert known.alike(3, 4) is False
+
+
+def test_a_line_may_carry_a_sketch_as_numbers_or_as_a_name() -> None:
+    numbers = list(range(1, 65))
+    lines = [
+        f'{{"url": "http://s/a", "status": 200, "size": 10, "sketch": {numbers}}}',
+        f'{{"url": "http://s/b", "status": 200, "size": [9, 12], "sketch": {[*numbers[:62], 7, 8]}}}',
+        f'{{"url": "http://s/c", "status": 200, "sketch": {numbers[::-1]}}}',
+    ]
+    known = UrlList.of(map(read_line, lines))
+    assert [known.alike(0, 1), known.alike(0, 2)] == [True, False]
+    assert known.smallest.tolist() == [10, 9, -1]
+
+
+def test_a_url_seen_again_has_the_range_of_its_sizes() -> None:
+    known = UrlList.of([Sighting("http://s/a", size=(5, 5)), Sighting("http://s/a", 500), Sighting("http://s/a", size=(9, 9))])
+    assert (known.smallest[0], known.largest[0], known.is_good[0]) == (5, 9, True)
