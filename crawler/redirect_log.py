@@ -29,7 +29,7 @@ _CHUNK = 1 << 20
 _ROWS = 1000
 _PLAIN_URL = r"https?://(?:[a-z0-9-]{1,63}\.){1,3}[a-z]{2,24}/[A-Za-z0-9_~!$()*,;:@=+./-]*(?:\?[A-Za-z0-9_~!$()*,;:@=+./?&-]*)?"
 _PLAIN = re.compile(rf"({_PLAIN_URL})\t({_PLAIN_URL})")
-_ODD = ("/.", "xn--")  # dots that may be resolved, labels that may be invalid
+# Beside it no "/.", which may be resolved, and no "xn--", which may be invalid.
 
 
 @dataclass(slots=True)
@@ -63,9 +63,9 @@ def read_file(file: BinaryIO) -> Reading:
             reading.fault("not UTF-8", f"line {reading.n_lines:,}")
             continue
         plain = _PLAIN.fullmatch(line)
-        if plain and len(line) <= 1000 and not any(odd in line for odd in _ODD):
+        if plain and len(line) <= _MAX_URL and "/." not in line and "xn--" not in line:
             reading.log.add(*plain.groups())
-        elif line and not line.isspace():
+        elif line.strip(" "):
             _add_line(reading, space, line)
     return reading
 

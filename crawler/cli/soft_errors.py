@@ -29,7 +29,7 @@ _COLUMNS = ("score", "soft error", "kind", "target", "host", "pairs", "to target
 _encode = msgspec.json.Encoder().encode_lines
 
 
-class Line(msgspec.Struct):
+class Line(msgspec.Struct, gc=False):
     """One redirect as it is printed."""
 
     original: str

@@ -22,13 +22,14 @@ Both URLs are of one registrable domain, and become equal when these are set asi
 only before a language. Not a spelling: another extension, fewer directories, another registrable domain, a query dropped that is not the
 visit's.
 
-Time: 2 µs for most pairs that are none, 20 µs for one that is.
+Time: 2 µs for most pairs that are none, 20 µs for one that is. Memory: what the last 65,536 odd URLs end with.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from crawler.core.url import hostname_of, origin_of, queue_name, site_of
@@ -48,7 +49,9 @@ _LOCALE_SUFFIX = re.compile(rf"(?<=[^/])\.{_TAG}(?=(?:\.[a-z0-9]{{2,5}})?\Z)")
 _LOCALE_PARAMS = frozenset(("lang", "language", "locale", "hl", "lng", "lc"))
 _MOBILE = ("m.", "mobile.", "wap.", "touch.", "amp.")
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|shtml|xhtml|php|aspx?|jsp|cfm|cgi|do)\Z", re.IGNORECASE)
-_ORDINARY = re.compile(r"[a-z0-9_~-]{8,}(?:\.[a-z0-9]{3,5})?")  # a name that no rule changes: too long for a locale or an index file
+_ORDINARY = re.compile(  # a name that no rule changes: with a digit, or too long for a locale or an index file
+    r"(?:(?!..[-_])[a-z_~-]*[0-9][a-z0-9_~-]*|[a-z0-9_~-]{8,})(?:\.[a-z0-9]{3,5})?"
+)
 _VISIT_NAMES = (
     "gclid dclid fbclid msclkid yclid twclid igshid mc_cid mc_eid _ga _gl wbraid gbraid sid sessid session sessionid session_id "
     "phpsessid jsessionid aspsessionid cfid cftoken zenid oscsid aspxautodetectcookiesupport"
@@ -70,8 +73,7 @@ def same_page(original: str, target: str) -> str:
     """Return the kind of spelling in which two canonical URLs differ, "" if they are not one page."""
     if original == target:
         return "same"
-    name, other = _name(original), _name(target)
-    if (name != other and _ORDINARY.fullmatch(name) and _ORDINARY.fullmatch(other)) or _tail(original) != _tail(target):
+    if _tail(original) != _tail(target):
         return ""
     a, b = _parts(original), _parts(target)
     if _site(a.host) != _site(b.host):
@@ -83,13 +85,15 @@ def same_page(original: str, target: str) -> str:
     return ""
 
 
-def _name(url: str) -> str:
-    """Return the last segment of the path in small letters, of the root the host: for a quick no."""
-    return url.partition("?")[0].rstrip("/").rpartition("/")[2].lower()
-
-
 def _tail(url: str) -> str:
     """Return the last segment of the path as every rule below leaves it: what differs here is not one page."""
+    before, _, name = url.partition("?")[0].rstrip("/").rpartition("/")
+    name = name.lower()
+    return name if _ORDINARY.fullmatch(name) and not before.endswith(":/") else _odd_tail(url)  # of the root it is the host
+
+
+@lru_cache(maxsize=1 << 16)
+def _odd_tail(url: str) -> str:
     path = _path_without_visit(url[url.index("/", 8) :].partition("?")[0])
     segments = [segment for segment in _INDEX.sub("/", _LOCALE_SUFFIX.sub("", path.lower().rstrip("/"))).split("/") if segment]
     if not segments or (len(segments) <= 2 and _LOCALE.fullmatch(segments[-1])):
