@@ -62,10 +62,10 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
 @click.option("--pairs", is_flag=True, help="Print every colliding pair instead of clusters.")
 @click.option("--mirrors", "wants_mirrors", is_flag=True, help="Print instead the hosts most of whose pages replicate another host's.")
 @click.option("--indexes", is_flag=True, help="Print instead pages of different text that lead to the same pages.")
-@click.option("--D", "d", type=_positive, default=0.02, show_default=True, help="Tolerance of texts: RP distances are below it.")
+@click.option("--D", "d", type=_positive, default=0.03, show_default=True, help="Tolerance of texts: RP distances are below it.")
 @click.option("--C", "c", type=_positive, default=0.03, show_default=True, help="Tolerance of neighbourhoods: HM below it; 1: texts alone.")
 @click.option("--K", "k", type=click.IntRange(1, 64), default=5, show_default=True, help="Components of the projection.")
-@click.option("--gamma", type=click.FloatRange(0), default=0.5, show_default=True, help="How much children count.")
+@click.option("--gamma", type=click.FloatRange(0), default=0.8, show_default=True, help="How much children count.")
 @click.option("--iterations", type=click.IntRange(0, 100), default=4, show_default=True, help="Links that HM looks ahead.")
 @click.option("--sum", "is_sum", is_flag=True, help="Sum over children as in the paper instead of their mean; wants a small --gamma.")
 @click.option(
@@ -82,7 +82,7 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
     show_default=True,
     help="Who is compared.",
 )
-@click.option("--resemblance", type=click.FloatRange(0, 1), default=0.0, help="Least share of three-word shingles in common.  [default: 0]")
+@click.option("--resemblance", type=click.FloatRange(0, 1), default=0.85, show_default=True, help="Least share of shingles in common.")
 @click.option("--whole-text", is_flag=True, help="Leave in what most pages of a host share.")
 @click.option("--evaluate", "labels", type=click.Path(), metavar="LABELS.tsv", help="Print precision and recall over C and D instead.")
 @click.option("--figure", type=click.Path(), metavar="OUT.png", help="With --evaluate: draw the curves.  [extra: report]")
@@ -153,7 +153,7 @@ def _lines(space: Space, what: What) -> Iterator[dict[str, Any]]:
         yield from (_cluster(urls, cluster) for cluster in clusters)
         return
     groups = [[cluster.representative, *(page for page, _, _ in cluster.members)] for cluster in clusters]
-    for mirror in mirrors(urls, hosts, groups):
+    for mirror in mirrors(urls, hosts, space.sketches.texts, groups):
         yield {"mirror": mirror.host, "of": mirror.of, "pages": mirror.pages, "replicas": mirror.replicas, "share": mirror.share}
 
 

@@ -40,10 +40,10 @@ class Candidates(StrEnum):
 class Tolerance:
     """When two pages collide."""
 
-    d: float = 0.02  # RP, exclusive
+    d: float = 0.03  # RP, exclusive
     c: float = 0.03  # HM, exclusive; 1 and above: off
-    resemblance: float = 0.0  # least estimated resemblance of shingles
-    gamma: float = 0.5
+    resemblance: float = 0.85  # least estimated resemblance of shingles
+    gamma: float = 0.8
     mean: bool = True  # γ over the page's out-degree
     iterations: int = 4
     candidates: Candidates = Candidates.BANDS

@@ -17,12 +17,10 @@ from crawler.core.model import U64
 from filters.near_replica.hm import I64
 from filters.near_replica.minhash import U32, agreement, band_pairs
 from filters.near_replica.rp import F64
-from filters.near_replica.sketching import Sketches
+from filters.near_replica.sketching import Sketches, without_menus
 
 _SLOTS: Final = 32
 _ROWS: Final = 4
-_SHARE: Final = 0.5  # of a host's pages: a link on as many is its menu's
-_MIN_PAGES: Final = 8
 
 
 def same_children(sketches: Sketches, r: F64, *, d: float, least: int = 3, resemblance: float = 0.8) -> list[list[int]]:
@@ -30,7 +28,7 @@ def same_children(sketches: Sketches, r: F64, *, d: float, least: int = 3, resem
 
     r: signatures, (n, K)    d: their tolerance    least: children of a page    returns: page numbers, ascending, the first leads
     """
-    links, starts = _without_menus(sketches)
+    links, starts = without_menus(sketches)
     wanted = np.flatnonzero(np.diff(starts) >= least)
     minima = _minima(links, starts, wanted)
     pairs = band_pairs(minima, r[wanted, 0], rows=_ROWS)
@@ -47,20 +45,6 @@ def same_children(sketches: Sketches, r: F64, *, d: float, least: int = 3, resem
             leader[second] = first
             groups[first].append(second)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def _without_menus(sketches: Sketches) -> tuple[U64, I64]:
-    """Return the links, page after page, without those that most pages of a host have, and where each page's begin."""
-    degrees = np.diff(sketches.link_starts)
-    number: dict[str, int] = {}
-    host_of = np.array([number.setdefault(host, len(number)) for host in sketches.hosts], dtype=np.int64)
-    n_pages = np.bincount(host_of, minlength=len(number))
-    hosts = np.repeat(host_of, degrees)
-    cells = sketches.links * np.uint64(0x9E3779B97F4A7C15) + hosts.astype(np.uint64)
-    _, cell, counts = np.unique(cells, return_inverse=True, return_counts=True)
-    is_menu = (counts[cell] >= _SHARE * n_pages[hosts]) & (n_pages[hosts] >= _MIN_PAGES)
-    left = np.bincount(np.repeat(np.arange(degrees.size), degrees)[~is_menu], minlength=degrees.size)
-    return sketches.links[~is_menu], np.concatenate(([0], np.cumsum(left)))
 
 
 def _minima(links: U64, starts: I64, pages: I64) -> U32:

@@ -57,15 +57,30 @@ class Sketches:
     link_starts: I64  # n + 1
 
     def children(self) -> Children:
-        """Return the links between these pages."""
+        """Return the links between these pages, those of menus left out."""
         names = url_hashes(self.urls)
-        order = np.argsort(names)
-        at = np.minimum(np.searchsorted(names[order], self.links), max(len(names) - 1, 0))
-        sources = np.repeat(np.arange(len(self.urls)), np.diff(self.link_starts))
+        links, starts = without_menus(self)
+        sources = np.repeat(np.arange(len(names)), np.diff(starts))
         if not len(names):
             return Children.of(sources, sources, 0)
-        is_known = names[order][at] == self.links
+        order = np.argsort(names)
+        at = np.minimum(np.searchsorted(names[order], links), len(names) - 1)
+        is_known = names[order][at] == links
         return Children.of(sources[is_known], order[at][is_known], len(names))
+
+
+def without_menus(sketches: Sketches) -> tuple[U64, I64]:
+    """Return the links, page after page, without those that most pages of a host have, and where each page's begin."""
+    degrees = np.diff(sketches.link_starts)
+    number: dict[str, int] = {}
+    host_of = np.array([number.setdefault(host, len(number)) for host in sketches.hosts], dtype=np.int64)
+    n_pages = np.bincount(host_of, minlength=len(number))
+    hosts = np.repeat(host_of, degrees)
+    cells = sketches.links * np.uint64(0x9E3779B97F4A7C15) + hosts.astype(np.uint64)
+    _, cell, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    is_menu = (counts[cell] >= _SHARE * n_pages[hosts]) & (n_pages[hosts] >= _MIN_SAMPLE)
+    left = np.bincount(np.repeat(np.arange(degrees.size), degrees)[~is_menu], minlength=degrees.size)
+    return sketches.links[~is_menu], np.concatenate(([0], np.cumsum(left)))
 
 
 def url_hashes(urls: Sequence[str]) -> U64:

@@ -52,7 +52,7 @@ def test_the_grid_finds_all_pairs_within_both_tolerances(counting: Counting) -> 
         + site("b.test", texts[:15] + _texts(6, 15))
         + site("c.test", [edited(t, 0.05, random.Random(7)) for t in texts])
     )
-    space = Space(sketched(web, Recipe(counting=counting)), Tolerance(d=0.1, c=0.1, candidates=Candidates.GRID))
+    space = Space(sketched(web, Recipe(counting=counting)), Tolerance(d=0.1, c=0.1, candidates=Candidates.GRID, resemblance=0.0))
     expected = {
         (i, j)
         for i, j in combinations(range(len(web)), 2)
@@ -89,16 +89,23 @@ def test_a_mirror_is_named_once_with_the_share_that_it_copies() -> None:
     sketches = sketched(web)
     space = Space(sketches, Tolerance())
     groups = [[c.representative, *(page for page, _, _ in c.members)] for c in space.clusters(space.text_pairs())]
-    [mirror] = mirrors(sketches.urls, sketches.hosts, groups)
+    [mirror] = mirrors(sketches.urls, sketches.hosts, sketches.texts, groups)
     assert (mirror.host, mirror.of, mirror.pages, mirror.replicas, mirror.share) == ("b.test", "a.test", N, N, 1.0)
+
+
+def test_a_mirror_is_of_the_version_that_it_copies_to_the_word() -> None:
+    urls = [f"http://{host}/{i}" for host in ("old", "new", "mirror") for i in range(6)]
+    hosts, texts = [url.split("/")[2] for url in urls], [b"old"] * 6 + [b"new"] * 12
+    found = mirrors(urls, hosts, texts, [[i, 6 + i, 12 + i] for i in range(6)])
+    assert {(mirror.host, mirror.of) for mirror in found} == {("new", "old"), ("mirror", "new")}
 
 
 def test_few_replicas_make_no_mirror() -> None:
     urls = [f"http://{host}/{i}" for host in ("a", "b") for i in range(20)]
-    hosts = ["a"] * 20 + ["b"] * 20
-    assert mirrors(urls, hosts, [[i, 20 + i] for i in range(9)]) == []
-    assert len(mirrors(urls, hosts, [[i, 20 + i] for i in range(10)])) == 1
-    assert mirrors(urls, hosts, [[i, 39 - i] for i in range(10)]) == [], "not at the same paths"
+    hosts, texts = ["a"] * 20 + ["b"] * 20, [b"same"] * 40
+    assert mirrors(urls, hosts, texts, [[i, 20 + i] for i in range(9)]) == []
+    assert len(mirrors(urls, hosts, texts, [[i, 20 + i] for i in range(10)])) == 1
+    assert mirrors(urls, hosts, texts, [[i, 39 - i] for i in range(10)]) == [], "not at the same paths"
 
 
 def test_indexes_of_one_archive_are_reported_although_their_texts_differ() -> None:
@@ -122,7 +129,7 @@ def test_pages_without_words_replicate_nothing() -> None:
 def test_nothing_to_compare_is_no_fault(web: Web) -> None:
     space = Space(sketched(web), Tolerance())
     assert space.clusters(space.text_pairs()) == []
-    assert mirrors(space.sketches.urls, space.sketches.hosts, []) == []
+    assert mirrors([], [], [], []) == []
     assert same_children(space.sketches, space.r, d=0.02) == []
 
 
@@ -147,7 +154,7 @@ def test_templates_cost_precision_until_they_are_removed() -> None:
 
 def test_a_sharper_tolerance_gives_up_recall_for_precision() -> None:
     """002.c-9, and the break-even of a curve lies on it."""
-    space = Space(sketched(_mirrored(0.05)), Tolerance(d=0.5, c=0.5, candidates=Candidates.GRID))
+    space = Space(sketched(_mirrored(0.05)), Tolerance(d=0.5, c=0.5, candidates=Candidates.GRID, resemblance=0.0))
     judged = judge(space.pairs(space.text_pairs()), {(i, N + i) for i in range(N)}, set())
     points = [judged.at(d, 1.0) for d in (0.01, 0.03, 0.1, 0.3, 0.5)]
     assert [p.returned for p in points] == sorted(p.returned for p in points)
