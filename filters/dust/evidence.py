@@ -10,9 +10,10 @@ Standing is an interval [Wilson 1927] over agreeing and disagreeing pairs: it st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import accumulate, islice
 from math import sqrt
 from typing import Final, NamedTuple
 
@@ -60,23 +61,38 @@ def wilson(agree: int, disagree: int, z: float = Z) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
 
 
-def in_chance_order(known: UrlList) -> list[int]:
-    """Return the places of the good URLs of a list in an order by hash: a sample that is the same every time."""
-    return sorted((i for i in range(len(known)) if known.is_good[i]), key=lambda i: xxhash.xxh3_64_intdigest(known.urls[i].encode()))
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """The good URLs of a list in an order by hash: a sample that is the same every time."""
+
+    places: list[int]  # in the list
+    text: str  # the URLs in this order, each before a line's end: searched as one
+    starts: list[int]  # where each begins
 
 
-def instances(rule: Rule, known: UrlList, order: Sequence[int]) -> Iterator[Instance]:
-    """Yield the instances of a rule among the URLs at `order`."""
+def in_chance_order(known: UrlList) -> Shuffled:
+    """Shuffle the good URLs of a list."""
+    good = (i for i in range(len(known)) if known.is_good[i])
+    places = sorted(good, key=lambda i: xxhash.xxh3_64_intdigest(known.urls[i].encode("utf-8", "surrogateescape")))
+    urls = [known.urls[i] for i in places]
+    return Shuffled(places, "".join(f"{url}\n" for url in urls), list(accumulate((len(url) + 1 for url in urls), initial=0)))
+
+
+def instances(rule: Rule, known: UrlList, order: Shuffled) -> Iterator[Instance]:
+    """Yield the instances of a rule in chance order."""
     step, mark = applier(rule), _mark(rule)
-    for i in order:
-        url = known.urls[i]
-        if mark in url and (target := step(url)) != url:
-            yield Instance(i, target, known.index.get(target))
+    at = order.text.find(mark)
+    while 0 <= at < len(order.text):
+        n = bisect_right(order.starts, at) - 1
+        place = order.places[n]
+        url = known.urls[place]
+        target = step(url)
+        if target != url:
+            yield Instance(place, target, known.index.get(target))
+        at = order.text.find(mark, order.starts[n + 1])
 
 
-def gather(
-    rule: Rule, known: UrlList, order: Sequence[int], *, stop: Callable[[int, int], bool] = lambda agree, disagree: False
-) -> Evidence:
+def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[int, int], bool] = lambda agree, disagree: False) -> Evidence:
     """Compare the pages that the list knows, in chance order, until `stop(agree, disagree)`."""
     found = Evidence()
     effect = xxhash.xxh3_64()
@@ -93,7 +109,7 @@ def gather(
         found.disagree += not agrees
         if agrees and len(found.examples) < _EXAMPLES:
             found.examples.append((url, instance.target))
-        other = order[(7 * n + 3) % len(order)]
+        other = order.places[(7 * n + 3) % len(order.places)]
         if step(known.urls[other]) != instance.target and other != instance.at:
             found.controls += 1
             found.controls_alike += bool(known.alike(instance.at, other))
@@ -127,6 +143,6 @@ def tells_apart(controls: int, controls_alike: int) -> bool:
 def _mark(rule: Rule) -> str:
     """Return text that every URL which the rule changes holds."""
     if isinstance(rule, Parameter):
-        return rule.name_
+        return rule.name_.rstrip("*")
     assert isinstance(rule, Substitution)
     return max((piece.strip(START + END) for piece in pieces(rule.source) if isinstance(piece, str)), key=len, default="")

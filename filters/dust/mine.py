@@ -9,7 +9,7 @@ Rank is by support, lowered by what the list's own pages say against a rule: its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -19,11 +19,11 @@ from filters.dust.canonize import Canonizer
 from filters.dust.clusters import cluster_rules
 from filters.dust.context import narrowed
 from filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
-from filters.dust.evidence import Evidence, gather, in_chance_order, tells_apart, wilson, with_evidence
+from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, tells_apart, wilson, with_evidence
 from filters.dust.parameters import parameter_rules
 from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, shortlex, written
 from filters.dust.substrings import LikelyPair, Limits, likely_pairs
-from filters.dust.tokens import anchored, spans
+from filters.dust.tokens import spans
 from filters.dust.universal import universal_rules
 from filters.dust.urllist import UrlList
 
@@ -69,17 +69,21 @@ def substring_rules(known: UrlList, limits: Limits, elimination: Elimination = A
     urls, _, kinds = known.good()
     if not urls:
         return []
-    pairs = likely_pairs(spans(urls), kinds, limits, at_most=_MOST_PAIRS)
-    return [LearnedRule(rule=oriented(pair, urls), source="substring", support=pair.size) for pair in eliminate(pairs, elimination)]
+    of = spans(urls)
+    pairs = eliminate(likely_pairs(of, kinds, limits, at_most=_MOST_PAIRS), elimination)
+    return [LearnedRule(rule=oriented(pair, of.text), source="substring", support=pair.size) for pair in pairs]
 
 
-def oriented(pair: LikelyPair, urls: Sequence[str]) -> Substitution:
-    """Return the pair as the rule that shrinks, but for pairs of hosts as the rule that leads to the host with more URLs."""
+def oriented(pair: LikelyPair, urls: bytes) -> Substitution:
+    """Return the pair as the rule that shrinks, but for pairs of hosts as the rule that leads to the host with more URLs.
+
+    urls: all of them between ^ and $, one behind the other.
+    """
     small, large = sorted((pair.one, pair.other), key=shortlex)
     rule = Substitution(source=written(large), target=written(small))
     if rule.place != "host":
         return rule
-    n_small, n_large = (sum(part in anchored(url) for url in urls) for part in (small, large))
+    n_small, n_large = (urls.count(part.encode("utf-8", "surrogateescape")) for part in (small, large))
     return rule if n_small >= n_large or not small else Substitution(source=rule.target, target=rule.source)
 
 
@@ -90,7 +94,7 @@ class Judged(NamedTuple):
     evidence: Evidence
 
 
-def _judged(learned: LearnedRule, known: UrlList, order: list[int]) -> Iterator[Judged]:
+def _judged(learned: LearnedRule, known: UrlList, order: Shuffled) -> Iterator[Judged]:
     """Yield the rule with what the list says, bound to the contexts where it holds."""
     found = gather(learned.rule, known, order)
     for rule in narrowed(learned.rule, found.seen) or [learned.rule]:

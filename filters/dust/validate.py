@@ -20,7 +20,7 @@ import msgspec
 
 from filters.dust.canonize import Canonizer
 from filters.dust.context import narrowed
-from filters.dust.evidence import Evidence, gather, in_chance_order, tells_apart, with_evidence
+from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, tells_apart, with_evidence
 from filters.dust.rules import LearnedRule, Rule, RuleError, Standing, Substitution, check
 from filters.dust.urllist import UrlList
 
@@ -102,7 +102,7 @@ def reversed_rule(learned: LearnedRule) -> LearnedRule | None:
     return LearnedRule(rule=turned, source=learned.source, support=learned.support)
 
 
-def _tried(learned: LearnedRule, known: UrlList, order: Sequence[int], trial: Trial) -> list[tuple[LearnedRule, Evidence]]:
+def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> list[tuple[LearnedRule, Evidence]]:
     """Judge a rule; if it fails, its contexts, then its other direction. Return what it came to: itself failed, if nothing holds."""
     first = _judged(learned, known, order, trial)
     if first[0].standing != "invalid":
@@ -118,7 +118,7 @@ def _tried(learned: LearnedRule, known: UrlList, order: Sequence[int], trial: Tr
     return found or [first]
 
 
-def _judged(learned: LearnedRule, known: UrlList, order: Sequence[int], trial: Trial) -> tuple[LearnedRule, Evidence]:
+def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> tuple[LearnedRule, Evidence]:
     evidence = gather(learned.rule, known, order, stop=lambda agree, disagree: trial.verdict(agree, disagree) is not None)
     verdict = trial.verdict(evidence.agree, evidence.disagree)
     if verdict is None and trial.early and evidence.agree >= trial.few and not evidence.disagree:

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 from dust_lists import listed
 
+from benchmarks.dust_mining import site
 from filters.dust.canonize import Canonizer
 from filters.dust.context import narrowed
 from filters.dust.eliminate import Alphabet, core, eliminate, refines
@@ -117,6 +118,12 @@ def test_a_context_without_a_known_target_is_not_taken_in() -> None:
     assert narrowed(rule, seen) == [rule]
     assert narrowed(rule, [*seen, *((f"http://s/b/{i}/", None) for i in range(20))]) == [Substitution(source="/$", target="$", path="/a/")]
     assert narrowed(rule, [(f"http://s/a/{i}/", i % 2 == 0) for i in range(40)]) == []
+
+
+def test_a_generated_site_gives_its_five_rules() -> None:
+    """Short form of benchmarks/dust_mining.py."""
+    found = {learned.rule.readable for learned in mine(UrlList.of(site(2_000, with_texts=True)), Mining(at_most=5))}
+    assert found >= {'"story?id=" → "story_"', '"/index.html$" → "/$"', '"[?&]sid=*" → ""', '"/m." → "/www."'}
 
 
 def test_a_rule_comes_back_from_json_as_it_was() -> None:
