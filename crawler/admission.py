@@ -1,7 +1,7 @@
 """Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
 
 A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
-links to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be worth more, under an order that uses
+links to it, or a second redirect leads to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be worth more, under an order that uses
 cash (crawler/core/order/cash.py). Pages fetched since then are not moved.
 """
 
@@ -47,7 +47,7 @@ class Admission:
                     worth != row.worth
                     or distance < row.seed_distance
                     or hops < row.hops
-                    or (row.site_depth and (depth < row.site_depth or key[:8] != site))
+                    or (row.site_depth and (is_redirect or depth < row.site_depth or key[:8] != site))
                 ):
                     nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops), worth=worth)
                     self._rediscovered(source, key, row, nearest, text, step=step)
@@ -131,7 +131,9 @@ class Admission:
     def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
         """Move a waiting URL forward if this link brings it nearer, or makes it worth more."""
         via = self._organs.seen.record(row.seq).via
-        if key[:8] == source.key[:8]:
+        if not step:
+            depth = 0  # the second redirect that leads there: what many redirects lead to is to be known soon
+        elif key[:8] == source.key[:8]:
             depth = source.site_depth + step
         else:
             is_found_twice = via[:8] not in (b"", key[:8], source.key[:8])  # first by a third site

@@ -145,6 +145,8 @@ class Settler:
         elif visit.refused is not None:
             self._frontier.skip(visit.lease, now)
             self._note_skip(visit.refused, visit.lease.entry.url.via)
+            if visit.saved_by:
+                self.totals.saved(visit.saved_by)
             if not self._is_own(visit):
                 self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)

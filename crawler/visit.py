@@ -41,7 +41,7 @@ from crawler.links import LinkGate, Sifted, Skip, presentable
 from crawler.parse import Parser
 from crawler.robots_book import RobotsBook, Standing
 from crawler.suspects import Suspects
-from filters.panel import Asked, Panel, Sitting
+from filters.panel import FREE, Asked, Panel, Sitting, Turn
 from storage import failpoint
 
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
@@ -71,8 +71,9 @@ class Visit:
     lease: Lease
     outcome: Outcome | None = None  # None: no request was made for the URL itself
     refused: Skip | None = None  # known before any request: the URL is refused
+    saved_by: str = ""  # the filter that refused it when its turn came
     held: tuple[Asked, ...] = ()  # a filter has come to hold the URL: it is not requested
-    said: tuple[str, ...] = ()  # filters that would hold it if they did not only observe
+    said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
     postponed: tuple[float, str] | None = None  # until when its host waits, and why
     robots_origins: set[str] = field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
     page: Page | None = None
@@ -91,13 +92,16 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
     stop = await _before_request(lease, tools)
     if stop is not None:
         return stop
-    held, said = _turn(lease, tools)
-    if held:
-        return Visit(lease, held=held)
+    turn = _turn(lease, tools)
+    if turn.refused is not None:
+        verdict = turn.refused
+        return Visit(lease, refused=Skip(url.text, verdict.reason or Reason.REFUSED_BY_FILTER, verdict.filter), saved_by=verdict.filter)
+    if turn.held:
+        return Visit(lease, held=turn.held)
     outcome = await tools.fetcher.fetch(url, head_gate=lambda head: _head_gate(head, tools))
     try:
         made = await _after_response(lease, outcome, tools)
-        made.said = said
+        made.said = turn.said
         return made
     except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
         detail = "".join(traceback.format_exception(error))[-2000:]
@@ -125,10 +129,10 @@ async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
             return None
 
 
-def _turn(lease: Lease, tools: Tools) -> tuple[tuple[Asked, ...], tuple[str, ...]]:
-    """Ask who holds the URL by now. Not of audits and of second tries. From here to the settlement of a hold nothing awaits."""
+def _turn(lease: Lease, tools: Tools) -> Turn:
+    """Ask who holds or refuses the URL by now. Not of audits and of second tries. From here to the settlement of a hold nothing awaits."""
     entry = lease.entry
-    return tools.panel.turn(entry.url) if entry.lane is Lane.FRESH and entry.url.purpose is Purpose.PAGE else ((), ())
+    return tools.panel.turn(entry.url) if entry.lane is Lane.FRESH and entry.url.purpose is Purpose.PAGE else FREE
 
 
 async def _robots_txt(url: CrawlURL, tools: Tools) -> Outcome:

@@ -146,7 +146,7 @@ class Plug:
     redirect: RedirectFilter | None = None
     page: PageFilter | None = None
     asker: Asker | None = None
-    again: bool = False  # `learned` is asked again when a URL's turn comes: whom it holds then is not fetched
+    again: bool = False  # `learned` is asked again when a URL's turn comes: whom it holds or refuses then is not fetched
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -60,6 +60,17 @@ class Sitting(Generic[J]):
     said: Mapping[int, Verdict] | None = None  # learned gate: what filters in `observe` would have refused
 
 
+class Turn(NamedTuple):
+    """What is said of a URL whose turn has come."""
+
+    held: tuple[Asked, ...] = ()
+    refused: Verdict | None = None
+    said: tuple[str, ...] = ()  # observers that would hold or refuse it
+
+
+FREE = Turn()
+
+
 class Panel:
     """The configured filters with their memories."""
 
@@ -96,20 +107,25 @@ class Panel:
                 return reason, plug.name
         return None
 
-    def turn(self, url: CrawlURL) -> tuple[tuple[Asked, ...], tuple[str, ...]]:
-        """Ask again, before a URL is requested, who holds it by now; return the holds, and which observers would set it back."""
+    def turn(self, url: CrawlURL) -> Turn:
+        """Ask again, before a URL is requested, who holds or refuses it by now, and which observers would."""
         if not self._again:
-            return (), ()
+            return FREE
         batch = LinkBatch.of(url)
         holds: list[Asked] = []
+        refused: dict[int, Verdict] = {}
         said: list[str] = []
         for plug, part in self._again:
             ruling, asked = part.decide(part.measure(batch), self._memories[plug.name])
             if plug.mode is Mode.ENFORCE:
+                _merge(ruling, into=refused)
                 holds += [(plug.name, effect) for effect in asked if isinstance(effect, Hold) and effect.url == url.text]
             elif ruling.refused:
                 said.append(plug.name)
-        return (tuple(self._audit(batch, {}, holds)[1]) if holds else ()), tuple(said)
+        if not (holds or refused):
+            return Turn((), None, tuple(said)) if said else FREE
+        audited, kept = self._audit(batch, refused, holds)
+        return Turn(tuple(kept), None if audited else refused.get(0), tuple(said))
 
     def unread(self, page: Page) -> Sitting[Judgement]:
         """Return what those who want to hear of it learn from an answer whose body was refused."""

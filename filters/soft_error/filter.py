@@ -2,7 +2,8 @@
 
 `plug` puts together RedirectGate (redirects.py), PageGate (pages.py), and here:
     LinkGate    links that lead to a known soft error only are not enqueued: those of a form ("/login?next=…") that soft errors lead to, and
-                those of a directory that answers everything, once `give_up_after` soft errors were met there for each good page
+                those of a directory that answers everything, once `give_up_after` soft errors were met there for each good page. What was
+                queued before is asked again when its turn comes
     Prober      learns from the answer to a probe and revises the verdicts on what waited for it
 
 The four share one memory (records.py, stream.py) and, of the same mode, one verdict name.
@@ -20,7 +21,7 @@ from crawler.core.ports import Memory
 from crawler.core.url import origin_of
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
 from filters.soft_error import probe, stream
-from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, hint_of
+from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, hint_of, kind_of
 from filters.soft_error.looks import Likeness, Look, compare, look_of, spread_of
 from filters.soft_error.pages import PageGate
 from filters.soft_error.records import (
@@ -44,7 +45,7 @@ from filters.soft_error.records import (
     soft_error,
 )
 from filters.soft_error.redirects import Finding, RedirectGate, count_walls, relabel, target_key, template
-from filters.soft_error.url_kind import is_root
+from filters.soft_error.url_kind import is_root, url_kind
 
 _MOST_HOPS = 4  # of a probe's redirects that are followed
 _MOST_LANDINGS = 8  # of a host
@@ -58,6 +59,7 @@ def plug(settings: SoftError) -> Plug:
         NAME,
         Mode(settings.mode),
         learned=LinkGate(settings),
+        again=True,
         redirect=RedirectGate(settings),
         page=PageGate(settings),
         asker=Prober(settings),
@@ -82,23 +84,25 @@ class LinkGate:
 
     def measure(self, batch: LinkBatch, /) -> LinkMeasure:
         directories, forms = [], []
+        is_again = batch.keys[:1] == (batch.source.key,)  # a known URL whose turn has come
+        is_seed = is_again and batch.source.seed_distance == 0
         for text, host, site, key in zip(batch.texts, batch.hosts, batch.sites, batch.keys, strict=True):
             url = CrawlURL(text, site, host, key)
-            directories.append(probe.directory_key(url))
-            quotes = "?" in text and template(batch.source.text, text) != text
+            directories.append(b"" if is_seed else probe.directory_key(url))
+            quotes = "?" in text and not is_again and template(batch.source.text, text) != text
             forms.append(target_key(batch.source, url) if quotes else b"")
         return LinkMeasure(directories, forms)
 
     def decide(self, measure: LinkMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        distinct = list(dict.fromkeys(measure.directories))
+        distinct = [key for key in dict.fromkeys(measure.directories) if key]
         closed = {
             key
             for key, value in zip(distinct, memory.get_many(map(DIRECTORIES.cell, distinct)), strict=True)
-            if value is not None and self._is_closed(DIRECTORIES.decode(value) or Directory())
+            if (directory := DIRECTORIES.decode(value)) is not None and directory.is_closed(self._give_up_after)
         }
         refused = {}
-        for i, (directory, form) in enumerate(zip(measure.directories, measure.forms, strict=True)):
-            if directory in closed:
+        for i, (key, form) in enumerate(zip(measure.directories, measure.forms, strict=True)):
+            if key in closed:
                 refused[i] = soft_error(Kind.NOT_FOUND, "directory")
             elif form and (kind := TEMPLATES.get(memory, form)):
                 refused[i] = soft_error(kind, "target")
@@ -106,9 +110,6 @@ class LinkGate:
 
     def observe(self, measure: LinkMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         return NO_EFFECTS
-
-    def _is_closed(self, directory: Directory) -> bool:
-        return directory.answers_everything and directory.n_soft >= self._give_up_after * (1 + directory.n_good)
 
 
 class Reduced(msgspec.Struct, array_like=True, frozen=True):
@@ -278,6 +279,6 @@ def _landing_kind(landings: Sequence[bytes], answer: Reduced, memory: Memory) ->
     """Name what is missing from where it leads: what the page there says, else a home page, else a missing page."""
     hints = [target.hint for landing in landings if (target := TARGETS.get(memory, landing)) is not None and target.hint]
     hint = answer.hint or next(iter(hints), "")
-    if hint in GATES:
-        return hint
-    return Kind.ROOT if answer.is_home or (answer.target and is_root(answer.target)) else hint or Kind.NOT_FOUND
+    if hint not in GATES and (answer.is_home or (answer.target and is_root(answer.target))):
+        return Kind.ROOT
+    return kind_of(hint, url_kind(answer.url, answer.target) if answer.target else None)

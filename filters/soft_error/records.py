@@ -66,6 +66,10 @@ class Directory(msgspec.Struct, array_like=True):
     def answers_everything(self) -> bool:
         return self.outcome in (Outcome.TARGET, Outcome.TEXT)
 
+    def is_closed(self, give_up_after: int) -> bool:
+        """Tell whether it has shown so many soft errors for each good page that nothing more of it is wanted."""
+        return self.answers_everything and self.n_soft >= give_up_after * (1 + self.n_good)
+
 
 class Host(msgspec.Struct, array_like=True):
     """One host queue."""

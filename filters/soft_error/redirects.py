@@ -16,6 +16,7 @@ a power of two.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import unquote
 
@@ -198,18 +199,24 @@ def count_walls(memory: Memory, key: bytes, host: Host, n: int, origin: str) -> 
 def relabel(memory: Memory, target: bytes, found: Finding, *, host: bytes, threshold: float) -> Iterator[Effect]:
     """Give earlier originals of a target the verdict that was found for one of `host`: those of that host, and those whose σ suffices."""
     of_host = dict(stream.originals(memory, target))
-    honest: dict[bytes, bool] = {}
+    places: dict[bytes, Directory] = {}
+    n_labelled: Counter[bytes] = Counter()
     for original, evidence in list(stream.relabels(memory, target)):
         label = LABELS.get(memory, original)
         if label is None or label.is_soft or (label.is_exempt and found.kind not in GATES):
             continue
         if of_host[original] != host and evidence.score < threshold:
             continue
-        if label.directory not in honest:
-            honest[label.directory] = (DIRECTORIES.get(memory, label.directory) or Directory()).outcome == Outcome.HONEST
-        if found.is_said or not honest[label.directory]:
+        if label.directory not in places:
+            places[label.directory] = DIRECTORIES.get(memory, label.directory) or Directory()
+        if found.is_said or places[label.directory].outcome != Outcome.HONEST:
+            n_labelled[label.directory] += 1
             LABELS.put(memory, original, Label(label.directory, is_soft=True, is_exempt=label.is_exempt))
             yield Revise(original, soft_error(found.kind, found.probe, evidence))
+    for key, n in n_labelled.items():
+        if places[key].answers_everything:
+            places[key].n_soft += n
+            DIRECTORIES.put(memory, key, places[key])
 
 
 def target_key(original: CrawlURL, target: CrawlURL) -> bytes:

@@ -41,6 +41,7 @@ class LittleWeb:
         self.requests: list[str] = []  # "a.test/1", in order of arrival; robots.txt left out
         self.robots_requests: list[str] = []
         self.generate: Callable[[str], Sequence[str]] | None = None  # the links of a place that was not put here
+        self.missing: dict[str, Callable[[str], None]] = {}  # prefix of places that were not put here → what puts one
         self.heard: Callable[[str], None] = lambda _: None  # called with the place of each request
         self._times: dict[str, list[tuple[float, float]]] = {}  # host → (arrival, answer) of each request
         self._answers: dict[str, tuple[int, str, bytes]] = {}  # place → status, headers, body
@@ -118,6 +119,9 @@ class LittleWeb:
             await gate.wait()
         if place not in self._answers and self.generate is not None and not place.endswith(ROBOTS):
             self.page(place, *self.generate(place))
+        prefix = max((prefix for prefix in self.missing if place.startswith(prefix)), key=len, default="")
+        if place not in self._answers and prefix and not place.endswith(ROBOTS):
+            self.missing[prefix](place)
         status, headers, body = self._answers.get(place, (404, "Content-Type: text/html\r\n", b"<p>nothing here"))
         writer.write(f"HTTP/1.1 {status} X\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         self._times.setdefault(place.partition("/")[0], []).append((arrival, time.monotonic()))
