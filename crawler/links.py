@@ -120,7 +120,7 @@ class LinkGate:
         hosts = tuple([origin_of(text) for text in texts])
         sites = tuple([self._site(host) for host in hosts])
         depths = [site_depth(source, text, site, step=not is_redirect) for text, site in zip(texts, sites, strict=True)]
-        return LinkBatch(source, tuple(texts), hosts, sites, tuple(keys), np.array(depths, dtype=np.int32))
+        return LinkBatch(source, tuple(texts), hosts, sites, tuple(keys), np.array(depths, dtype=np.int32), is_redirect)
 
     def _site(self, origin: str) -> str:
         site = self._sites.get(origin)

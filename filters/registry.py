@@ -26,13 +26,6 @@ def plugs(settings: Settings, seeds: Sequence[str]) -> tuple[Plug, ...]:
         Plug(path_trap.NAME, Mode(of.path_trap.mode), static=path_trap.ShapeTrap(of.path_trap), learned=path_trap.YieldTrap(of.path_trap)),
         soft_errors.plug(of.soft_error),
         Plug(exact_duplicate.NAME, Mode(of.exact_duplicate.mode), page=exact_duplicate.ExactDuplicateFilter(of.exact_duplicate)),
-        _pattern_yield(settings),
+        pattern_yield.plug(of.pattern_yield, tells_copies=of.exact_duplicate.mode != "enforce"),
     )
     return tuple(plug for plug in every if plug.mode is not Mode.OFF)
-
-
-def _pattern_yield(settings: Settings) -> Plug:
-    of = settings.filters.pattern_yield
-    pages = pattern_yield.YieldOfPages(of, tells_copies=settings.filters.exact_duplicate.mode != "enforce")
-    links, redirects = pattern_yield.YieldOfLinks(of), pattern_yield.YieldOfRedirects(of)
-    return Plug(pattern_yield.NAME, Mode(of.mode), learned=links, redirect=redirects, page=pages, again=True, unread=True)

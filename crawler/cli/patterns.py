@@ -18,8 +18,8 @@ from crawler.core.url import URLSpace
 from crawler.seeds import url_rules
 from filters.pattern_yield.evidence import interval
 from filters.pattern_yield.filter import NAME, holder
+from filters.pattern_yield.records import Pattern, patterns_of
 from filters.pattern_yield.replay import Replay
-from filters.pattern_yield.tree import Pattern, patterns_of
 from storage.export.reading import reading
 from storage.export.scans import hosts
 from storage.view import View

@@ -274,6 +274,7 @@ class LinkBatch:
     sites: tuple[str, ...]
     keys: tuple[bytes, ...]
     site_depths: npt.NDArray[np.int32]
+    is_redirect: bool = False  # of the source: its one link is its target
 
     @classmethod
     def of(cls, url: CrawlURL) -> LinkBatch:

@@ -15,8 +15,10 @@ import numpy as np
 from config.settings import PatternYield
 from crawler.core.model import CrawlURL, Judgement, LinkBatch
 from filters.base import LinkJudgement
+from filters.pattern_yield.evidence import Rule
 from filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages
-from filters.pattern_yield.tree import Pattern, patterns_of
+from filters.pattern_yield.records import Pattern, patterns_of
+from filters.pattern_yield.tree import Sites
 
 _KEPT = Judgement(keep=True, follow=True, verdicts=())
 _DROPPED = Judgement(keep=False, follow=True, verdicts=())
@@ -48,8 +50,9 @@ class Replay:
     """Decides one URL after the other and learns from those that are fetched."""
 
     def __init__(self, settings: PatternYield) -> None:
-        self._pages = YieldOfPages(settings, tells_copies=True)
-        self._links = YieldOfLinks(settings)
+        sites = Sites(Rule(settings.min_yield, settings.error))
+        self._pages = YieldOfPages(sites, tells_copies=True)
+        self._links = YieldOfLinks(sites, settings)
         self._memory = Rows()
 
     def decide(self, url: CrawlURL) -> tuple[Pattern | None, bool]:
@@ -58,17 +61,8 @@ class Replay:
 
     def learn(self, url: CrawlURL, status: int, text: int | None, *, is_kept: bool = True, n_led: int = 0) -> None:
         """Learn from the answer. text: what it showed, as a number; None if that is not known. is_kept: the panel kept it as new."""
-        measure = PageMeasure(
-            url=url.text,
-            host=url.host,
-            key=url.key,
-            via=url.via,
-            depth=url.site_depth,
-            text=status if text is None else text,
-            is_ok=status == 200,
-            has_text=text is not None,
-            has_links=n_led > 0,
-        )
+        shown = (status if text is None else text).to_bytes(8, "big")
+        measure = PageMeasure(url.text, url.key, url.via, url.site_depth, shown, status == 200, text is not None, n_led > 0)
         self._pages.observe(measure, _KEPT if is_kept else _DROPPED, self._memory)
         if n_led:
             admitted = LinkJudgement(np.ones(n_led, dtype=np.bool_), {})

@@ -11,12 +11,6 @@ them). A redirect was worth it if what it led to is new and was first found thro
 text is shown; a run of 32 URLs of one text teaches nothing, unless the site had shown others too and either the pattern had shown that text
 then, or all URLs of the run have a pattern in common that never showed anything new: a calendar that is all that is left to fetch.
 
-**Records** (key: the site's 8 bytes, then)
-    h                     → Head: the run, the site's vocabulary
-    p ‖ hash of a form    → Pattern: evidence, and how far it has been fetched
-    s ‖ URL's hash        → Source: a page or redirect that waits for what its links lead to
-    t ‖ text's hash       → hash of the URL that was kept with it (only where no other filter tells copies)
-
 Memory: at most `filters.site_bytes` a site; what goes first has least evidence: sources, texts and patterns fetched once, never the barren
 ones. Time: 15 to 20 µs per page, three records written.
 """
@@ -24,123 +18,36 @@ ones. Time: 15 to 20 µs per page, three records written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import NamedTuple
-
-import msgspec
-import xxhash
 
 from crawler.core.ports import Memory
 from filters.pattern_yield.evidence import Evidence, Rule
-from filters.pattern_yield.patterns import CACHE_URLS, LITERAL, Parts, forms
+from filters.pattern_yield.patterns import LITERAL, Parts, forms
+from filters.pattern_yield.records import (
+    BARREN_WEIGHT,
+    GLANCE,
+    HEAD,
+    HEAD_WEIGHT,
+    PATTERN,
+    SOURCE,
+    SOURCE_WEIGHT,
+    Fetch,
+    Glance,
+    Head,
+    Pattern,
+    Pending,
+    Source,
+    encode,
+    head_key,
+    pattern_key,
+    source_key,
+)
 from filters.pattern_yield.vocabulary import Vocabulary
 
 RUN = 32  # URLs of one text in a row that teach nothing
 OTHERS = 8  # URLs of a site that must have been worth it for such a run to be one pattern's own way
 TAUGHT = 16  # barren fetches that a pattern teaches the coarser one
-_HEAD_WEIGHT = 1e12
-_BARREN_WEIGHT = 1e9
-_SOURCE_WEIGHT = 0.5
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
-_TOP_BIT = 31
-
-
-class Pattern(msgspec.Struct, array_like=True):
-    """One pattern of a site."""
-
-    form: str
-    evidence: Evidence
-    n_taught: int = 0  # barren fetches that the coarser pattern has learned of
-    text: int = 0  # last one that it showed without being worth it, 0: none
-    depths: int = 0  # bit d: fetched d clicks from the site's entry
-    magnitudes: int = 0  # bit m: fetched with a number of m bits
-
-    def reached(self, depth: int, magnitude: int) -> bool:
-        """Return whether URLs that deep, and that far in an enumeration, were fetched before."""
-        return bool(self.depths >> min(depth, _TOP_BIT) & 1 and self.magnitudes >> min(magnitude, _TOP_BIT) & 1)
-
-    def reach(self, depth: int, magnitude: int) -> bool:
-        """Note that a URL was fetched that deep and that far; return whether that is news."""
-        before = self.depths, self.magnitudes
-        self.depths |= 1 << min(depth, _TOP_BIT)
-        self.magnitudes |= 1 << min(magnitude, _TOP_BIT)
-        return before != (self.depths, self.magnitudes)
-
-
-class Pending(msgspec.Struct, array_like=True):
-    """A barren fetch that has taught nothing yet."""
-
-    key: bytes  # the URL's 8
-    forms: list[str]
-
-
-class Source(msgspec.Struct, array_like=True):
-    """A page that was not worth it itself, or a redirect, whose links are still to be fetched."""
-
-    forms: list[str]  # of a redirect none: it teaches when its end has settled
-    via: bytes  # 16: what named it first
-    depth: int
-    n_waiting: int  # links whose pages have not settled; of a redirect 0: its target is set back, and it has been learned from
-    worth: bool = False
-
-
-class Head(msgspec.Struct, array_like=True):
-    """What a site's patterns share. The first fields are all that the learned gate needs of most sites."""
-
-    n_barren: int = 0
-    last: bytes = b""  # 8: the page that was learned from last
-    awaits_links: bool = False  # of that page: whether they are followed matters
-    run_text: int = 0
-    run_length: int = 0
-    run_forms: list[str] = []  # patterns that all URLs of the run have in common
-    n_worth: int = 0  # fetches that were worth it
-    pending: list[Pending] = []
-    released: list[str] = []  # by the page learned from last
-    n_counted: int = 0
-    counters: bytes = b""
-
-
-class Glance(msgspec.Struct, array_like=True):
-    """The beginning of a Head."""
-
-    n_barren: int = 0
-    last: bytes = b""
-    awaits_links: bool = False
-
-
-class Fetch(NamedTuple):
-    """One answered request, as patterns learn from it."""
-
-    key: bytes  # 16
-    parts: Parts
-    depth: int
-    magnitude: int
-    text: int  # what it showed
-    worth: bool | None  # None: nobody can say
-    may_lead: bool = False  # its links are followed
-
-
-_head = msgspec.msgpack.Decoder(Head)
-_glance = msgspec.msgpack.Decoder(Glance)
-_pattern = msgspec.msgpack.Decoder(Pattern)
-_source = msgspec.msgpack.Decoder(Source)
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def glance(memory: Memory, site: bytes) -> Glance:
-    """Return how many barren patterns a site has, and which page it was learned from last."""
-    value = memory.get(site + b"h")
-    return _glance.decode(value) if value else Glance()
-
-
-@lru_cache(maxsize=CACHE_URLS)
-def _digest(text: str) -> bytes:
-    return xxhash.xxh3_64_digest(text.encode())
-
-
-def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
-    """Return all patterns of a site that a memory holds."""
-    return [_pattern.decode(value) for _, value in memory.scan(site + b"p")]
+_MOST_GLANCES = 20_000
 
 
 class Tree:
@@ -149,13 +56,14 @@ class Tree:
     def __init__(self, memory: Memory, site: bytes, rule: Rule) -> None:
         """site: 8 bytes."""
         self._memory = memory
-        self._site = site
+        self.site = site
         self._rule = rule
-        value = memory.get(site + b"h")
-        self.head = _head.decode(value) if value else Head()
+        value = memory.get(head_key(site))
+        self.head = HEAD.decode(value) if value else Head()
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._known: dict[str, Pattern] = {}
         self._changed: dict[str, Pattern] = {}
+        self._leading = b""  # key of the page that is learned from, if its links are followed
         self.released: list[str] = []  # forms of patterns whose URLs are free again
 
     # -- asking
@@ -169,9 +77,9 @@ class Tree:
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
         if not missing:
             return
-        for text, value in zip(missing, self._memory.get_many([self._pattern_key(text) for text in missing]), strict=True):
+        for text, value in zip(missing, self._memory.get_many([pattern_key(self.site, text) for text in missing]), strict=True):
             if value is not None:
-                self._known[text] = _pattern.decode(value)
+                self._known[text] = PATTERN.decode(value)
 
     def barren(self, texts: Sequence[str]) -> Pattern | None:
         """Return the pattern that sets back a URL of these patterns (`load`ed), None if it is to be fetched."""
@@ -193,7 +101,8 @@ class Tree:
         words = fetch.parts.words
         self.vocabulary.add(words)
         self.load(texts)
-        self.head.last, self.head.released = fetch.key[8:], []
+        self.head.released = []
+        self._leading = fetch.key[8:] if fetch.may_lead else b""
         if self.barren(texts) is not None:
             self.vocabulary.pin(words, LITERAL)
         if fetch.worth is None:
@@ -204,9 +113,11 @@ class Tree:
                 self._changed[text] = pattern
         if fetch.worth:
             self.head.n_worth += 1
+            self.head.good_run += 1
             self._end_run()
             self._teach(texts, True)
         else:
+            self.head.good_run = 0
             self._wait(fetch, texts)
 
     def _wait(self, fetch: Fetch, texts: list[str]) -> None:
@@ -284,6 +195,9 @@ class Tree:
             self._put_source(key, Source([], via, depth, n_links))
         elif pending and pending[-1].key == key[8:]:
             self._put_source(key, Source(pending.pop().forms, via, depth, n_links))
+        else:
+            return
+        self.head.n_sources += 1
 
     def arrived(self, via: bytes, worth: bool) -> None:
         """What `via` of this site named has settled."""
@@ -296,7 +210,7 @@ class Tree:
                     return
                 source.worth = True
                 self._put_source(via, source)
-                if source.via[:8] != self._site:
+                if source.via[:8] != self.site:
                     return
                 via = source.via
                 continue
@@ -306,7 +220,7 @@ class Tree:
     def _page_arrived(self, key: bytes, source: Source, worth: bool) -> None:
         source.n_waiting -= 1
         if worth or source.n_waiting <= 0:
-            self._memory.delete(self._source_key(key))
+            self._forget(key)
             if worth or self.head.run_length < RUN:
                 self.load(source.forms)
                 self._teach(source.forms, worth)
@@ -315,10 +229,14 @@ class Tree:
 
     def ended(self, key: bytes) -> Source | None:
         """Return what is known of a redirect whose end has settled, and forget it."""
-        source = self._source(key)
+        source = self._source(key) if self.head.n_sources else None
         if source is not None:
-            self._memory.delete(self._source_key(key))
+            self._forget(key)
         return source
+
+    def _forget(self, key: bytes) -> None:
+        self._memory.delete(source_key(key))
+        self.head.n_sources = max(0, self.head.n_sources - 1)
 
     # -- records
 
@@ -326,12 +244,13 @@ class Tree:
         """Write what has changed."""
         head = self.head
         head.n_counted, head.counters = self.vocabulary.n_counted, self.vocabulary.counters
-        head.awaits_links = bool(head.released or (head.pending and head.pending[-1].key == head.last))
+        waits = head.pending and head.pending[-1].key == self._leading
+        head.awaits = self._leading if self._leading and (waits or head.released) else b""
         for text, pattern in self._changed.items():
             of = pattern.evidence
-            self._memory.put(self._pattern_key(text), _encode(pattern), _BARREN_WEIGHT if of.barren else float(of.fetched))
+            self._memory.put(pattern_key(self.site, text), encode(pattern), BARREN_WEIGHT if of.barren else float(of.fetched))
         self._changed.clear()
-        self._memory.put(self._site + b"h", _encode(head), _HEAD_WEIGHT)
+        self._memory.put(head_key(self.site), encode(head), HEAD_WEIGHT)
 
     def _at(self, text: str) -> Pattern:
         pattern = self._known.get(text)
@@ -339,15 +258,41 @@ class Tree:
             pattern = self._known[text] = Pattern(text, Evidence())
         return pattern
 
-    def _pattern_key(self, text: str) -> bytes:
-        return self._site + b"p" + _digest(text)
-
-    def _source_key(self, key: bytes) -> bytes:
-        return self._site + b"s" + key[8:]
-
     def _source(self, key: bytes) -> Source | None:
-        value = self._memory.get(self._source_key(key))
-        return None if value is None else _source.decode(value)
+        value = self._memory.get(source_key(key))
+        return None if value is None else SOURCE.decode(value)
 
     def _put_source(self, key: bytes, source: Source) -> None:
-        self._memory.put(self._source_key(key), _encode(source), _SOURCE_WEIGHT)
+        self._memory.put(source_key(key), encode(source), SOURCE_WEIGHT)
+
+
+class Sites:
+    """What the parts of the filter share: the rule, and of each site what is asked for most, kept decoded.
+
+    Valid as long as all writing goes through `save`. Memory: 200 bytes a site, at most 20,000 sites.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self._memory: Memory | None = None
+        self._glances: dict[bytes, Glance] = {}
+
+    def glance(self, memory: Memory, site: bytes) -> Glance:
+        """Return the beginning of a site's head."""
+        if memory is not self._memory or len(self._glances) > _MOST_GLANCES:
+            self._memory, self._glances = memory, {}
+        found = self._glances.get(site)
+        if found is None:
+            value = memory.get(head_key(site))
+            found = self._glances[site] = GLANCE.decode(value) if value else Glance()
+        return found
+
+    def tree(self, memory: Memory, site: bytes) -> Tree:
+        return Tree(memory, site, self.rule)
+
+    def save(self, memory: Memory, tree: Tree) -> None:
+        """Write what has changed in a tree."""
+        tree.save()
+        if memory is self._memory:
+            head = tree.head
+            self._glances[tree.site] = Glance(head.n_barren, head.awaits, head.good_run, head.n_sources)

@@ -1,0 +1,138 @@
+"""Records of one site's patterns in a filter's memory (key: the site's 8 bytes, then)
+
+    h                     → Head: the run, the site's vocabulary
+    p ‖ hash of a form    → Pattern: evidence, and how far it has been fetched
+    s ‖ URL's hash        → Source: a page or redirect that waits for what its links lead to
+    t ‖ text's hash       → hash of the URL that was kept with it (only where no other filter tells copies)
+
+What goes first when a site's records outgrow `filters.site_bytes` has least evidence: sources, then patterns fetched once and texts, the
+barren ones after all others.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import msgspec
+import xxhash
+
+from crawler.core.ports import Memory
+from filters.pattern_yield.evidence import Evidence
+from filters.pattern_yield.patterns import CACHE_URLS, Parts
+
+HEAD_WEIGHT: Final = 1e12
+BARREN_WEIGHT: Final = 1e9
+SOURCE_WEIGHT: Final = 0.5
+_TOP_BIT = 31
+
+
+class Pattern(msgspec.Struct, array_like=True):
+    """One pattern of a site."""
+
+    form: str
+    evidence: Evidence
+    n_taught: int = 0  # barren fetches that the coarser pattern has learned of
+    text: int = 0  # last one that it showed without being worth it, 0: none
+    depths: int = 0  # bit d: fetched d clicks from the site's entry
+    magnitudes: int = 0  # bit m: fetched with a number of m bits
+
+    def reached(self, depth: int, magnitude: int) -> bool:
+        """Return whether URLs that deep, and that far in an enumeration, were fetched before."""
+        return bool(self.depths >> min(depth, _TOP_BIT) & 1 and self.magnitudes >> min(magnitude, _TOP_BIT) & 1)
+
+    def reach(self, depth: int, magnitude: int) -> bool:
+        """Note that a URL was fetched that deep and that far; return whether that is news."""
+        before = self.depths, self.magnitudes
+        self.depths |= 1 << min(depth, _TOP_BIT)
+        self.magnitudes |= 1 << min(magnitude, _TOP_BIT)
+        return before != (self.depths, self.magnitudes)
+
+
+class Pending(msgspec.Struct, array_like=True):
+    """A barren fetch that has taught nothing yet."""
+
+    key: bytes  # the URL's 8
+    forms: list[str]
+
+
+class Source(msgspec.Struct, array_like=True):
+    """A page that was not worth it itself, or a redirect, whose links are still to be fetched."""
+
+    forms: list[str]  # of a redirect none: it teaches when its end has settled
+    via: bytes  # 16: what named it first
+    depth: int
+    n_waiting: int  # links whose pages have not settled; of a redirect 0: its target is set back, and it has been learned from
+    worth: bool = False
+
+
+class Head(msgspec.Struct, array_like=True):
+    """What a site's patterns share. The first fields are all that is needed of most sites (`Glance`)."""
+
+    n_barren: int = 0
+    awaits: bytes = b""  # 8: the page learned from last, if it matters which of its links are admitted
+    good_run: int = 0  # fetches in a row that were worth it
+    n_sources: int = 0
+    run_text: int = 0
+    run_length: int = 0
+    run_forms: list[str] = []  # patterns that all URLs of the run have in common
+    n_worth: int = 0  # fetches that were worth it
+    pending: list[Pending] = []
+    released: list[str] = []  # by the page learned from last
+    n_counted: int = 0
+    counters: bytes = b""
+
+
+class Glance(msgspec.Struct, array_like=True):
+    """The beginning of a Head."""
+
+    n_barren: int = 0
+    awaits: bytes = b""
+    good_run: int = 0
+    n_sources: int = 0
+
+
+class Fetch(NamedTuple):
+    """One answered request, as patterns learn from it."""
+
+    key: bytes  # 16
+    parts: Parts
+    depth: int
+    magnitude: int
+    text: int  # what it showed
+    worth: bool | None  # None: nobody can say
+    may_lead: bool = False  # its links are followed
+
+
+HEAD: Final = msgspec.msgpack.Decoder(Head)
+GLANCE: Final = msgspec.msgpack.Decoder(Glance)
+PATTERN: Final = msgspec.msgpack.Decoder(Pattern)
+SOURCE: Final = msgspec.msgpack.Decoder(Source)
+encode: Final = msgspec.msgpack.Encoder().encode
+
+
+def head_key(site: bytes) -> bytes:
+    return site + b"h"
+
+
+def pattern_key(site: bytes, form: str) -> bytes:
+    return site + b"p" + _digest(form)
+
+
+def source_key(url: bytes) -> bytes:
+    """Return where a URL's source stands, by the URL's 16 bytes."""
+    return url[:8] + b"s" + url[8:]
+
+
+def text_key(site: bytes, text: bytes) -> bytes:
+    return site + b"t" + text
+
+
+def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
+    """Return all patterns of a site that a memory holds."""
+    return [PATTERN.decode(value) for _, value in memory.scan(site + b"p")]
+
+
+@lru_cache(maxsize=CACHE_URLS)
+def _digest(form: str) -> bytes:
+    return xxhash.xxh3_64_digest(form.encode())
