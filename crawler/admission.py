@@ -1,8 +1,8 @@
 """Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
 
 A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
-links to it, or a second redirect leads to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be worth more, under an order that uses
-cash (crawler/core/order/cash.py). Pages fetched since then are not moved.
+links to it, or a second redirect leads to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be
+worth more, under an order that uses cash (crawler/core/order/cash.py). Pages fetched since then are not moved.
 """
 
 from __future__ import annotations
