@@ -74,6 +74,8 @@ class Reason(StrEnum):
     UNSAFE = "unsafe"
     SOFT_ERROR = "soft_error"
     WALLED = "walled"  # every page of the host is a challenge, a consent page or an empty shell
+    NEAR_REPLICA = "near_replica"
+    MIRROR = "mirror"  # most pages of the host replicate another host's
 
 
 class Cause(StrEnum):
