@@ -67,8 +67,12 @@ class Parts(NamedTuple):
     host: str  # its queue's name: http, https, www and bare of a name are one
     path: tuple[Value, ...]
     params: tuple[tuple[str, Value], ...]  # by name
-    words: tuple[int, ...]  # hashes of the words and prefixes, for counting
+    hashes: tuple[int, ...]  # of the words and prefixes
     spelled: dict[tuple[int, ...], list[str]]  # patterns by how common each of the words is: filled by `forms`
+
+    def words(self) -> tuple[int, ...]:
+        """Return the hashes of the words and prefixes, for counting."""
+        return self.hashes
 
 
 def parse(url: str, origin: str) -> Parts:
@@ -110,10 +114,10 @@ def magnitude(url: str, origin: str) -> int:
 
 def forms(parts: Parts, count: Count, *, literal: int = LITERAL, common: int = COMMON) -> list[str]:
     """Return the patterns of a URL, the most specific first; not to be changed. count: hash of a word → times it was seen."""
-    grades = tuple([(n >= literal) + (n >= common) for n in map(count, parts.words)])
+    grades = tuple([(n >= literal) + (n >= common) for n in map(count, parts.hashes)])
     found = parts.spelled.get(grades)
     if found is None:
-        found = parts.spelled[grades] = _spell_all(parts, dict(zip(parts.words, grades, strict=True)))
+        found = parts.spelled[grades] = _spell_all(parts, dict(zip(parts.hashes, grades, strict=True)))
     return found
 
 

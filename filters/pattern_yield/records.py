@@ -24,6 +24,8 @@ from filters.pattern_yield.patterns import CACHE_URLS, Parts
 HEAD_WEIGHT: Final = 1e12
 BARREN_WEIGHT: Final = 1e9
 SOURCE_WEIGHT: Final = 0.5
+GOOD_RUN: Final = 8  # answers in a row that were worth it, from which on a sample is learned from
+SAMPLE: Final = 8  # one in so many
 _TOP_BIT = 31
 
 
@@ -32,7 +34,7 @@ class Pattern(msgspec.Struct, array_like=True):
 
     form: str
     evidence: Evidence
-    n_taught: int = 0  # barren fetches that the coarser pattern has learned of
+    n_taught: int = 0  # fetches that the coarser pattern has learned of
     text: int = 0  # last one that it showed without being worth it, 0: none
     depths: int = 0  # bit d: fetched d clicks from the site's entry
     magnitudes: int = 0  # bit m: fetched with a number of m bits
@@ -71,12 +73,12 @@ class Head(msgspec.Struct, array_like=True):
 
     n_barren: int = 0
     awaits: bytes = b""  # 8: the page learned from last, if it matters which of its links are admitted
-    good_run: int = 0  # fetches in a row that were worth it
+    good_run: int = GOOD_RUN  # fetches in a row that were worth it; a new site is believed to be good
     n_sources: int = 0
     run_text: int = 0
     run_length: int = 0
     run_forms: list[str] = []  # patterns that all URLs of the run have in common
-    n_worth: int = 0  # fetches that were worth it
+    n_worth: int = 0  # fetches that were worth it, about
     pending: list[Pending] = []
     released: list[str] = []  # by the page learned from last
     n_counted: int = 0
@@ -88,7 +90,7 @@ class Glance(msgspec.Struct, array_like=True):
 
     n_barren: int = 0
     awaits: bytes = b""
-    good_run: int = 0
+    good_run: int = GOOD_RUN
     n_sources: int = 0
 
 

@@ -1,8 +1,8 @@
 """What one site's patterns have yielded, and which of them are barren: the tree of patterns over a filter's memory.
 
-A fetch teaches the patterns of its URL, the most specific first (filters/pattern_yield/patterns.py); a pattern teaches the coarser one no
-more than 16 barren fetches, so that the coarser is barren only if several below it are; what was worth it counts on every level. A URL is
-held by the first barren pattern on its way to coarser ones, unless one on the way speaks for itself.
+A fetch teaches the most specific pattern of its URL (filters/pattern_yield/patterns.py), and a pattern's first 16 fetches teach the coarser
+one: that stands for what a new one below it may be, and is barren only if several are. A URL is held by the first barren pattern on its way
+to coarser ones, unless one on the way speaks for itself.
 
 **A fetch was worth it** if the panel kept its page as new, or if a link of it led to a page that was (`Source` waits for what becomes of
 them). A redirect was worth it if what it led to is new and was first found through it.
@@ -25,9 +25,11 @@ from filters.pattern_yield.patterns import LITERAL, Parts, forms
 from filters.pattern_yield.records import (
     BARREN_WEIGHT,
     GLANCE,
+    GOOD_RUN,
     HEAD,
     HEAD_WEIGHT,
     PATTERN,
+    SAMPLE,
     SOURCE,
     SOURCE_WEIGHT,
     Fetch,
@@ -45,7 +47,7 @@ from filters.pattern_yield.vocabulary import Vocabulary
 
 RUN = 32  # URLs of one text in a row that teach nothing
 OTHERS = 8  # URLs of a site that must have been worth it for such a run to be one pattern's own way
-TAUGHT = 16  # barren fetches that a pattern teaches the coarser one
+TAUGHT = 16  # fetches that a pattern teaches the coarser one
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
 _MOST_GLANCES = 20_000
 
@@ -73,20 +75,16 @@ class Tree:
         return forms(parts, self.vocabulary.count)
 
     def load(self, texts: Iterable[str]) -> None:
-        """Read patterns at once."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if not missing:
-            return
-        for text, value in zip(missing, self._memory.get_many([pattern_key(self.site, text) for text in missing]), strict=True):
-            if value is not None:
-                self._known[text] = PATTERN.decode(value)
+        """Read patterns that have not been read; one by one, since those that were written lately lie nearer than the disk."""
+        for text in texts:
+            if text not in self._known:
+                value = self._memory.get(pattern_key(self.site, text))
+                self._known[text] = PATTERN.decode(value) if value is not None else Pattern(text, Evidence())
 
     def barren(self, texts: Sequence[str]) -> Pattern | None:
         """Return the pattern that sets back a URL of these patterns (`load`ed), None if it is to be fetched."""
         for text in texts:
-            pattern = self._known.get(text)
-            if pattern is None:
-                continue
+            pattern = self._known[text]
             if pattern.evidence.barren:
                 return pattern
             if self._rule.yields(pattern.evidence):
@@ -98,7 +96,7 @@ class Tree:
     def learn(self, fetch: Fetch) -> None:
         """Learn from an answered request."""
         texts = self.forms(fetch.parts)
-        words = fetch.parts.words
+        words = fetch.parts.hashes
         self.vocabulary.add(words)
         self.load(texts)
         self.head.released = []
@@ -108,11 +106,11 @@ class Tree:
         if fetch.worth is None:
             return
         for text in texts:
-            pattern = self._at(text)
+            pattern = self._known[text]
             if pattern.reach(fetch.depth, fetch.magnitude):
                 self._changed[text] = pattern
         if fetch.worth:
-            self.head.n_worth += 1
+            self.head.n_worth += SAMPLE if self.head.good_run >= GOOD_RUN else 1
             self.head.good_run += 1
             self._end_run()
             self._teach(texts, True)
@@ -122,7 +120,7 @@ class Tree:
 
     def _wait(self, fetch: Fetch, texts: list[str]) -> None:
         """Let a barren fetch wait for another text, unless its pattern is known to show this one."""
-        head, specific = self.head, self._at(texts[0])
+        head, specific = self.head, self._known[texts[0]]
         if fetch.text != head.run_text:
             self._end_run()
             head.run_text, head.run_forms = fetch.text, texts
@@ -140,8 +138,7 @@ class Tree:
     def _is_their_way(self) -> bool:
         """Return whether a long run of one text is how one pattern is, and no outage: it never showed more, and other URLs did."""
         self.load(self.head.run_forms)
-        known = [self._known[form] for form in self.head.run_forms if form in self._known]
-        return self.head.n_worth >= OTHERS and any(pattern.evidence.worth <= 1 for pattern in known)
+        return self.head.n_worth >= OTHERS and any(self._known[form].evidence.worth <= 1 for form in self.head.run_forms)
 
     def _end_run(self) -> None:
         """Another text is shown: what was barren before was so in earnest."""
@@ -153,18 +150,19 @@ class Tree:
         pending, self.head.pending = self.head.pending, []
         for entry in pending:
             self.load(entry.forms)
-            self._at(entry.forms[0]).text = self.head.run_text
+            self._known[entry.forms[0]].text = self.head.run_text
             self._teach(entry.forms, False)
 
     def _teach(self, texts: Sequence[str], worth: bool) -> None:
         """Let the patterns of a URL learn whether a fetch was worth it."""
+        taught = True
         for text in texts:
-            pattern = self._at(text)
+            pattern = self._known[text]
+            if not taught and not (worth and pattern.evidence.barren):  # what is barren hears of whatever speaks for it
+                return
             self._learn_one(pattern, texts, worth)
-            if not worth:
-                if pattern.n_taught >= TAUGHT:
-                    return
-                pattern.n_taught += 1
+            taught = pattern.n_taught < TAUGHT
+            pattern.n_taught += taught
 
     def _learn_one(self, pattern: Pattern, texts: Sequence[str], worth: bool) -> None:
         of = pattern.evidence
@@ -178,8 +176,7 @@ class Tree:
             self._release(pattern.form)
         elif worth and not spoke and self._rule.yields(of):
             for text in texts[texts.index(pattern.form) + 1 :]:  # what a coarser one held of it would stay held
-                coarser = self._known.get(text)
-                if coarser is not None and coarser.evidence.barren:
+                if self._known[text].evidence.barren:
                     self._release(text)
 
     def _release(self, form: str) -> None:
@@ -251,12 +248,6 @@ class Tree:
             self._memory.put(pattern_key(self.site, text), encode(pattern), BARREN_WEIGHT if of.barren else float(of.fetched))
         self._changed.clear()
         self._memory.put(head_key(self.site), encode(head), HEAD_WEIGHT)
-
-    def _at(self, text: str) -> Pattern:
-        pattern = self._known.get(text)
-        if pattern is None:
-            pattern = self._known[text] = Pattern(text, Evidence())
-        return pattern
 
     def _source(self, key: bytes) -> Source | None:
         value = self._memory.get(source_key(key))
