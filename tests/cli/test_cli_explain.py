@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from small_store import SEED, build
 
-from crawler.core.order.breadth_first import BreadthFirst
+from crawler.core.order.cash import HIGHEST
 
 KINDS = {
     "seed": (SEED, "done", "fetched at"),
@@ -110,7 +110,7 @@ def test_a_redirect_is_told_from_both_ends(thresher: Callable, crawl: Path) -> N
 
 def test_a_waiting_url_is_told_with_its_place_and_its_hosts_clock(thresher: Callable, crawl: Path) -> None:
     waiting = told(thresher, crawl, "https://a.example/wait1")["waiting"]
-    assert (waiting["host"], waiting["lane"], waiting["rank"], waiting["ahead"]) == ("a.example", "fresh", BreadthFirst().rank(2, 0), 2)
+    assert (waiting["host"], waiting["lane"], waiting["rank"], waiting["ahead"]) == ("a.example", "fresh", 2 * (HIGHEST + 1) + HIGHEST, 2)
     assert waiting["crawl_delay"] == 3.0
     assert "no process is at work." in told(thresher, crawl, "https://a.example/wait1")["answer"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from itertools import count
 from typing import get_args, get_type_hints
 
@@ -50,7 +48,7 @@ def test_every_order_that_can_be_configured_is_there_under_its_name() -> None:
 OF_ONE_HOST = {
     "breadth_first": ["a/near-rich", "a/near", "a/far-richest", "a/far"],
     "opic": ["a/far-richest", "a/near-rich", "a/far", "a/near"],
-    "host_rank": ["a/near", "a/near-rich", "a/far", "a/far-richest"],
+    "host_rank": ["a/far-richest", "a/near-rich", "a/far", "a/near"],
     "larger_sites_first": ["a/near", "a/near-rich", "a/far", "a/far-richest"],
     "fifo": ["a/far", "a/near", "a/far-richest", "a/near-rich"],
 }
@@ -65,7 +63,7 @@ def test_within_a_host_each_order_takes_its_own_first(order: str) -> None:
 
 
 AMONG_HOSTS = {
-    "breadth_first": ["first.example", "large.example", "rich.example", "linked.example"],
+    "breadth_first": ["linked.example", "first.example", "large.example", "rich.example"],
     "fifo": ["first.example", "large.example", "rich.example", "linked.example"],
     "opic": ["rich.example", "first.example", "large.example", "linked.example"],
     "larger_sites_first": ["large.example", "first.example", "rich.example", "linked.example"],
@@ -104,46 +102,65 @@ def test_a_url_that_comes_to_be_worth_more_moves_forward() -> None:
     assert taken(made, 2) == ["a.example/later", "a.example/first"]
 
 
+def test_among_hosts_breadth_first_takes_the_nearer_head_before_the_better_linked_site() -> None:
+    made = world("breadth_first")
+    push(made, "http://linked.example/x", depth=1)
+    push(made, "http://home.example/")
+    made.store.save_site(URLS.queue_key("http://linked.example")[:8], SiteRecord(name="linked.example", n_hosts=1, n_linking=7))
+    first, second = leased(made), leased(made)
+    assert [first.entry.url.site, second.entry.url.site] == ["home.example", "linked.example"]
+
+
+def test_a_sites_links_count_for_less_the_more_pages_it_has_given() -> None:
+    """Ten sites link to one host that has given nine pages, two to another that has given none."""
+    made = world("host_rank")
+    for name, n_linking, n_pages in (("given", 10, 9), ("fresh", 2, 0)):
+        push(made, f"http://{name}.example/")
+        queue = URLS.queue_key(f"http://{name}.example")
+        made.store.save_site(queue[:8], SiteRecord(name=name, n_hosts=1, n_linking=n_linking))
+        record = made.store.host(queue)
+        assert record is not None
+        record.n_pages = n_pages
+        made.store.save_host(queue, record)
+    first, second = leased(made), leased(made)
+    assert [first.entry.url.host, second.entry.url.host] == ["http://fresh.example", "http://given.example"]
+
+
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 40)), max_size=60))
 def test_levels_are_those_of_the_exact_sums(gifts: list[tuple[int, float]]) -> None:
-    """Mutation: what is beyond a level is lost when it rises."""
-    cash, sums, levels = Cash(), dict.fromkeys(range(1, 6), Fraction(1)), dict.fromkeys(range(1, 6), 0)
+    """Mutation: the sum is forgotten when it reaches the next level."""
+    cash, sums, levels = Cash(), dict.fromkeys(range(1, 6), 1.0), dict.fromkeys(range(1, 6), 0)
     for seq, amount in gifts:
-        sums[seq] += Fraction(amount)
+        sums[seq] += amount
         levels[seq] = cash.gain(seq, levels[seq], amount)
-        assert abs(cash_of(cash, seq, levels[seq]) - float(sums[seq])) < 1e-6
-        assert levels[seq] == level_of(float(sums[seq])) or abs(float(sums[seq]) - 2 ** round(math.log2(sums[seq]))) < 1e-6
+    assert levels == {seq: level_of(total) for seq, total in sums.items()}
 
 
-def cash_of(cash: Cash, seq: int, worth: int) -> float:
-    """Return what a URL has, and give it back."""
-    found = cash.gift(seq, worth, 1)
-    cash.gain(seq, worth, found - (1 << worth))
-    return found
+def test_a_level_is_three_times_the_whole_logarithm_of_the_cash() -> None:
+    assert [level_of(cash) for cash in (1.0, 1.25, 1.26, 1.5, 2.0, 4.0, 1000.0, 2.0**40)] == [0, 0, 1, 1, 3, 6, 29, HIGHEST]
 
 
 def test_a_page_gives_what_it_has_in_equal_parts_and_keeps_nothing() -> None:
     cash = Cash()
     cash.begin(7, 2.5)
-    assert cash.gain(7, 1, 1.0) == 1
-    assert cash.gift(7, 1, 7) == 0.5
-    assert cash.gift(7, 1, 4) == 0.5  # its level alone: what it had beyond is given
-    assert cash.gift(7, 1, 0) == 0.0
+    assert cash.gain(7, 3, 1.0) == level_of(3.5)
+    assert cash.gift(7, level_of(3.5), 7) == 0.5
+    assert cash.gift(7, 3, 4) == pytest.approx(0.5)  # its level alone, which begins with 2: what it had is given
+    assert cash.gift(7, 3, 0) == 0.0
 
 
 def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GENERATION", 10)
     cash = Cash()
-    cash.begin(1, 1.5)
+    cash.begin(1, 1.9)
     for seq in range(2, 15):
         cash.begin(seq, 1.25)
-    assert cash.gain(1, 0, 0.5) == 1  # of the generation before: 1.5 + 0.5
+    assert cash.gain(1, 2, 0.1) == level_of(2.0)  # of the generation before: 1.9 + 0.1
     for seq in range(100, 125):
         cash.begin(seq, 1.25)
-    assert cash.gain(1, 1, 0.0) == 1
+    assert cash.gain(1, 2, 0.1) == 2
     assert len(cash._young) <= 10
 
 
 def test_no_level_is_above_the_highest() -> None:
-    assert level_of(2.0**40) == HIGHEST
     assert Cash().gain(1, HIGHEST, 2.0**40) == HIGHEST

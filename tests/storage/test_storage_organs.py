@@ -23,6 +23,7 @@ from storage.queues import Queues
 from storage.rules import Rules
 from storage.schema import FailureRecord, PageRecord, SeenRow
 from storage.seen import SeenSet
+from storage.site_links import SiteLinks
 from storage.view import View
 
 SITE = b"S" * 8
@@ -409,3 +410,16 @@ def test_the_same_visits_leave_the_same_memory(tmp_path_factory: pytest.TempPath
                 assert memory.used(SITE) == used <= 150
             left.append(list(memory.scan(b"")))
     assert left[0] == left[1]
+
+
+def test_a_site_knows_how_many_others_link_to_it(store: Store) -> None:
+    """Each pair counts once, whether it was met lately or in an earlier life; a site without hosts is not counted."""
+    store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
+    for source in (b"1" * 8, b"2" * 8, b"1" * 8):
+        store.site_links.add(source, SITE)
+    SiteLinks(store).add(b"2" * 8, SITE)
+    store.site_links.add(SITE, b"n" * 8)
+    found = store.queues.site(SITE)
+    assert found is not None
+    assert found.n_linking == 2
+    assert store.queues.site(b"n" * 8) is None

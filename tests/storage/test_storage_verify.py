@@ -40,6 +40,7 @@ from storage.schema import (
     ROBOTS_FILES,
     SEEN,
     SITE,
+    SITE_LINKS,
     SITES,
     URLS,
     Meta,
@@ -181,6 +182,10 @@ DAMAGE: dict[str, tuple[Callable[[Store], None], str]] = {
     "an edge unknown at its target": (drop_first(EDGES_IN), "does not know it"),
     "an edge known only at its target": (copy_first(EDGES_IN, b"t" * 32), "known at their targets"),
     "a pair of no redirect": (lambda store: store.put(PAIRS, b"p" * 16, PAIR.encode(PairRecord(b"", "", 1, 0))), "redirects nowhere"),
+    "a site that is told of a link too many": (
+        lambda store: store.site_links.add(b"s" * 8, first(store, SITES)[0]) or drop_first(SITE_LINKS)(store),
+        "sites link to it",
+    ),
     "a hold in one table": (drop_first(HELD), "which held does not say"),
     "held by nobody": (lambda store: store.held.forget(first(store, HELD)[0][8:]) or None, "held by nobody"),
     "a hold on a URL that is not held": (lambda store: store.held.hold(url_of(0).key, "dust"), "and its URL is done"),
