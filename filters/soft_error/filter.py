@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from config.settings import SoftError
-from crawler.core.model import Answer, CrawlURL, Effect, LinkBatch, Mode, Purpose, Request, Revise
+from crawler.core.model import Answer, CrawlURL, Effect, LinkBatch, Mode, Purpose, Request, Revise, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import origin_of
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
@@ -26,6 +26,7 @@ from filters.soft_error.looks import Likeness, Look, compare, look_of, spread_of
 from filters.soft_error.pages import PageGate
 from filters.soft_error.records import (
     DIRECTORIES,
+    FAULTY_SITES,
     HOPS,
     HOSTS,
     LABELS,
@@ -66,15 +67,12 @@ def plug(settings: SoftError) -> Plug:
     )
 
 
-class LinkMeasure(msgspec.Struct, array_like=True, frozen=True):
-    """Keys of a batch: per link its directory's, and that of its form if it quotes the page it stands on, or b""."""
-
-    directories: list[bytes]
-    forms: list[bytes]
+class LinkMeasure(msgspec.Struct, array_like=True, dict=True):
+    """Nothing is learned from links, so that nothing of them stands in the journal: the batch stands beside it."""
 
 
 class LinkGate:
-    """Learned gate; it learns nothing itself."""
+    """Learned gate; it learns nothing itself. One read for each site of a batch, two more for each link to a site with a fault."""
 
     name = NAME
     measure_type = LinkMeasure
@@ -83,33 +81,37 @@ class LinkGate:
         self._give_up_after = settings.give_up_after
 
     def measure(self, batch: LinkBatch, /) -> LinkMeasure:
-        directories, forms = [], []
-        is_again = batch.keys[:1] == (batch.source.key,)  # a known URL whose turn has come
-        is_seed = is_again and batch.source.seed_distance == 0
-        for text, host, site, key in zip(batch.texts, batch.hosts, batch.sites, batch.keys, strict=True):
-            url = CrawlURL(text, site, host, key)
-            directories.append(b"" if is_seed else probe.directory_key(url))
-            quotes = "?" in text and not is_again and template(batch.source.text, text) != text
-            forms.append(target_key(batch.source, url) if quotes else b"")
-        return LinkMeasure(directories, forms)
+        measure = LinkMeasure()
+        measure.__dict__["batch"] = batch
+        return measure
 
     def decide(self, measure: LinkMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        distinct = [key for key in dict.fromkeys(measure.directories) if key]
-        closed = {
-            key
-            for key, value in zip(distinct, memory.get_many(map(DIRECTORIES.cell, distinct)), strict=True)
-            if (directory := DIRECTORIES.decode(value)) is not None and directory.is_closed(self._give_up_after)
-        }
-        refused = {}
-        for i, (key, form) in enumerate(zip(measure.directories, measure.forms, strict=True)):
-            if key in closed:
-                refused[i] = soft_error(Kind.NOT_FOUND, "directory")
-            elif form and (kind := TEMPLATES.get(memory, form)):
-                refused[i] = soft_error(kind, "target")
+        batch: LinkBatch = measure.__dict__["batch"]
+        sites = {key[:_SITE] for key in batch.keys}
+        found = memory.get_many(map(FAULTY_SITES.cell, sites))
+        faulty = {site for site, value in zip(sites, found, strict=True) if value is not None}
+        if not faulty:
+            return NOTHING_REFUSED, NO_EFFECTS
+        links = [i for i, key in enumerate(batch.keys) if key[:_SITE] in faulty]
+        refused = {i: verdict for i in links if (verdict := self._refuses(batch, i, memory)) is not None}
         return (LinkRuling(refused) if refused else NOTHING_REFUSED), NO_EFFECTS
 
     def observe(self, measure: LinkMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         return NO_EFFECTS
+
+    def _refuses(self, batch: LinkBatch, i: int, memory: Memory) -> Verdict | None:
+        """Return why a link is not to be followed: its directory is closed, or it is of a form that soft errors lead to."""
+        text, key, source = batch.texts[i], batch.keys[i], batch.source
+        is_again = key == source.key  # a known URL whose turn has come
+        if is_again and source.seed_distance == 0:
+            return None
+        directory = DIRECTORIES.get(memory, probe.key_of_directory(probe.directory_of(text), batch.hosts[i], key))
+        if directory is not None and directory.is_closed(self._give_up_after):
+            return soft_error(directory.kind or Kind.NOT_FOUND, "directory")
+        if "?" not in text or is_again or template(source.text, text) == text:
+            return None
+        kind = TEMPLATES.get(memory, target_key(source, CrawlURL(text, batch.sites[i], batch.hosts[i], key)))
+        return soft_error(kind, "target") if kind is not None else None
 
 
 class Reduced(msgspec.Struct, array_like=True, frozen=True):
@@ -221,9 +223,11 @@ class Prober:
             directory.kind = answer.hint
         DIRECTORIES.put(memory, keys[0], directory)
         HOSTS.put(memory, keys[1], host)
+        FAULTY_SITES.put(memory, keys[0][:_SITE], True)
         found = Finding(_landing_kind(landings, answer, memory), "same_target")
         if answer.target and answer.counted_as != answer.target_key and found.kind != Kind.ROOT:
             TEMPLATES.put(memory, answer.counted_as, found.kind)
+            FAULTY_SITES.put(memory, answer.counted_as[:_SITE], True)
         for landing in dict.fromkeys(landings):
             yield from relabel(memory, landing, found, host=keys[1], threshold=self._threshold)
         if directory.suspect and directory.suspect not in landings:

@@ -7,7 +7,7 @@ the page's own URL is taken out first, since error pages say what was asked for.
 Two looks match if their titles and lengths agree and their distance (1 - resemblance) is within a tolerance: that between two probes of one
 template if both are known [BBKT04 compares one page with one probe; thin templates make honest pages look like it], else `NEARLY_EQUAL`.
 
-Time: 8 µs for a page of 1,500 words, 12 µs for one of 100; 8 µs to compare two. Memory: 270 bytes a look.
+Time: 20 µs for a page of 100 words, 45 µs for one of 1,500; 10 µs to compare two. Memory: 270 bytes a look.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from crawler.core.sketch import word_hash
 N_KEPT = 64
 NEARLY_EQUAL = 0.02  # distance
 UNLIKE = 0.5  # distance from which a second probe would tell nothing
-LONG = 600  # words of a text that is no error page: it has a sketch only where something else speaks against it
+_MOST_QUOTED = 60  # words of a page that quote its URL, at most
 _ENOUGH = 4 * N_KEPT  # pairs of which the smallest 64 different ones are surely found
 _ECHO = 3  # words of the URL in a row that quote it
 _WORD = re.compile(r"[^\W_\U00010000-\U0010FFFF]+")
@@ -43,7 +43,7 @@ Bools = npt.NDArray[np.bool_]
 class Look(msgspec.Struct, array_like=True, frozen=True):
     """A page as it is compared."""
 
-    sketch: bytes  # ascending u32, at most 64; b"" of no text, or of a long one
+    sketch: bytes  # ascending u32, at most 64; b"" of no text
     n_words: int
     title: bytes  # 8: hash of the title; b"" if it quotes the URL, and then says nothing
 
@@ -56,11 +56,9 @@ class Likeness(Enum):
     OTHER = 3
 
 
-def look_of(page: Page, *, wants_sketch: bool = True) -> Look:
-    """Reduce a page to its look; without a sketch, it looks like no other."""
+def look_of(page: Page) -> Look:
+    """Reduce a page to its look."""
     tokens = page.tokens
-    if not wants_sketch:
-        return Look(b"", int(tokens.size), b"")
     words = _url_words(page.url.text)
     if tokens.size and words:
         tokens = _without_echo(tokens, words, _name_words(page.url.text) or words)
@@ -111,11 +109,22 @@ def compare(page: Look, probes: Sequence[Look], *, spread: float | None = None) 
     if title and page.title != title:
         return Likeness.OTHER
     tolerance = spread_of(probes) if spread is None else spread
-    slack = 3 + 2 * tolerance * probes[0].n_words
+    slack = _slack(probes[0], tolerance)
     farthest = max(distance(page, probe) for probe in probes)
     if farthest <= tolerance and all(abs(page.n_words - probe.n_words) <= slack for probe in probes):
         return Likeness.SAME
     return Likeness.UNSURE if len(probes) == 1 and spread is None and farthest < UNLIKE else Likeness.OTHER
+
+
+def may_match(n_words: int, probe: Look, tolerance: float) -> bool:
+    """Tell, before its look is made, whether a page of so many words can match."""
+    slack = _slack(probe, tolerance)
+    return -slack <= n_words - probe.n_words <= slack + _MOST_QUOTED
+
+
+def _slack(probe: Look, tolerance: float) -> float:
+    """Return by how many words a page that matches may be longer or shorter."""
+    return 3 + 2 * tolerance * probe.n_words
 
 
 def title_key(title: str, url_words: Sequence[str]) -> bytes:

@@ -12,6 +12,7 @@ under all of politeness, robots.txt and scope; redirects of theirs are followed 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import xxhash
 
@@ -41,8 +42,17 @@ def directory_of(url: str) -> str:
 
 def directory_key(url: CrawlURL) -> bytes:
     """Return the key of a URL's directory: 8 bytes of its site, 8 of its host queue's name and its path."""
-    name = queue_name(url.host) + directory_of(url.text)[len(url.host) :]
-    return url.key[:_SITE] + xxhash.xxh3_64_digest(name.encode())
+    return key_of_directory(directory_of(url.text), url.host, url.key)
+
+
+def key_of_directory(directory: str, host: str, key: bytes) -> bytes:
+    """Return the key of a directory.    host: its origin; key: of any URL of its site"""
+    return key[:_SITE] + xxhash.xxh3_64_digest(_queue_bytes(host) + directory[len(host) :].encode())
+
+
+@lru_cache(maxsize=1 << 14)
+def _queue_bytes(host: str) -> bytes:
+    return queue_name(host).encode()
 
 
 def sibling(url: str, site_key: bytes, day: int, n: int = 0) -> str:

@@ -8,6 +8,7 @@
     site 8 ‖ "L" ‖ URL 8                               → Label: what was said of a URL that redirected
     site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors that URLs of this form are targets of
     site 8 ‖ "W" ‖ URL 8                               → Hop: for which directory a probe's redirect is followed
+    site 8 ‖ "F"                                       → there if a directory of the site answers everything, or a form is a soft error's
 
 What is evicted (a site has a cap on its memory) is learned anew, at the price of a probe. Directories and hosts go last.
 Memory: 60 bytes a directory or host where nothing is wrong, at most 2 KB a host, 330 bytes a suspect or target.
@@ -155,12 +156,13 @@ TARGETS = Table(b"T", Target)
 LABELS = Table(b"L", Label)
 TEMPLATES = Table(b"V", str, weight=_HEAVY)
 HOPS = Table(b"W", Hop)
+FAULTY_SITES = Table(b"F", bool, weight=_HEAVY)
 
 
 def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Directory, Host]:
-    """Return what is known of a directory and of its host, in one read."""
-    of_directory, of_host = memory.get_many((DIRECTORIES.cell(directory), HOSTS.cell(host)))
-    return DIRECTORIES.decode(of_directory) or Directory(), HOSTS.decode(of_host) or Host()
+    """Return what is known of a directory and of its host; one read where the host was never probed."""
+    of_host = HOSTS.get(memory, host) or Host()
+    return (DIRECTORIES.get(memory, directory) if of_host.day >= 0 else None) or Directory(), of_host
 
 
 def soft_error(kind: str, probe: str, evidence: Evidence = NO_EVIDENCE) -> Verdict:

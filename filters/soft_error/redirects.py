@@ -33,6 +33,7 @@ from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, kind_of
 from filters.soft_error.looks import Likeness, compare
 from filters.soft_error.records import (
     DIRECTORIES,
+    FAULTY_SITES,
     HOSTS,
     LABELS,
     NAME,
@@ -162,6 +163,7 @@ class RedirectGate:
             DIRECTORIES.put(memory, measure.directory, directory)
         if found.kind and measure.is_template and found.kind != Kind.ROOT:
             TEMPLATES.put(memory, keys.target, found.kind)
+            FAULTY_SITES.put(memory, keys.target[:_SITE], True)
         if found.kind in WALLS:
             yield from count_walls(memory, keys.host, host, 1, origin_of(measure.url))
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from config.settings import Dns, Fetch
+from config.settings import Dns, Fetch, Filters, SoftError
 from crawler.core.model import Reason, State
 from crawler.core.url import origin_of, queue_name
 from crawler.demo.knobs import PROFILES
@@ -47,6 +47,13 @@ class Share(NamedTuple):
     @property
     def recall(self) -> float:
         return self.n_right / max(1, self.n_right + self.n_missed)
+
+
+def only_soft_errors(**options: Any) -> Filters:
+    """Return filters of which all that learn are off but this one: what it does is then its own doing."""
+    of = Filters(audit_share=0.0, soft_error=SoftError(**options))
+    learning = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name not in (NAME, "media")]
+    return msgspec.structs.replace(of, **{name: msgspec.structs.replace(getattr(of, name), mode="off") for name in learning})
 
 
 @dataclass

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
-from soft_web import caught, crawl_soft_web, standing
+from soft_web import caught, crawl_soft_web, only_soft_errors, standing
 
-from config.settings import Filters, Limits, PatternYield, Politeness, Settings, SoftError
+from config.settings import Filters, Limits, Politeness, Settings
 from config.settings import Scope as ScopeSettings
 from crawler.core.model import Reason, State
 from crawler.explain import Explainer
@@ -21,7 +20,7 @@ from filters.soft_error.probe import N_LETTERS
 from storage.view import View
 
 LIMITS = Limits(min_free_disk=0, max_wait=1.0)
-FILTERS = Filters(audit_share=0.0, pattern_yield=PatternYield(mode="off"), soft_error=SoftError())
+FILTERS = only_soft_errors()
 
 
 def probing(web: LittleWeb, *seeds: str, filters: Filters = FILTERS, **sections: Any) -> Settings:
@@ -71,7 +70,7 @@ async def test_every_original_is_counted_though_the_target_is_fetched_once(tmp_p
         web.page("a.test/", *[f"a.test/old/{i}" for i in range(n)])
         web.missing["a.test/old/"] = sends(web, "b.test/404")
         error_page(web, "b.test/404")
-        filters = msgspec.structs.replace(FILTERS, soft_error=SoftError(give_up_after=2 * n))
+        filters = only_soft_errors(give_up_after=2 * n)
         crawled = await crawl(tmp_path / "c", probing(web, filters=filters))
     assert web.requests.count("b.test/404") == 1
     assert len(crawled.pairs) == n
@@ -187,7 +186,7 @@ async def test_an_honest_answer_takes_back_what_the_score_had_said(tmp_path: Pat
     async with LittleWeb() as web:
         places = campaigns(web)
         web.page("a.test/", *places)
-        filters = msgspec.structs.replace(FILTERS, soft_error=SoftError(threshold=0.1))
+        filters = only_soft_errors(threshold=0.1)
         crawled = await crawl(tmp_path / "c", probing(web, filters=filters))
         told = explained(crawled, web.url(places[0]))
     assert soft(web, crawled) == {}
@@ -326,7 +325,7 @@ async def test_a_directory_that_answers_everything_costs_a_bounded_number_of_fet
             error_page(web, place, *[f"a.test/x/{3 * n + i}" for i in (1, 2, 3)])
 
         web.missing["a.test/x/"] = endless if how == "page" else sends(web, "a.test/404")
-        filters = msgspec.structs.replace(FILTERS, soft_error=SoftError(give_up_after=most))
+        filters = only_soft_errors(give_up_after=most)
         crawled = await crawl(tmp_path / "c", probing(web, filters=filters))
     assert len([place for place in web.requests if place.startswith("a.test/x/")]) <= most + 3
     assert crawled.state(web.url("a.test/good")) is State.DONE
@@ -353,7 +352,7 @@ async def test_observing_asks_for_nothing_and_changes_nothing(tmp_path: Path) ->
             web.missing["a.test/old/"] = sends(web, "a.test/404")
             error_page(web, "a.test/404")
             web.missing["a.test/x/"] = lambda place: error_page(web, place)
-            filters = msgspec.structs.replace(FILTERS, soft_error=SoftError(mode=mode))
+            filters = only_soft_errors(mode=mode)
             return web, await crawl(tmp_path / mode, probing(web, filters=filters))
 
     watched, seen = await of("observe")
