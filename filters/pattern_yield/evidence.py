@@ -84,17 +84,6 @@ class Rule:
         n, s = (of.n, of.s) if of.n >= _OWN else (of.fetched, of.worth)
         return not of.barren and s > 0 and n >= _OWN and s >= self.min_yield * n
 
-    def bound(self, n: int, s: int, epoch: int = 1) -> float:
-        """Return the upper bound of the yield after n fetches with s worthy ones: the least that is refuted."""
-        least = -log(self.error_of(epoch))
-        low, high = (s / n if n else 0.0), 1.0
-        if low >= 1 or log_wealth(n, s, 1 - 1e-9) < least:
-            return 1.0
-        while high - low > 1e-4:
-            middle = (low + high) / 2
-            low, high = (low, middle) if log_wealth(n, s, middle) >= least else (middle, high)
-        return high
-
 
 def log_wealth(n: int, s: int, theta: float) -> float:
     """Return the logarithm of the gambler's wealth after n fetches with s worthy ones, against a yield of θ or more."""

@@ -1,7 +1,8 @@
 """The patterns of a URL, from its most specific form to its path with parameter names only. Pure; knows no filter and no memory.
 
     http://f.example/forum/index.php?topic=12.0&action=login
-    f.example/forum/index.php?action=login&topic=<n>.<n>      values as they are, numbers and rare words generalised
+    f.example/forum/index.php?action=login&topic=<n>.<n>      words as they are, numbers and rare words generalised
+    f.example/forum/index.php?action=<w>&topic=<n>.<n>        only the commonest values
     f.example/forum/index.php?action=*&topic=*                parameter names only
     f.example/<w>/index.php?action=*&topic=*                  and only the commonest segments of the path
 
@@ -31,7 +32,7 @@ NUMBER = "<n>"
 HASH = "<h>"
 WORD = "<w>"
 LITERAL = 8  # times that a word is seen before it is a literal
-COMMON = 64  # times before it is one in the coarsest form too
+COMMON = 64  # times before it is one in the coarser forms too
 
 _HEX = re.compile(r"[0-9a-fA-F]{7,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DIGITS = re.compile(r"\d+")
@@ -127,9 +128,9 @@ def _spell_all(parts: Parts, grades: dict[int, int]) -> list[str]:
     if not parts.params:
         found = [path, coarse]
     else:
-        values = "&".join([f"{name}={_spell(value, grades, 1)}" for name, value in parts.params])
+        values, common = ("&".join([f"{name}={_spell(value, grades, least)}" for name, value in parts.params]) for least in (1, 2))
         names = "&".join([f"{name}=*" for name, _ in parts.params])
-        found = [f"{path}?{values}", f"{path}?{names}", f"{coarse}?{names}"]
+        found = [f"{path}?{values}", f"{path}?{common}", f"{path}?{names}", f"{coarse}?{names}"]
     return [f"{parts.host}/{form}" for form in dict.fromkeys(found)]
 
 

@@ -50,14 +50,22 @@ class Replay:
     """Decides one URL after the other and learns from those that are fetched."""
 
     def __init__(self, settings: PatternYield) -> None:
-        sites = Sites(Rule(settings.min_yield, settings.error))
-        self._pages = YieldOfPages(sites, tells_copies=True)
-        self._links = YieldOfLinks(sites, settings)
+        self._sites = Sites(Rule(settings.min_yield, settings.error))
+        self._pages = YieldOfPages(self._sites, tells_copies=True)
+        self._links = YieldOfLinks(self._sites, settings)
         self._memory = Rows()
 
     def decide(self, url: CrawlURL) -> tuple[Pattern | None, bool]:
-        """Return the barren pattern that covers a URL, if any does, and whether the URL is to be fetched."""
-        return self._links.of_one(LinkBatch.of(url), self._memory)
+        """Return the barren pattern that covers a URL, if any does, and whether the URL is to be fetched.
+
+        One that is not is no link to wait for, as inline it would not have been admitted.
+        """
+        pattern, is_fetched = self._links.of_one(LinkBatch.of(url), self._memory)
+        if not is_fetched and url.via:
+            tree = self._sites.tree(self._memory, url.via[:8])
+            tree.arrived(url.via, worth=False)
+            self._sites.save(self._memory, tree)
+        return pattern, is_fetched
 
     def learn(self, url: CrawlURL, status: int, text: int | None, *, is_kept: bool = True, n_led: int = 0) -> None:
         """Learn from the answer. text: what it showed, as a number; None if that is not known. is_kept: the panel kept it as new."""

@@ -1,0 +1,64 @@
+"""Answers of a made-up site told to the filter one by one, as its replay does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import xxhash
+
+from config.settings import PatternYield
+from crawler.core.url import URLRules, URLSpace
+from filters.pattern_yield.evidence import Evidence
+from filters.pattern_yield.replay import Replay
+
+SPACE = URLSpace(bytes(32), URLRules(ports=None))
+HOST = "http://a.example"
+
+
+@dataclass
+class Site:
+    """One site's crawl: what was fetched, what was set back and by which pattern."""
+
+    replay: Replay = field(default_factory=lambda: Replay(PatternYield()))
+    fetched: list[str] = field(default_factory=list)
+    held: dict[str, str] = field(default_factory=dict)
+
+    def tell(self, path: str, text: str | None, *, status: int = 200, depth: int = 1, via: str = "", n_led: int = 0) -> bool:
+        """Let one URL's turn come; return whether it was fetched."""
+        url = SPACE.url(HOST + path, site_depth=depth, seed_distance=depth, via=SPACE.key(HOST + via) if via else b"")
+        pattern, is_fetched = self.replay.decide(url)
+        if is_fetched:
+            self.fetched.append(path)
+            self.replay.learn(url, status, None if text is None else xxhash.xxh3_64_intdigest(text.encode()), n_led=n_led)
+        else:
+            assert pattern is not None
+            self.held[path] = pattern.form
+        return is_fetched
+
+    def tell_all(self, answers: Iterable[tuple[str, str]]) -> int:
+        """Let the turns of (path, text) come; return how many were fetched."""
+        return sum([self.tell(path, text) for path, text in answers])
+
+    def evidence(self, form: str) -> Evidence:
+        found = {pattern.form: pattern.evidence for pattern in self.replay.patterns(SPACE.site_key("a.example"))}
+        return found.get("a.example" + form, Evidence())
+
+    def barren(self) -> set[str]:
+        found = self.replay.patterns(SPACE.site_key("a.example"))
+        return {pattern.form.removeprefix("a.example") for pattern in found if pattern.evidence.barren}
+
+
+def pages(n: int, start: int = 0) -> list[tuple[str, str]]:
+    """Return answers that are worth it: each page's own text."""
+    return [(f"/wiki/Page_{word(i)}", f"text {i}") for i in range(start, start + n)]
+
+
+def mixed(first: Iterable[tuple[str, str]], second: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return both by turns."""
+    return [answer for pair in zip(first, second, strict=False) for answer in pair]
+
+
+def word(i: int) -> str:
+    """Return a word of letters for a number."""
+    return "".join(chr(97 + int(digit)) for digit in f"{i:05}")
