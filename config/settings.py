@@ -185,6 +185,14 @@ class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     audit_share: Share = 0.03  # of the URLs that are set back, fetched all the same
 
 
+class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    target: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # share of a surfer's page views that is to be crawled
+    floor: Count = 3  # clicks from the site's entry up to which nothing is cut for its depth
+    ceiling: Positive | None = None  # clicks from the site's entry beyond which everything is cut
+    q: Annotated[float, Meta(gt=0, lt=1)] | None = None  # probability that a visitor goes one level deeper, of `thresher depth fit`
+
+
 class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     threshold: Annotated[float, Meta(ge=-10, le=20)] = 3.0  # score of the redirect log, log10 units, at which a redirect is a soft error
@@ -200,6 +208,7 @@ class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     exact_duplicate: ExactDuplicate = field(default_factory=ExactDuplicate)
     soft_error: SoftError = field(default_factory=SoftError)
     pattern_yield: PatternYield = field(default_factory=PatternYield)
+    depth_cutoff: DepthCutoff = field(default_factory=DepthCutoff)
 
 
 class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -141,7 +141,8 @@ def numbers(kind: types.IntType | types.FloatType) -> st.SearchStrategy[Any]:
     if isinstance(kind, types.IntType):
         return st.integers(int(kind.ge if kind.ge is not None else 0), int(kind.le if kind.le is not None else 10**15))
     least = kind.gt if kind.gt is not None else kind.ge
-    return st.floats(least, kind.le, exclude_min=kind.gt is not None, allow_nan=False)
+    most = kind.lt if kind.lt is not None else kind.le
+    return st.floats(least, most, exclude_min=kind.gt is not None, exclude_max=kind.lt is not None, allow_nan=False)
 
 
 def values(key: str, kind: types.Type) -> st.SearchStrategy[Any]:

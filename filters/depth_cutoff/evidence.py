@@ -1,0 +1,93 @@
+"""How deep one place of a site deserves to be crawled, from what its pages were worth level by level: model B whose levels differ [BC04].
+
+A surfer who downloads what is known goes back, says [BC04]: she goes on with the probability f that the next page is new. A **place** is a
+pattern of URLs, a directory, or the whole host. Seen from outside of it, level 0, its first pages are level 1; with ν_i the share of new
+pages among those fetched on level i, f_0 = ν_1, f_1 = ν_2 … and beyond the deepest level fetched f stays what it is in all. The place is
+worth its levels up to the first k whose cumulative share reaches the target. That one rule cuts both a calendar, whose pages are alike,
+and facets, which all lie on one level: where next to nothing is new, k is 0. A chain of pages that are each new goes on.
+
+**Smoothing.** ν_i is the mean of a Beta distribution whose prior is the place's own share over all levels, with the weight of two fetches;
+that one's prior is the share of the place around it, likewise; the prior of the whole host is .95. What surrounds it speaks for a place
+that nobody has seen yet, and three fetches overrule it.
+
+**q.** Where visitors' logs tell with which probability q they go deeper (`thresher depth fit`), f is q ν: the crawl then goes as deep as
+they do, chains included. The floor holds for all cuts that rest on depth, that is those by q and of whole hosts.
+
+**Decay.** When 256 fetches are counted, all counts are halved, so that a place may change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from filters.depth_cutoff.models import levels_for_varying
+
+PRIOR = 0.95  # share of new pages on a host of which nothing is known
+WEIGHT = 2.0  # of a prior, in fetches
+WINDOW = 256  # fetches after which counts are halved
+UNLIMITED = 1000  # levels
+_DEEPEST = 63  # level that stands for all deeper ones
+
+
+class Place(msgspec.Struct, array_like=True):
+    """What is known of one place. fetched, new: by depth in the site."""
+
+    form: str
+    fetched: list[int] = []
+    new: list[int] = []
+    limit: int = UNLIMITED  # greatest depth that is fetched
+    n_taught: int = 0  # worthless fetches that the place around it has learned of
+    names: list[int] = []  # hashes of the parameter names met in it, of a directory
+    n_ever: int = 0  # fetches, never halved
+
+    def learn(self, depth: int, is_new: bool) -> None:
+        """Take one more fetch into account."""
+        at = min(depth, _DEEPEST)
+        if at >= len(self.fetched):
+            missing = [0] * (at + 1 - len(self.fetched))
+            self.fetched += missing
+            self.new += missing
+        self.fetched[at] += 1
+        self.new[at] += is_new
+        self.n_ever += 1
+        if sum(self.fetched) >= WINDOW:
+            self.fetched = [n // 2 for n in self.fetched]
+            self.new = [min(-(-n // 2), of) for n, of in zip(self.new, self.fetched, strict=True)]
+
+    def share(self, prior: float) -> float:
+        """Return the share of new pages over all levels, smoothed."""
+        return (sum(self.new) + WEIGHT * prior) / (sum(self.fetched) + WEIGHT)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Where to stop."""
+
+    target: float  # share of a surfer's page views that is to be crawled, above 0 and below 1
+    floor: int  # depth up to which nothing is cut for its depth
+    ceiling: int | None  # depth beyond which everything is cut
+    q: float | None  # probability that a visitor goes deeper, None: unknown
+
+    def limit(self, place: Place, prior: float, *, is_host: bool) -> int:
+        """Return the greatest depth at which a place is fetched."""
+        overall = place.share(prior)
+        first = max(1, next((depth for depth, n in enumerate(place.fetched) if n), 1))
+        new = [(n_new + WEIGHT * overall) / (n + WEIGHT) for n_new, n in zip(place.new[first:], place.fetched[first:], strict=True)]
+        new.append(overall)
+        limit = first - 1 + levels_for_varying(new, self.target, most=UNLIMITED)
+        if is_host:
+            limit = max(limit, self.floor)
+        return min(limit, self._by_visitors(first, new))
+
+    def unknown(self) -> int:
+        """Return the greatest depth that is fetched where nothing has been fetched yet."""
+        return self._by_visitors(1, [1.0])
+
+    def _by_visitors(self, first: int, new: list[float]) -> int:
+        limit = UNLIMITED
+        if self.q is not None:
+            deeper = [self.q] * (first - 1) + [self.q * share for share in new]
+            limit = max(self.floor, levels_for_varying(deeper, self.target, most=UNLIMITED))
+        return limit if self.ceiling is None else min(limit, self.ceiling)

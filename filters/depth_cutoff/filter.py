@@ -1,0 +1,216 @@
+"""Depth cutoffs as a filter: what lies deeper than its place is worth is held until later evidence raises the limit.
+
+Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) is held, by a holder named after place
+and depth; asked again when a URL's turn comes, since a page's links are queued before its place is known. Entries, depth 0, are never held.
+Page gate: every answer teaches; when a limit rises, what was held up to it is released. Redirect gate: a redirect to what was known before
+was worth nothing. The panel's audited share passes whatever is held, so that a limit that is wrong is found out.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from config.settings import DepthCutoff
+from crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from crawler.core.ports import Memory
+from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from filters.depth_cutoff.evidence import Place, Rule
+from filters.depth_cutoff.ledger import LOW, Change, Fetch, Ledger, least_limit
+from filters.depth_cutoff.novelty import sample
+from filters.pattern_yield.patterns import parse
+
+NAME = "depth_cutoff"
+_DEEPEST = 63  # holders of a place: one for each depth, this one for all deeper
+_NO_VERDICT = Verdict(NAME)
+
+
+def holder(form: str, depth: int) -> str:
+    """Return who holds the URLs of a place at a depth."""
+    return f"{NAME} {min(depth, _DEEPEST)} {form}"
+
+
+def rule_of(settings: DepthCutoff) -> Rule:
+    return Rule(settings.target, settings.floor, settings.ceiling, settings.q)
+
+
+class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
+    """What learning needs of a page."""
+
+    url: str
+    host: str
+    site: bytes
+    depth: int
+    text: int
+    sampled: bytes
+    is_ok: bool
+    n_links: int
+
+
+class DepthOfPages:
+    """Page gate: gives no verdict, and learns from everybody's."""
+
+    name = NAME
+    measure_type = PageMeasure
+
+    def __init__(self, settings: DepthCutoff) -> None:
+        self._rule = rule_of(settings)
+
+    def measure(self, page: Page, /) -> PageMeasure:
+        is_ok = page.status == 200
+        return PageMeasure(
+            url=page.url.text,
+            host=page.url.host,
+            site=page.url.key[:8],
+            depth=page.url.site_depth,
+            text=int.from_bytes(page.fingerprint[:8], "big") or page.status,
+            sampled=sample(page.tokens, page.url.text[len(page.url.host) :]) if is_ok else b"",
+            is_ok=is_ok,
+            n_links=len(page.links),
+        )
+
+    def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+        return _NO_VERDICT, NO_EFFECTS
+
+    def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+        ledger = Ledger(memory, measure.site, self._rule)
+        is_good = measure.is_ok and judgement.keep and judgement.follow
+        parts = parse(measure.url, measure.host)
+        raised = ledger.learn(Fetch(parts, measure.depth, measure.text, measure.sampled, is_good, measure.n_links))
+        ledger.save()
+        return _released(raised, ledger)
+
+
+class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
+    """What learning needs of a redirect that was followed to its end."""
+
+    url: str
+    host: str
+    site: bytes
+    depth: int
+    text: int  # of the target's key: what the redirect shows
+    is_first: bool  # its target was found through it
+
+
+class DepthOfRedirects:
+    """Redirect gate: downloading an alias is going back."""
+
+    name = NAME
+    measure_type = PairMeasure
+
+    def __init__(self, settings: DepthCutoff) -> None:
+        self._rule = rule_of(settings)
+
+    def measure(self, pair: RedirectPair, /) -> PairMeasure:
+        url, target = pair.original, pair.target
+        return PairMeasure(
+            url.text, url.host, url.key[:8], url.site_depth, int.from_bytes(target.key[8:], "big"), is_first=target.via == url.key
+        )
+
+    def decide(self, measure: PairMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+        return _NO_VERDICT, NO_EFFECTS
+
+    def observe(self, measure: PairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+        ledger = Ledger(memory, measure.site, self._rule)
+        is_good = measure.is_first and judgement.keep and judgement.follow
+        raised = ledger.learn(Fetch(parse(measure.url, measure.host), measure.depth, measure.text, b"", is_good))
+        ledger.save()
+        return _released(raised, ledger)
+
+
+class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
+    """What learning needs of a page's new links. Deciding needs their texts too: the batch stands beside it and not in the journal."""
+
+    site: bytes  # of the page; b"" if the batch is one known URL that is judged again
+    depth: int
+    n_new: int
+
+
+class DepthOfLinks:
+    """Learned gate: holds what lies too deep."""
+
+    name = NAME
+    measure_type = LinksMeasure
+
+    def __init__(self, settings: DepthCutoff) -> None:
+        self._rule = rule_of(settings)
+        self._only_says = settings.mode == "observe"
+
+    def measure(self, batch: LinkBatch, /) -> LinksMeasure:
+        source = batch.source
+        is_itself = batch.keys[:1] == (source.key,)
+        measure = LinksMeasure(b"" if is_itself else source.key[:8], source.site_depth, len(batch))
+        measure.__dict__["batch"] = batch
+        return measure
+
+    def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+        batch: LinkBatch = measure.__dict__["batch"]
+        effects: list[Effect] = []
+        refused: dict[int, Verdict] = {}
+        sites = {key[:8]: None for key in batch.keys}
+        for site in sites:
+            for i, form, depth, verdict in self._cut(batch, site, memory):
+                if self._only_says:
+                    refused[i] = verdict
+                else:
+                    effects.append(Hold(batch.texts[i], holder(form, depth)))
+        return (LinkRuling(refused) if refused else NOTHING_REFUSED), tuple(effects)
+
+    def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[tuple[int, str, int, Verdict]]:
+        """Return the links of a site that are cut off: position, place, depth, and what is said of them."""
+        unknown = self._rule.unknown()
+        least = min(least_limit(memory, site), unknown)
+        deep = [i for i in np.flatnonzero(batch.site_depths > least).tolist() if batch.keys[i][:8] == site]
+        if not deep:
+            return []
+        ledger = Ledger(memory, site, self._rule)
+        found = []
+        for i in deep:
+            depth = int(batch.site_depths[i])
+            where = ledger.where(parse(batch.texts[i], batch.hosts[i]))
+            place = ledger.cut(where, depth)
+            if place is None and depth > unknown and ledger.speaker(where) is None:
+                place = Place(where.host, limit=unknown)
+            if place is not None and depth > 0:
+                found.append((i, place.form, depth, _verdict(place, depth)))
+        return found
+
+    def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+        if measure.site:
+            ledger = Ledger(memory, measure.site, self._rule)
+            ledger.links(measure.depth, measure.n_new)
+            ledger.save()
+        return NO_EFFECTS
+
+
+def plug(settings: DepthCutoff) -> Plug:
+    """Return the filter with its parts."""
+    return Plug(
+        NAME,
+        Mode(settings.mode),
+        learned=DepthOfLinks(settings),
+        redirect=DepthOfRedirects(settings),
+        page=DepthOfPages(settings),
+        again=True,
+    )
+
+
+def _released(raised: list[Change], ledger: Ledger) -> Effects:
+    """Return the releases of what was held between a place's old limit and its new one, as deep as URLs of the site are known."""
+    if not raised:
+        return NO_EFFECTS
+    deepest = min(_DEEPEST, max(LOW, len(ledger.head.levels) + 1))
+    return tuple(
+        Release(holder(change.form, depth)) for change in raised for depth in range(change.before + 1, min(change.after, deepest) + 1)
+    )
+
+
+def _verdict(place: Place, depth: int) -> Verdict:
+    evidence: dict[str, str | int | float] = {
+        "place": place.form,
+        "depth": depth,
+        "limit": place.limit,
+        "fetched": sum(place.fetched),
+        "new": sum(place.new),
+    }
+    return Verdict(NAME, keep=False, follow=False, score=1.0, reason=Reason.HELD_BY_FILTER, evidence=evidence)
