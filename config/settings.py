@@ -200,6 +200,18 @@ class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     give_up_after: Positive = 20  # soft errors for each good page of a directory that answers everything, before its links are left
 
 
+class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    min_tokens: Count = 50  # shorter texts are never called replicas
+    max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.03  # D: of texts, exclusive
+    max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.05  # C: of neighbourhoods, exclusive
+    resemblance: Share = 0.85  # least share of three-word shingles in common
+    store_replicas: bool = False  # keep the body of a replica too
+    max_links: Count = 1_000  # links per site followed from replicas
+    mirror_share: Annotated[float, Meta(gt=0, le=1)] = 0.8  # of a host's pages that replicate another host's at the same paths
+    mirrors: Literal["keep", "set_back", "drop"] = "set_back"
+
+
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
@@ -209,6 +221,7 @@ class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     soft_error: SoftError = field(default_factory=SoftError)
     pattern_yield: PatternYield = field(default_factory=PatternYield)
     depth_cutoff: DepthCutoff = field(default_factory=DepthCutoff)
+    near_replica: NearReplica = field(default_factory=NearReplica)
 
 
 class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

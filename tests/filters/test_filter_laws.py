@@ -151,13 +151,16 @@ def _drop_everything() -> Plug:
     return Plug("dropper", Mode.ENFORCE, page=PageScript("dropper", drops=lambda _: True))
 
 
-def _copies_called(bench: Bench, seen: list[Page]) -> list[Verdict]:
-    """Return the verdicts that call a page a copy when each page comes again under another name."""
+def _copies_called(bench: Bench, seen: list[Page]) -> list[Page]:
+    """Return the pages that are called a copy or a replica when each comes again under another name."""
     again = [
         replace(page, url=SPACE.url(f"{page.url.text}{'&' if '?' in page.url.text else '?'}again=1", seed_distance=2)) for page in seen
     ]
-    verdicts = [verdict for page in again for verdict in bench.panel.page(page).judgement.verdicts]
-    return [verdict for verdict in verdicts if verdict.reason is Reason.DUPLICATE_CONTENT or "copy_of" in verdict.evidence]
+    return [page for page in again if any(_says_copy(verdict) for verdict in bench.panel.page(page).judgement.verdicts)]
+
+
+def _says_copy(verdict: Verdict) -> bool:
+    return verdict.reason in (Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA) or "copy_of" in verdict.evidence
 
 
 @thorough(60)

@@ -11,7 +11,7 @@ from dict_memory import DictMemory
 from hypothesis import strategies as st
 from subjects import SPACE, answer, batch, page, pair
 
-from config.settings import ExactDuplicate, Filters, PathTrap, PatternYield, Settings, SoftError
+from config.settings import ExactDuplicate, Filters, NearReplica, PathTrap, PatternYield, Settings, SoftError
 from crawler.core.model import Answer, LinkBatch, Page, RedirectPair
 from crawler.core.ports import Memory
 from filters.base import Gate, Plug
@@ -41,6 +41,7 @@ _TIGHT = Filters(
     exact_duplicate=ExactDuplicate(min_tokens=4),
     pattern_yield=PatternYield(min_yield=0.5, error=0.5, audit_share=0.0),  # two barren fetches in a row decide
     soft_error=SoftError(threshold=0.5, give_up_after=1),
+    near_replica=NearReplica(min_tokens=4),
 )
 
 

@@ -1,0 +1,140 @@
+"""What the inline filter keeps behind its memory, and under which keys.
+
+| key                                    | value       | of                                                                   |
+|----------------------------------------|-------------|----------------------------------------------------------------------|
+| 2 of hash ‖ "page" ‖ 2 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
+| 2 of hash ‖ 6 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
+| site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| what the pages of a host share, and whose pages they replicate       |
+| site 8 ‖ "s"                           | `SiteRecord`| pages met, links followed from replicas                              |
+| site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
+
+Pages and boxes are dealt to 65,536 places that belong to no site, since replicas lie on any host; each is capped as a site is. A name is
+the hash of the origin and the hash of path and query, 4 bytes each: equal second halves are equal paths.
+
+Memory: 450 bytes a page with 32 links, of which 160 are its sketch; 300 bytes a host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from crawler.core.model import U64
+from crawler.core.ports import Memory
+from crawler.core.url import origin_of
+from filters.near_replica.collide import F32
+
+U16 = npt.NDArray[np.uint16]
+SLOTS: Final = 64
+COMPONENTS: Final = 5
+MOST_CHILDREN: Final = 32
+_LOW: Final = np.uint64(0xFFFF_FFFF)
+R = TypeVar("R")
+
+
+class Known(msgspec.Struct, array_like=True, frozen=True):
+    """A page as later ones are compared with it."""
+
+    page: bytes  # key, 16
+    name: bytes  # 8
+    origin: str
+    signature: bytes  # f4 × COMPONENTS
+    minima: bytes  # u2 × SLOTS
+    children: bytes  # u8 each: the names of the links whose paths have the least hashes, ascending by that hash
+    replica_of: bytes = b""  # name of the kept page that it replicates
+
+    @property
+    def r(self) -> F32:
+        return np.frombuffer(self.signature, dtype="<f4")
+
+    @property
+    def slots(self) -> U16:
+        return np.frombuffer(self.minima, dtype="<u2")
+
+    @property
+    def links(self) -> U64:
+        return np.frombuffer(self.children, dtype="<u8")
+
+    @property
+    def site(self) -> bytes:
+        return self.page[:8]
+
+
+class HostRecord(msgspec.Struct, array_like=True):
+    """What is known of one host."""
+
+    n_voters: int = 0  # pages that said what they have in each slot
+    common: bytes = bytes(2 * SLOTS)  # u2 each: the minimum that most of its pages have in a slot, if there is one
+    votes: bytes = bytes(2 * SLOTS)  # u2 each: how many more pages have it than have not
+    n_pages: int = 0
+    replicates: dict[str, int] = {}  # origin → pages that replicate its page of the same path
+    mirror_of: str = ""
+
+
+class SiteRecord(msgspec.Struct, array_like=True):
+    """What is counted for a site."""
+
+    n_pages: int = 0
+    n_links: int = 0  # followed from replicas
+
+
+class Pending(msgspec.Struct, array_like=True):
+    """A page that looks like a kept one."""
+
+    original: bytes  # name
+    merged: bool  # it counts as a replica so far
+    tries: int = 0
+
+
+def name_of(url: str) -> bytes:
+    """Return the name of a canonical URL."""
+    origin = origin_of(url)
+    return xxhash.xxh3_64_digest(origin.encode())[:4] + xxhash.xxh3_64_digest(url[len(origin) :].encode())[:4]
+
+
+def children_of(urls: Iterable[str]) -> U64:
+    """Return the names of the links that stand for a page's neighbourhood: the same ones for the same paths on another host."""
+    names = b"".join([name_of(url) for url in urls])
+    found = np.unique(np.frombuffer(names, dtype=">u8").astype(np.uint64))
+    return found[np.argsort(found & _LOW, kind="stable")[:MOST_CHILDREN]]
+
+
+def paths_of(names: U64) -> U64:
+    """Return the part of names that is of paths."""
+    return names & _LOW
+
+
+def page_key(name: bytes) -> bytes:
+    return name[4:6] + b"page\0\0" + name
+
+
+def keys_of(names: U64) -> list[bytes]:
+    """Return the memory keys of pages by their names as numbers."""
+    return [page_key(name) for name in (int(value).to_bytes(8, "big") for value in names.tolist())]
+
+
+def host_key(known: Known) -> bytes:
+    return known.site + b"h" + known.name[:4]
+
+
+def site_key(known: Known) -> bytes:
+    return known.site + b"s"
+
+
+def pending_key(known: Known) -> bytes:
+    return known.site + b"p" + known.name
+
+
+def read(memory: Memory, key: bytes, of: type[R]) -> R | None:
+    """Return a record, None if there is none."""
+    value = memory.get(key)
+    return None if value is None else msgspec.msgpack.decode(value, type=of)
+
+
+def write(memory: Memory, key: bytes, record: msgspec.Struct, weight: float = 0.0) -> None:
+    memory.put(key, msgspec.msgpack.encode(record), weight)
