@@ -140,11 +140,12 @@ class RedirectGate:
             return Finding()
         directory, host = read_places(memory, measure.directory, keys.host)
         target = TARGETS.get(memory, measure.target)
-        kind = _kind(measure, target)
+        form = TEMPLATES.get(memory, keys.target) if measure.is_template else None
+        kind = form if form is not None and target is None else _kind(measure, target)
         word = _word(directory)
         if directory.target == keys.target or keys.target in host.landings:
             return Finding(kind, "same_target") if kind in GATES or not measure.is_exempt else Finding()
-        if measure.is_template and TEMPLATES.get(memory, keys.target) is not None:
+        if form is not None:
             return Finding(kind, word, is_said=True)
         if target is not None and directory.looks and compare(target.look, directory.looks) is Likeness.SAME and not measure.is_exempt:
             return Finding(kind, "same_text")
@@ -243,7 +244,7 @@ def template(original: str, target: str) -> str:
     return f"{base}?{'&'.join(kept)}"
 
 
-def _kind(measure: Measure, target: Target | None) -> Kind:
+def _kind(measure: Measure, target: Target | None) -> str:
     hint = target.hint if target is not None else ""
     if measure.is_to_root and hint not in GATES:
         return Kind.ROOT

@@ -151,4 +151,5 @@ def caught(path: Path, crawled: Crawled, verdicts: Iterable[str]) -> set[str]:
         parked = {record.name for _, value in view.rows(HOSTS) if (record := HOST.decode(value)).parked == Reason.WALLED}
         refused = {line.url for line in view.all_skipped() if line.reason == Reason.SOFT_ERROR}
     waiting = {url for url, row in crawled.rows.items() if row.state is State.QUEUED and queue_name(origin_of(url)) in parked}
+    refused |= {url for url, row in crawled.rows.items() if row.reason is Reason.SOFT_ERROR}
     return {*verdicts, *refused, *waiting}
