@@ -92,13 +92,14 @@ class Agent:
         """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
         async with asyncio.TaskGroup() as group:
             self._group = group
+            studying = group.create_task(self._tools.studies.run(self._studied))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
             await self._prepare()
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
             self._dispatch()
             await self._ended.wait()
             await self._wind_down(workers)
-            for task in (*workers, *self._looking_up, ticker):
+            for task in (*workers, *self._looking_up, ticker, studying):
                 task.cancel()
         assert self._ending is not None
         self._publish("failed" if self._ending.code not in (0, 3, 4) else "stopped" if self._ending.code == 3 else "done")
@@ -240,7 +241,7 @@ class Agent:
         limit = self._over_limit(in_flight=0)
         if limit:
             self._end(Ending(0, f"{limit} reached"))
-        elif not self._hold_back():
+        elif not self._hold_back() and not self._tools.studies.busy:
             until = self._wait.until
             if until is None:
                 self._finish("nothing is left to do")
@@ -296,6 +297,14 @@ class Agent:
             self._ending = Ending(
                 DiskError.exit_code, f"the disk refuses writes: {trouble}. What was committed is safe: make room, then resume"
             )
+
+    def _studied(self, who: str, site: bytes, finding: bytes) -> None:
+        """Let a filter learn from a study; what it asks for is looked for at once."""
+        if self._ending is not None:
+            return
+        self._settler.studied(who, site, finding, self._clock())
+        self._committer.settled(idle=not self._in_flight)
+        self._dispatch()
 
     def _commit_failed(self, error: BaseException) -> None:
         """End with the store's error, whatever other end was on its way; nobody waits for what can no longer be written."""

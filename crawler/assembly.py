@@ -15,6 +15,7 @@ from crawler.links import LinkGate
 from crawler.parse import Parser
 from crawler.robots_book import RobotsBook
 from crawler.seeds import url_rules
+from crawler.studies import Studies
 from crawler.suspects import Suspects
 from crawler.version import VERSION
 from crawler.visit import Tools
@@ -45,5 +46,6 @@ def assemble(directory: Path, store: Store, settings: Settings, clock: Clock, *,
         panel=panel,
         links=LinkGate(urls, store.seen, panel, settings),
         suspects=Suspects(directory, store.suspects),
+        studies=Studies(panel),
         clock=clock,
     )

@@ -7,6 +7,8 @@
 | Release | –                                | –                                 | held: queued when no holder is left |
 | Request | queued ahead of its host's queue, under all of politeness; an audit revives a URL that was held, an alias or refused |
 | Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
+| Recall  | –                                | –                                 | alias: queued, as if no rule had named it |
+| Study   | what the filter gathered of a site is studied off the loop |||
 | Park    | the host's URLs stay queued, nothing more of it is fetched for a day |||
 
 A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. A Request that cannot be queued is answered at once.
@@ -17,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawler.core.frontier import Frontier
-from crawler.core.model import Answer, CrawlURL, Hold, Park, Purpose, Reason, Release, Request, Revise, Rewrite, State
+from crawler.core.model import Answer, CrawlURL, Hold, Park, Purpose, Reason, Recall, Release, Request, Revise, Rewrite, State, Study
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import BadURL
 from crawler.totals import Totals
@@ -29,6 +31,7 @@ from storage.schema import SeenRow
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 _OWN = (Purpose.PROBE, Purpose.VALIDATION)
 PARKED_S = 86_400.0
+_KEY = 16
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
@@ -72,6 +75,10 @@ class Effector:
                     self._request(effect, who, now)
                 case Revise():
                     self._organs.verdicts.revise(effect.page, effect.verdict, now)
+                case Recall():
+                    self._recall(effect, now)
+                case Study():
+                    self._tools.studies.ask(who, effect.site)
                 case Park():
                     self._frontier.park(self._tools.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
 
@@ -88,15 +95,46 @@ class Effector:
                 return seq
         raise AssertionError(f"{url.text} was set aside by no effect")
 
-    def hold_back(self, url: CrawlURL, holds: Iterable[Asked]) -> None:
-        """Record a URL whose turn has come, and whose row is gone from its queue, as held."""
+    def hold_back(self, url: CrawlURL, holds: Iterable[Asked], now: float) -> None:
+        """Record a URL whose turn has come, and whose row is gone from its queue, as held, or as the alias of another."""
         row = self._organs.seen.row(url.key)
         assert row is not None, f"{url.text} waited and is not known"
+        for who, effect in holds:
+            if isinstance(effect, Rewrite):
+                self._rewrite_late(url, row, effect, who, now)
+                return
         self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
         for who, effect in holds:
             assert isinstance(effect, Hold)
             self._totals.saved(who)
             self._organs.held.hold(url.key, effect.holder)
+
+    def _rewrite_late(self, url: CrawlURL, row: SeenRow, effect: Rewrite, who: str, now: float) -> None:
+        """Make a URL whose turn has come an alias; if its target was made its alias before, one of them is fetched: this one."""
+        if self._leads_back(effect.to, url.key):
+            self._requeue(url.key, row, Purpose.AUDIT, Lane.AHEAD, now)
+            return
+        self._totals.saved(who)
+        self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+        self._organs.aliases.put(url.key, effect.to, effect.rule)
+        self._settled.append(url)
+        self._queue_target(effect.to, url, url.key, now)
+
+    def _recall(self, effect: Recall, now: float) -> None:
+        """Queue aliases again; one alone as an audit, so that the rule which stands is not applied to it again."""
+        if len(effect.key) == _KEY:
+            found = self._organs.aliases.get(effect.key)
+            if found is not None and self._canonical(found.to_text) == effect.of:
+                self._unalias(effect.key, Purpose.AUDIT, now)
+            return
+        for key in [key for key, alias in self._organs.aliases.of_site(effect.key) if effect.of in alias.rule.split("+")]:
+            self._unalias(key, Purpose.PAGE, now)
+
+    def _unalias(self, key: bytes, purpose: Purpose, now: float) -> None:
+        row = self._organs.seen.row(key)
+        if row is not None and row.state is State.ALIAS:
+            self._organs.aliases.forget(key)
+            self._requeue(key, row, purpose, Lane.FRESH, now)
 
     def _new_alias(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
         seq, via = -1, url.via

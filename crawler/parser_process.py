@@ -54,12 +54,12 @@ def main() -> None:
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    setup = msgspec.msgpack.decode(_receive(source), type=Setup)
+    setup = msgspec.msgpack.decode(receive(source), type=Setup)
     _limit(setup.memory)
-    _send(sink, b"")
+    send(sink, b"")
     requests = msgspec.msgpack.Decoder(Request)
     encode = msgspec.msgpack.Encoder().encode
-    while message := _receive(source):
+    while message := receive(source):
         request, is_large = requests.decode(message), len(message) > _LARGE
         del message  # a large page leaves little room
         _allow_seconds(setup.timeout)
@@ -67,7 +67,7 @@ def main() -> None:
             reply = encode(_parse(request, setup))
         except (MemoryError, SelectolaxError):
             sys.exit(OUT_OF_MEMORY)
-        _send(sink, reply)
+        send(sink, reply)
         del request, reply
         if is_large and hasattr(libc, "malloc_trim"):
             libc.malloc_trim(0)
@@ -100,13 +100,14 @@ def _allow_seconds(timeout: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
 
 
-def _receive(source: BinaryIO) -> bytes:
+def receive(source: BinaryIO) -> bytes:
     """Return the next message, b"" at the end of the input."""
     prefix = source.read(LENGTH.size)
     return source.read(LENGTH.unpack(prefix)[0]) if len(prefix) == LENGTH.size else b""
 
 
-def _send(sink: BinaryIO, message: bytes) -> None:
+def send(sink: BinaryIO, message: bytes) -> None:
+    """Write one message."""
     sink.write(LENGTH.pack(len(message)))
     sink.write(message)
     sink.flush()

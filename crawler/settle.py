@@ -86,6 +86,14 @@ class Settler:
             self._store.journal.put(self._notes)
             self._notes = []
 
+    def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+        """Let a filter learn from the study that it asked for; a visit of its own."""
+        asked, record = self._tools.panel.found(who, site, finding)
+        self._notes.append(record)
+        self._carry_out(asked, now)
+        self._close()
+        self._store.end_visit()
+
     # -- what became of the lease
 
     def _robots(self, visit: Visit, now: float) -> None:
@@ -141,7 +149,8 @@ class Settler:
         """The URL was refused or held, or its host postponed, before any request."""
         if visit.held:
             self._frontier.skip(visit.lease, now)
-            self._effects.hold_back(visit.lease.entry.url, visit.held)
+            self._effects.hold_back(visit.lease.entry.url, visit.held, now)
+            self._carry_out((), now)
         elif visit.refused is not None:
             self._frontier.skip(visit.lease, now)
             self._note_skip(visit.refused, visit.lease.entry.url.via)

@@ -40,6 +40,7 @@ from crawler.fetch import Fetcher
 from crawler.links import LinkGate, Sifted, Skip, presentable
 from crawler.parse import Parser
 from crawler.robots_book import RobotsBook, Standing
+from crawler.studies import Studies
 from crawler.suspects import Suspects
 from filters.panel import FREE, Asked, Panel, Sitting, Turn
 from storage import failpoint
@@ -61,6 +62,7 @@ class Tools:
     panel: Panel
     links: LinkGate
     suspects: Suspects
+    studies: Studies
     clock: Callable[[], float]
 
 
@@ -72,7 +74,7 @@ class Visit:
     outcome: Outcome | None = None  # None: no request was made for the URL itself
     refused: Skip | None = None  # known before any request: the URL is refused
     saved_by: str = ""  # the filter that refused it when its turn came
-    held: tuple[Asked, ...] = ()  # a filter has come to hold the URL: it is not requested
+    held: tuple[Asked, ...] = ()  # a filter has come to hold the URL, or to rewrite it: it is not requested
     said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
     postponed: tuple[float, str] | None = None  # until when its host waits, and why
     robots_origins: set[str] = field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
@@ -130,7 +132,7 @@ async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
 
 
 def _turn(lease: Lease, tools: Tools) -> Turn:
-    """Ask who holds or refuses the URL by now. Not of audits and of second tries. From here to the settlement of a hold nothing awaits."""
+    """Ask who holds, rewrites or refuses the URL by now; not of audits and second tries. From here to its settlement nothing awaits."""
     entry = lease.entry
     return tools.panel.turn(entry.url) if entry.lane is Lane.FRESH and entry.url.purpose is Purpose.PAGE else FREE
 

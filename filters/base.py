@@ -46,6 +46,7 @@ class Gate(IntEnum):
     PAGE = 4
     ANSWER = 5  # no gate: what a filter learned from a request of its own
     UNREAD = 6  # no gate: an answer whose body the head gate refused
+    STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
 
 
 class Candidate(NamedTuple):
@@ -83,7 +84,7 @@ class Filter(Protocol[S, M, R, J]):
     """A judgement with a memory, at one gate."""
 
     name: str
-    measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
+    measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal; NoneType: nothing is learned from it
 
     def measure(self, subject: S, /) -> M:
         """Reduce the subject to what deciding and learning need. Pure."""
@@ -134,6 +135,24 @@ class Asker(Protocol):
         ...
 
 
+class Student(Protocol):
+    """A filter that thinks about a site for longer than the loop may wait. A `Study` that it asks for goes this way:
+
+    gather (in the loop) → study (pure, in another process: `crawler/studies.py` names it) → found (in the loop, in a commit of its own)
+    """
+
+    name: str
+    finding_type: type[Any]  # what a study's bytes are, in msgpack
+
+    def gather(self, site: bytes, memory: Memory, /) -> bytes:
+        """Return a copy of what is to be studied."""
+        ...
+
+    def found(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
+        """Learn from the finding. What has come in meanwhile is in the memory, not in the finding."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Plug:
     """One configured filter: its mode and its parts by gate."""
@@ -146,6 +165,7 @@ class Plug:
     redirect: RedirectFilter | None = None
     page: PageFilter | None = None
     asker: Asker | None = None
+    student: Student | None = None
     again: bool = False  # `learned` is asked again when a URL's turn comes: whom it holds or refuses then is not fetched
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -28,6 +29,7 @@ from crawler.core.model import (
     Reason,
     RedirectPair,
     Rewrite,
+    Study,
     Verdict,
 )
 from crawler.core.ports import Memory
@@ -63,7 +65,7 @@ class Sitting(Generic[J]):
 class Turn(NamedTuple):
     """What is said of a URL whose turn has come."""
 
-    held: tuple[Asked, ...] = ()
+    held: tuple[Asked, ...] = ()  # who holds it, or rewrites it
     refused: Verdict | None = None
     said: tuple[str, ...] = ()  # observers that would hold or refuse it
 
@@ -80,6 +82,7 @@ class Panel:
         self._memories = {plug.name: memory_of(plug.name) for plug in plugs}
         self._enforcing = frozenset(plug.name for plug in plugs if plug.mode is Mode.ENFORCE)
         self._static = [(plug, plug.static) for plug in plugs if plug.static]
+        self._students = {plug.name: plug.student for plug in plugs if plug.student}
         self._askers = {plug.name: plug.asker for plug in plugs if plug.asker and plug.mode is Mode.ENFORCE}
         self._head = [(plug, plug.head) for plug in plugs if plug.head]
         self._learning: dict[Gate, list[tuple[Plug, Any]]] = {Gate.LEARNED: [], Gate.REDIRECT: [], Gate.PAGE: []}
@@ -108,7 +111,7 @@ class Panel:
         return None
 
     def turn(self, url: CrawlURL) -> Turn:
-        """Ask again, before a URL is requested, who holds or refuses it by now, and which observers would."""
+        """Ask again, before a URL is requested, who holds, rewrites or refuses it by now, and which observers would."""
         if not self._again:
             return FREE
         batch = LinkBatch.of(url)
@@ -119,7 +122,7 @@ class Panel:
             ruling, asked = part.decide(part.measure(batch), self._memories[plug.name])
             if plug.mode is Mode.ENFORCE:
                 _merge(ruling, into=refused)
-                holds += [(plug.name, effect) for effect in asked if isinstance(effect, Hold) and effect.url == url.text]
+                holds += [(plug.name, effect) for effect in asked if isinstance(effect, Hold | Rewrite) and effect.url == url.text]
             elif ruling.refused:
                 said.append(plug.name)
         if not (holds or refused):
@@ -166,9 +169,9 @@ class Panel:
         measures: list[tuple[str, bytes]] = []
         for (plug, part), measure in zip(self._learning[sitting.gate], sitting.measures, strict=True):
             asked = part.observe(measure, sitting.judgement, self._memories[plug.name])
-            measures.append((plug.name, _encode(measure)))
-            if plug.mode is Mode.ENFORCE:
-                effects += [(plug.name, effect) for effect in asked]
+            if part.measure_type is not NoneType:
+                measures.append((plug.name, _encode(measure)))
+            effects += [(plug.name, effect) for effect in asked if plug.mode is Mode.ENFORCE or isinstance(effect, Study)]
         record = Record(sitting.gate, encode_judgement(sitting.judgement), measures) if measures else None
         return tuple(effects), record
 
@@ -181,9 +184,26 @@ class Panel:
         asked = tuple((asker, effect) for effect in part.answered(reduced, self._memories[asker]))
         return asked, Record(Gate.ANSWER, b"", [(asker, _encode(reduced))])
 
+    def gather(self, student: str, site: bytes) -> bytes:
+        """Return a copy of what a filter wants to have studied."""
+        return self._students[student].gather(site, self._memories[student])
+
+    def found(self, student: str, site: bytes, finding: bytes) -> tuple[tuple[Asked, ...], Record]:
+        """Tell a filter what a study came to; return what it asks for and what the journal keeps. An observer asks for studies alone."""
+        part = self._students[student]
+        asked = part.found(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[student])
+        may_ask = self.enforces(student)
+        effects = tuple((student, effect) for effect in asked if may_ask or isinstance(effect, Study))
+        return effects, Record(Gate.STUDY, site, [(student, finding)])
+
     def replay(self, records: Iterable[Record]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
+            if record.gate == Gate.STUDY:
+                for name, finding in record.measures:
+                    if name in self._students:
+                        self.found(name, record.judgement, finding)
+                continue
             if record.gate == Gate.ANSWER:
                 self._replay_answers(record)
                 continue

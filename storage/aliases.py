@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from storage.rows import Rows
 from storage.schema import ALIAS, ALIASES, AliasRecord
 
@@ -18,6 +20,11 @@ class Aliases:
     def get(self, key: bytes) -> AliasRecord | None:
         value = self._rows.get(ALIASES, key)
         return None if value is None else ALIAS.decode(value)
+
+    def of_site(self, site: bytes) -> Iterator[tuple[bytes, AliasRecord]]:
+        """Yield (key, alias) of a site by the first 8 bytes of its keys."""
+        for key, value in self._rows.scan(ALIASES, site):
+            yield key, ALIAS.decode(value)
 
     def forget(self, key: bytes) -> None:
         self._rows.delete(ALIASES, key)

@@ -375,7 +375,22 @@ class Park:
     reason: Reason
 
 
-Effect = Rewrite | Hold | Release | Request | Revise | Park
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Queue aliases again: every one of a site that a rule made, or the one that led to a URL."""
+
+    key: bytes  # 8 of a site, or 16 of an alias
+    of: str  # name of the rule; of one alias the URL that it leads to
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Have what the filter gathered of a site studied off the event loop. The finding reaches `Student.found`."""
+
+    site: bytes  # 8
+
+
+Effect = Rewrite | Hold | Release | Request | Revise | Park | Recall | Study
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A site's rules in the memory of the filter: they outlive the crawl, and commands read, add and disable them.
 
 site 8 ‖ "R"  → RuleBook
+site 8 ‖ "V"  → 8 bytes that change when the rules change that are applied; none: the site has no such rule
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
+import xxhash
 
 from crawler.core.ports import Memory
-from filters.dust.rules import LearnedRule
+from filters.dust.rules import LearnedRule, Rule
 
 NAME: Final = "dust"
+KEPT: Final = 1e30  # weight of records that are the last to be forgotten
 _BOOK: Final = b"R"
-_WEIGHT: Final = 1e30  # the last to be forgotten
+_VERSION: Final = b"V"
 
 
 class RuleBook(msgspec.Struct):
@@ -23,6 +26,11 @@ class RuleBook(msgspec.Struct):
 
     site: str
     rules: list[LearnedRule] = []
+
+    @property
+    def applied(self) -> list[Rule]:
+        """The rules that count: valid and not disabled."""
+        return [learned.rule for learned in self.rules if learned.standing == "valid" and not learned.disabled]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -38,9 +46,18 @@ def read_book(memory: Memory, site: bytes) -> RuleBook | None:
 def write_book(memory: Memory, site: bytes, book: RuleBook) -> None:
     """Write the rules of a site; a book without rules is taken away."""
     if book.rules:
-        memory.put(site + _BOOK, _encode(book), weight=_WEIGHT)
+        memory.put(site + _BOOK, _encode(book), weight=KEPT)
     else:
         memory.delete(site + _BOOK)
+    if applied := book.applied:
+        memory.put(site + _VERSION, xxhash.xxh3_64_digest(_encode(applied)), weight=KEPT)
+    else:
+        memory.delete(site + _VERSION)
+
+
+def version(memory: Memory, site: bytes) -> bytes | None:
+    """Return what names the rules that are applied to a site, None if there are none."""
+    return memory.get(site + _VERSION)
 
 
 def all_books(memory: Memory) -> Iterator[tuple[bytes, RuleBook]]:

@@ -148,6 +148,7 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
     controls_alike: int = 0
     standing: Standing = "likely"
     disabled: bool = False
+    alarm: float = 0.0  # cumulative sum of what audits say against it
     examples: tuple[tuple[str, str], ...] = ()
 
 

@@ -68,6 +68,12 @@ class Texts:
         return self.sketches is not None and bool(_alike(self.sketches[one : one + 1], self.sketches[other : other + 1])[0])
 
 
+def alike_as_they_are(one: bytes, other: bytes) -> bool:
+    """Return whether two sketches of a site's pages resemble each other, boilerplate included."""
+    rows = (np.frombuffer(data, dtype="<u2")[None] for data in (one, other))
+    return bool(_alike(*rows)[0])
+
+
 def without_boilerplate(fingerprints: I64, sketches: Sketches) -> Sketches:
     """Return the sketches with 0 at places whose value more than 5 % of the distinct texts have."""
     _, distinct = np.unique(fingerprints, return_index=True)

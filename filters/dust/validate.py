@@ -27,9 +27,9 @@ from filters.dust.urllist import UrlList
 _GOOD: Final = 0.98  # share of agreeing pairs of rules that are to pass
 _BAD: Final = 0.90  # and of those that are not
 _ERROR: Final = 0.05  # of either kind of mistake
-_BOUND: Final = log((1 - _ERROR) / _ERROR)
-_AGREE: Final = log(_GOOD / _BAD)
-_DISAGREE: Final = log((1 - _GOOD) / (1 - _BAD))
+BOUND: Final = log((1 - _ERROR) / _ERROR)
+STEP_AGREE: Final = log(_GOOD / _BAD)
+STEP_DISAGREE: Final = log((1 - _GOOD) / (1 - _BAD))
 _SAMPLE: Final = 20
 
 
@@ -49,8 +49,8 @@ class Trial:
             return False
         if agree >= self.n - allowed:
             return True
-        evidence = agree * _AGREE + disagree * _DISAGREE
-        if self.early and abs(evidence) >= _BOUND:
+        evidence = agree * STEP_AGREE + disagree * STEP_DISAGREE
+        if self.early and abs(evidence) >= BOUND:
             return evidence > 0
         return None
 
@@ -67,12 +67,15 @@ class Judgements:
     wanted: list[str]
 
 
-def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIAL) -> Judgements:
-    """Judge rules in their order by the pages of a list; disabled and withdrawn ones stay as they are."""
+def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIAL, *, given: Sequence[Rule] = ()) -> Judgements:
+    """Judge rules in their order by the pages of a list; disabled and withdrawn ones stay as they are.
+
+    given: rules that are valid already, applied before the others.
+    """
     order = in_chance_order(known)
     judged: list[LearnedRule] = []
     wanted: dict[str, None] = {}
-    valid: list[Rule] = []
+    valid = list(given)
     for learned in rules:
         if learned.disabled or learned.standing == "withdrawn":
             judged.append(learned)

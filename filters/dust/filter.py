@@ -1,0 +1,273 @@
+"""DUST as it is plugged in: a site's URL aliases are learnt while it is crawled, and no longer fetched [BKS07].
+
+`plug` puts together:
+    PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled; compares pages that were fetched
+               in spite of a rule (audits, seeds) with their canonical page, and withdraws a rule that turns bad
+    LinkGate   rewrites new links by the site's valid rules; asked again when a URL's turn comes, so that what was queued before a rule was
+               valid is rewritten then
+    Validator  puts the answers to its requests into the list
+    Miner      the study: mining and judging (filters/dust/study.py), and what follows from it
+
+Mining runs off the loop, on a copy of the list. Rules are judged by pairs of pages that were fetched anyway; what is missing is asked for
+with `Purpose.VALIDATION`, as long as that stays below a share of the copies met so far and below a number for each site.
+
+A rule's later life is a cumulative sum [Page 1954]: each audited pair that disagrees raises it, each that agrees lowers it to zero at
+most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. A canonical URL that turns out to be an
+error gives its alias back.
+
+Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most) and the rules. Time: 35 µs a page with its sketch,
+1 µs a link batch of a site without rules, 3 µs a link of one with ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import NoneType
+from typing import Final
+
+import msgspec
+
+from config.settings import Dust
+from crawler.core.model import Answer, Effect, Judgement, LinkBatch, Mode, Page, Purpose, Recall, Request, Rewrite, Study, Verdict
+from crawler.core.ports import Memory
+from crawler.core.url import hostname_of, origin_of, site_of
+from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from filters.dust.canonize import Canonizer, Settled
+from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
+from filters.dust.records import Look, Progress, list_of, read_look, read_progress, write_look, write_progress
+from filters.dust.rules import LearnedRule, Rule
+from filters.dust.similarity import MIN_WORDS, sketch
+from filters.dust.study import Finding, Material, study
+from filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
+
+_SITE: Final = 8
+_ASK_EVERY: Final = 64  # pages after which a study that was due is asked for again: the last one may have been lost in a crash
+_MOST_SITES: Final = 1_000  # whose rules are kept ready
+_NO_VERDICT: Final = Verdict(NAME)
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def plug(settings: Dust) -> Plug:
+    """Return the filter with all its parts."""
+    books = _Books()
+    pages = PageGate(settings, books)
+    miner = Miner(settings)
+    return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=True, page=pages, asker=Validator(), student=miner)
+
+
+class _Books:
+    """The rules of sites, ready to be applied. A cache: what it gives follows from the memory alone."""
+
+    def __init__(self) -> None:
+        self._ready: dict[bytes, tuple[bytes, Canonizer]] = {}
+
+    def canonizer(self, memory: Memory, site: bytes) -> Canonizer | None:
+        """Return what canonizes a site's URLs, None if no rule is valid."""
+        current = version(memory, site)
+        if current is None:
+            return None
+        ready = self._ready.get(site)
+        if ready is None or ready[0] != current:
+            book = read_book(memory, site)
+            if len(self._ready) >= _MOST_SITES:
+                self._ready.clear()
+            ready = self._ready[site] = (current, Canonizer(book.applied if book else ()))
+        return ready[1]
+
+
+class LinkGate:
+    """Learned gate; it learns nothing itself."""
+
+    name = NAME
+    measure_type = NoneType
+
+    def __init__(self, books: _Books) -> None:
+        self._books = books
+
+    def measure(self, batch: LinkBatch, /) -> LinkBatch:
+        return batch
+
+    def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+        effects: list[Effect] = []
+        of_site = {site: self._books.canonizer(memory, site) for site in {key[:_SITE] for key in batch.keys}}
+        for text, site, key in zip(batch.texts, batch.sites, batch.keys, strict=True):
+            canonizer = of_site[key[:_SITE]]
+            if canonizer is None:
+                continue
+            settled = canonizer.settle(text)
+            if settled.url != text and _is_of(site, settled.url):
+                effects.append(Rewrite(text, settled.url, names(settled)))
+        return NOTHING_REFUSED, tuple(effects)
+
+    def observe(self, batch: LinkBatch, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+        return NO_EFFECTS
+
+
+class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
+    """What learning needs of a page."""
+
+    url: str
+    site: str
+    key: bytes
+    via: bytes
+    look: Look
+    is_error: bool  # a status that no canonical page has
+
+
+class PageGate:
+    """Page gate: gives no verdict."""
+
+    name = NAME
+    measure_type = PageMeasure
+
+    def __init__(self, settings: Dust, books: _Books) -> None:
+        self._settings = settings
+        self._books = books
+
+    def measure(self, page: Page, /) -> PageMeasure:
+        return PageMeasure(page.url.text, page.url.site, page.url.key, page.url.via, look_of(page), page.status >= 400)
+
+    def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+        return _NO_VERDICT, NO_EFFECTS
+
+    def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+        site = measure.key[:_SITE]
+        look = Look() if _is_soft_error(judgement) else measure.look
+        effects = self._heard(measure, look, memory)
+        progress = read_progress(memory, site) or Progress(measure.site, next_at=self._settings.first_mining)
+        if progress.n_pages >= self._settings.max_urls and read_look(memory, site, measure.url) is None:
+            return effects
+        progress.n_pages += write_look(memory, site, measure.url, look)
+        write_progress(memory, site, progress)
+        late = progress.n_pages - progress.next_at
+        if late >= 0 and late % _ASK_EVERY == 0:
+            effects = (*effects, Study(site))
+        return effects
+
+    def _heard(self, measure: PageMeasure, look: Look, memory: Memory) -> Effects:
+        """Learn from a page what it says of the rules that are applied."""
+        site = measure.key[:_SITE]
+        canonizer = self._books.canonizer(memory, site)
+        if canonizer is None:
+            return NO_EFFECTS
+        settled = canonizer.settle(measure.url)
+        if settled.url == measure.url:
+            return (Recall(measure.via, measure.url),) if measure.is_error and measure.via[:_SITE] == site else NO_EFFECTS
+        canonical = read_look(memory, site, settled.url)
+        if canonical is None or not look.is_good:
+            return NO_EFFECTS
+        return _count(memory, site, settled.by, agrees=look.alike(canonical))
+
+
+class Reduced(msgspec.Struct, array_like=True, frozen=True):
+    """What an answer teaches."""
+
+    url: str
+    site: str
+    key: bytes
+    look: Look
+
+
+class Validator:
+    """Learns from the answers to the requests that the miner made."""
+
+    name = NAME
+    answer_type = Reduced
+
+    def reduce(self, answer: Answer, /) -> Reduced:
+        look = look_of(answer.page) if answer.page is not None else Look()
+        return Reduced(answer.url.text, answer.url.site, answer.url.key, look)
+
+    def answered(self, reduced: Reduced, memory: Memory, /) -> Effects:
+        site = reduced.key[:_SITE]
+        progress = read_progress(memory, site)
+        if progress is None:
+            return NO_EFFECTS
+        progress.n_pages += write_look(memory, site, reduced.url, reduced.look)
+        progress.outstanding = max(0, progress.outstanding - 1)
+        write_progress(memory, site, progress)
+        return (Study(site),) if progress.is_judging and not progress.outstanding else NO_EFFECTS
+
+
+class Miner:
+    """What is studied off the loop, and what follows."""
+
+    name = NAME
+    finding_type = Finding
+    study = staticmethod(study)
+
+    def __init__(self, settings: Dust) -> None:
+        self._settings = settings
+
+    def gather(self, site: bytes, memory: Memory, /) -> bytes:
+        """Return a copy of what is known of a site."""
+        progress, book = read_progress(memory, site), read_book(memory, site)
+        mines = progress is None or not progress.is_judging
+        return _encode(Material(list_of(memory, site), book.rules if book else [], mines, self._settings.max_rules))
+
+    def found(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
+        """Take over the rules, ask for the pages that they lack, say when to study again."""
+        progress = read_progress(memory, site) or Progress()
+        write_book(memory, site, RuleBook(progress.site, finding.rules))
+        room = min(self._settings.validations, int(self._settings.validation_share * finding.n_copies)) - progress.asked
+        wanted = [url for url in finding.wanted[: max(0, room)] if _is_of(progress.site, url)]
+        if wanted:
+            progress.is_judging, progress.outstanding = True, len(wanted)
+            progress.asked += len(wanted)
+        else:
+            progress.is_judging, progress.outstanding = False, 0
+        if progress.n_pages >= progress.next_at:
+            progress.next_at = 2 * progress.n_pages
+        write_progress(memory, site, progress)
+        return tuple(Request(url, Purpose.VALIDATION) for url in wanted)
+
+
+def look_of(page: Page) -> Look:
+    """Return what a page shows; that of an error or of an empty page is like no other."""
+    if not 200 <= page.status < 300 or len(page.tokens) < MIN_WORDS:
+        return Look()
+    return Look(page.fingerprint[:8], sketch(page.tokens).astype("<u2").tobytes())
+
+
+def names(settled: Settled) -> str:
+    """Return the names of the rules that rewrote a URL, as they stand in an alias's record."""
+    return "+".join(dict.fromkeys(rule.name for rule in settled.by))
+
+
+def _is_of(site: str, url: str) -> bool:
+    """Return whether a URL is one of the site: a rule may not lead out of it."""
+    return "://" in url and site_of(hostname_of(origin_of(url))) == site
+
+
+def _is_soft_error(judgement: Judgement) -> bool:
+    dropped = not (judgement.keep and judgement.follow)
+    return dropped and any(verdict.filter == "soft_error" and not verdict.keep for verdict in judgement.verdicts)
+
+
+def _count(memory: Memory, site: bytes, rules: Sequence[Rule], *, agrees: bool) -> Effects:
+    """Count a pair for or against the rules that joined it; withdraw those that have turned bad."""
+    book = read_book(memory, site)
+    if book is None:
+        return NO_EFFECTS
+    concerned = set(rules)
+    before = book.applied
+    book.rules = [_counted(learned, agrees=agrees) if learned.rule in concerned else learned for learned in book.rules]
+    write_book(memory, site, book)
+    kept = set(book.applied)
+    return tuple(_recalls(site, [rule for rule in before if rule not in kept]))
+
+
+def _counted(learned: LearnedRule, *, agrees: bool) -> LearnedRule:
+    alarm = max(0.0, learned.alarm - (STEP_AGREE if agrees else STEP_DISAGREE))
+    return msgspec.structs.replace(
+        learned,
+        agree=learned.agree + agrees,
+        disagree=learned.disagree + (not agrees),
+        alarm=alarm,
+        standing="withdrawn" if alarm >= BOUND else learned.standing,
+    )
+
+
+def _recalls(site: bytes, rules: Sequence[Rule]) -> Iterator[Effect]:
+    for rule in rules:
+        yield Recall(site, rule.name)

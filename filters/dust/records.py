@@ -1,0 +1,103 @@
+"""What the filter remembers of a site beside its rules (memory.py): the list that it mines, and how far the mining is.
+
+    site 8 ‖ "S"               → Progress
+    site 8 ‖ "P" ‖ hash 8      → one page of the list: good 1 ‖ fingerprint 8 ‖ sketch 2·64 ‖ URL
+
+A page takes 170 bytes and its URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+import numpy as np
+import xxhash
+
+from crawler.core.ports import Memory
+from filters.dust.memory import KEPT
+from filters.dust.similarity import PLACES, alike_as_they_are
+from filters.dust.urllist import Sighting
+
+_PAGE: Final = b"P"
+_PROGRESS: Final = b"S"
+_SKETCH_BYTES: Final = 2 * PLACES
+_URL: Final = 9 + _SKETCH_BYTES
+_BAD: Final = bytes(_URL)
+
+
+class Progress(msgspec.Struct, array_like=True):
+    """How far the mining of a site is."""
+
+    site: str = ""
+    n_pages: int = 0  # in the list
+    next_at: int = 0  # pages at which it is mined next
+    studied_at: int = 0  # pages when it was mined last
+    outstanding: int = 0  # pages asked for that have not been answered
+    asked: int = 0  # pages asked for in all
+    is_judging: bool = False  # the rules wait for what was asked for; else for more pages
+
+
+class Look(msgspec.Struct, array_like=True, frozen=True):
+    """What a page shows, for comparing: empty for one that is like no other."""
+
+    fingerprint: bytes = b""  # 8
+    sketch: bytes = b""  # 2·64
+
+    @property
+    def is_good(self) -> bool:
+        return bool(self.fingerprint)
+
+    def alike(self, other: Look) -> bool:
+        """Return whether two pages show the same, boilerplate included: what differs is then a tenth of all at most."""
+        if not (self.is_good and other.is_good):
+            return False
+        return self.fingerprint == other.fingerprint or alike_as_they_are(self.sketch, other.sketch)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Progress).decode
+
+
+def read_progress(memory: Memory, site: bytes) -> Progress | None:
+    value = memory.get(site + _PROGRESS)
+    return None if value is None else _decode(value)
+
+
+def write_progress(memory: Memory, site: bytes, progress: Progress) -> None:
+    memory.put(site + _PROGRESS, _encode(progress), weight=KEPT)
+
+
+def read_look(memory: Memory, site: bytes, url: str) -> Look | None:
+    """Return what a page of the list shows, None if it is not in it."""
+    value = memory.get(_key(site, url))
+    if value is None or value[_URL:] != url.encode():
+        return None
+    return Look(value[1:9], value[9:_URL]) if value[0] else Look()
+
+
+def write_look(memory: Memory, site: bytes, url: str, look: Look) -> bool:
+    """Put a page into the list; return whether it is new there."""
+    key = _key(site, url)
+    is_new = memory.get(key) is None
+    start = b"\x01" + look.fingerprint + look.sketch if look.is_good else _BAD
+    memory.put(key, start + url.encode())
+    return is_new
+
+
+def list_of(memory: Memory, site: bytes) -> list[bytes]:
+    """Return the pages of a site's list as they are stored."""
+    return [value for _, value in memory.scan(site + _PAGE)]
+
+
+def sightings(pages: Iterable[bytes]) -> Iterator[Sighting]:
+    """Read what `list_of` returned."""
+    for value in pages:
+        is_good = bool(value[0])
+        sketch = np.frombuffer(value[9:_URL], dtype="<u2") if is_good else None
+        yield Sighting(value[_URL:].decode(), 200 if is_good else 404, None, value[1:9] if is_good else b"", sketch)
+
+
+def _key(site: bytes, url: str) -> bytes:
+    return site + _PAGE + xxhash.xxh3_64_digest(url.encode())
