@@ -91,7 +91,7 @@ class ReplicaGate:
             return Measure(None, exempt)
         signature = _SCALE(project(page.tokens, COMPONENTS, Counting.LOG_L2)).astype("<f4")
         minima = (minhash(page.tokens, SLOTS, _SHINGLE) & np.uint64(0xFFFF)).astype("<u2")
-        children = children_of(page.links).astype("<u8")
+        children = children_of(page.links, page.url.host).astype("<u8")
         name = name_of(page.url.text)
         return Measure(Known(page.url.key, name, page.url.host, signature.tobytes(), minima.tobytes(), children.tobytes()), exempt)
 

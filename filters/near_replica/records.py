@@ -94,14 +94,25 @@ class Pending(msgspec.Struct, array_like=True):
 def name_of(url: str) -> bytes:
     """Return the name of a canonical URL."""
     origin = origin_of(url)
-    return xxhash.xxh3_64_digest(origin.encode())[:4] + xxhash.xxh3_64_digest(url[len(origin) :].encode())[:4]
+    return (_half(origin) << 32 | _half(url[len(origin) :])).to_bytes(8, "big")
 
 
-def children_of(urls: Iterable[str]) -> U64:
-    """Return the names of the links that stand for a page's neighbourhood: the same ones for the same paths on another host."""
-    names = b"".join([name_of(url) for url in urls])
-    found = np.unique(np.frombuffer(names, dtype=">u8").astype(np.uint64))
-    return found[np.argsort(found & _LOW, kind="stable")[:MOST_CHILDREN]]
+def children_of(urls: Iterable[str], origin: str) -> U64:
+    """Return the names of the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
+
+    origin: the page's own, where most of its links lead
+    """
+    own, start, inside = _half(origin) << 32, len(origin), origin + "/"
+    names = {own | _half(url[start:]) if url.startswith(inside) else int.from_bytes(name_of(url), "big") for url in urls}
+    return np.array(sorted(names, key=_path_half)[:MOST_CHILDREN], dtype=np.uint64)
+
+
+def _half(text: str) -> int:
+    return xxhash.xxh3_64_intdigest(text.encode()) >> 32
+
+
+def _path_half(name: int) -> tuple[int, int]:
+    return name & 0xFFFF_FFFF, name
 
 
 def paths_of(names: U64) -> U64:
