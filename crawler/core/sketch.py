@@ -1,8 +1,9 @@
 """From visible text to the hashes of its words, in order: what every sketch of a page's content is made from.
 
 A word is a run of letters, digits and marks of any script; an ideograph or kana is a word by itself, since these scripts put no space
-between words. Case is folded where the lower case is one character. Every character beyond U+FFFF (emoji, rare ideographs) counts as a
-letter.
+between words. Thai, Lao, Burmese and Khmer put none either, and a letter of theirs says little by itself: there a word is three letters in
+a row, one beginning at every letter. Case is folded where the lower case is one character. Every character beyond U+FFFF (emoji, rare
+ideographs) counts as a letter.
 
 The hash of a word c0 c1 ... is Σ r[ci]·Bⁱ mod 2⁶⁴, scrambled, where r is a table of random numbers. The sums of all words are differences
 of one running sum over the text, r[c]·Bʲ at place j, divided by B to the power of the word's place; B is odd, so it has an inverse. No
@@ -36,7 +37,9 @@ _NO_LETTER: Final = 0
 _LETTER: Final = 1
 _IDEOGRAPH: Final = 2
 _IDEOGRAPHS: Final = ((0x3041, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF))
-_FIRST_IDEOGRAPH: Final = 0x3041
+_UNSPACED: Final = 3
+_UNSPACED_SCRIPTS: Final = ((0x0E01, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF))
+_UNSPACED_LENGTH: Final = 3
 
 
 def _scrambled(values: U64) -> U64:
@@ -73,6 +76,9 @@ def _letters() -> tuple[npt.NDArray[np.int8], U64]:
     for first, last in _IDEOGRAPHS:
         block = classes[first : last + 1]
         block[block == _LETTER] = _IDEOGRAPH
+    for first, last in _UNSPACED_SCRIPTS:
+        block = classes[first : last + 1]
+        block[block == _LETTER] = _UNSPACED
     return classes, _scrambled((folded + _U(1)) * _SEED)
 
 
@@ -113,12 +119,23 @@ def _words(units: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.int64], npt.ND
     classes[1:-1] = _CLASSES.take(units)
     is_letter = classes > _NO_LETTER
     is_edge = is_letter[1:] != is_letter[:-1]
-    if not units.size or units.max() < _FIRST_IDEOGRAPH:
+    greatest = classes.max()
+    if greatest < _IDEOGRAPH:
         edges = is_edge.nonzero()[0]
         return edges[0::2], edges[1::2]
-    is_single = classes == _IDEOGRAPH
+    is_single = classes >= _IDEOGRAPH
     is_edge |= is_single[1:] | is_single[:-1]
-    return np.flatnonzero(is_edge & is_letter[1:]), np.flatnonzero(is_edge & is_letter[:-1])
+    starts, ends = np.flatnonzero(is_edge & is_letter[1:]), np.flatnonzero(is_edge & is_letter[:-1])
+    return starts, (_lengthened(starts, ends, classes[starts + 1] == _UNSPACED) if greatest == _UNSPACED else ends)
+
+
+def _lengthened(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], is_unspaced: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Let words of one unspaced letter end behind the letters that follow, up to `_UNSPACED_LENGTH` in all."""
+    longer, goes_on = ends.copy(), is_unspaced
+    for step in range(1, _UNSPACED_LENGTH):
+        goes_on = goes_on[:-1] & is_unspaced[step:] & (starts[step:] - starts[:-step] == step)
+        longer[:-step][goes_on] = ends[step:][goes_on]
+    return longer
 
 
 def _last_gap(units: npt.NDArray[np.uint16]) -> int:
