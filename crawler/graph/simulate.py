@@ -36,14 +36,14 @@ def breadth_first_levels(graph: Graph, seeds: I64) -> tuple[I64, I64]:
 
 
 def depth_first(graph: Graph, seeds: I64) -> I64:
-    """Fetch what was found last."""
-    stack, order, seen = [int(node) for node in seeds[::-1]], [], bytearray(graph.n_nodes)
+    """Fetch what was found last: the last target of the page fetched last, as a stack of links gives them."""
+    stack, order, seen = [int(node) for node in seeds], [], bytearray(graph.n_nodes)
     while stack:
         node = stack.pop()
         if not seen[node]:
             seen[node] = 1
             order.append(node)
-            stack.extend(graph.of(node)[::-1].tolist())
+            stack.extend(graph.of(node).tolist())
     return np.array(order, dtype=np.int64)
 
 
