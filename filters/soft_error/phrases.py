@@ -77,7 +77,7 @@ CHALLENGE = (
     "just a moment|checking your browser|making sure you're not a bot|making sure you are not a bot",
     "verify you are human",
     "verifying you are human|are you a robot|are you human|not a robot|ddos protection by|ddos-guard",
-    "attention required! cloudflare",
+    "attention required!",
     "enable javascript and cookies to continue|security check|unusual traffic|human verification|bot verification",
     "browser verification",
     "un instant|vérification de votre navigateur|einen moment|browser wird überprüft|un momento",
