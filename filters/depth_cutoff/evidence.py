@@ -41,6 +41,7 @@ class Place(msgspec.Struct, array_like=True):
     n_taught: int = 0  # worthless fetches that the place around it has learned of
     names: list[int] = []  # hashes of the parameter names met in it, of a directory
     n_ever: int = 0  # fetches, never halved
+    first: int = _DEEPEST  # least depth that was fetched, but 0, where sites are entered
 
     def learn(self, depth: int, is_new: bool) -> None:
         """Take one more fetch into account."""
@@ -52,6 +53,7 @@ class Place(msgspec.Struct, array_like=True):
         self.fetched[at] += 1
         self.new[at] += is_new
         self.n_ever += 1
+        self.first = min(self.first, max(1, at))
         if sum(self.fetched) >= WINDOW:
             self.fetched = [n // 2 for n in self.fetched]
             self.new = [min(-(-n // 2), of) for n, of in zip(self.new, self.fetched, strict=True)]
@@ -73,7 +75,7 @@ class Rule:
     def limit(self, place: Place, prior: float, *, is_host: bool) -> int:
         """Return the greatest depth at which a place is fetched."""
         overall = place.share(prior)
-        first = max(1, next((depth for depth, n in enumerate(place.fetched) if n), 1))
+        first = place.first
         new = [(n_new + WEIGHT * overall) / (n + WEIGHT) for n_new, n in zip(place.new[first:], place.fetched[first:], strict=True)]
         new.append(overall)
         limit = first - 1 + levels_for_varying(new, self.target, most=UNLIMITED)

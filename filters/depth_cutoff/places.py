@@ -32,10 +32,9 @@ class Places(NamedTuple):
 
 def places(parts: Parts, count: Count) -> Places:
     """Return the places of a URL that was taken apart. count: hash of a word → times it was seen."""
-    found = forms(parts, count)
-    pattern = found[min(1, len(found) - 1)] if parts.params else found[0]
+    path, has_query, _ = forms(parts, count)[0].partition("?")
+    pattern = path + has_query + "&".join([f"{name}=*" for name, _ in parts.params])
     host = f"{parts.host}/*"
-    path, has_query, _ = pattern.partition("?")
     literal: list[str] = []
     for value in parts.path[:-1]:
         if not value.word or count(value.word) < LITERAL:
