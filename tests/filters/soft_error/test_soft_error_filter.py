@@ -212,6 +212,22 @@ def test_other_directories_of_the_host_need_no_probe_of_their_own() -> None:
     assert says(of, at("http://a.example/y/1"))["kind"] == "soft_404"
 
 
+def test_a_home_page_or_seed_that_looks_like_the_probe_is_none_unless_it_is_a_gate() -> None:
+    """Mutation: `PageGate` judged home pages and seeds as it judges others."""
+    of = bench()
+    (probe,) = requests(learn(of, at("http://a.example/x/1")))
+    tell(of, answer(probe, at(probe)))
+    seed = replace(at("http://a.example/x/2"), url=url("http://a.example/x/2", 0))
+    assert says(of, at("http://a.example/x/2"))
+    assert not says(of, at("http://a.example/"))
+    assert not says(of, seed)
+    parked = "This domain is for sale. Related searches: cheap flights, car insurance, new phones, games and loans"
+    of = bench()
+    (probe,) = requests(learn(of, at("http://a.example/x/1", parked)))
+    tell(of, answer(probe, at(probe, parked)))
+    assert says(of, at("http://a.example/", parked))["kind"] == "parked"
+
+
 def test_an_honest_404_clears_a_page_that_talks_of_errors() -> None:
     of = bench()
     article = at("http://a.example/x/1")
