@@ -147,8 +147,7 @@ class YieldOfRedirects:
         source = tree.ended(measure.key)
         worth = source is not None and source.worth
         if worth or source is None or source.n_waiting:
-            depth = source.depth if source else 0
-            tree.learn(Fetch(measure.key, parse(url, origin), depth, magnitude(url, origin), measure.text, worth))
+            tree.learn(Fetch(measure.key, parse(url, origin), None, magnitude(url, origin), measure.text, worth))
         via = source.via if source and not worth else b""
         effects = _credit(tree, via, memory, self._sites, worth=False)
         self._sites.save(memory, tree)
@@ -218,7 +217,8 @@ class YieldOfLinks:
         url, host = batch.texts[i], batch.hosts[i]
         if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below or is_home(url):
             return True
-        return pattern.reach(int(batch.site_depths[i]), magnitude(url, host))
+        depth = int(batch.site_depths[i]) if pattern.depths else None
+        return pattern.reach(depth, magnitude(url, host))
 
     def of_one(self, batch: LinkBatch, memory: Memory) -> tuple[Pattern | None, bool]:
         """Return the barren pattern that covers the URL of a batch of one, if any does, and whether the URL is fetched."""
@@ -248,13 +248,13 @@ class YieldOfLinks:
         tree.head.released = []
         n_admitted = int(judgement.admitted.sum())
         if n_admitted:
-            tree.led_on(measure.source, measure.via, measure.depth, n_admitted, is_redirect=False)
+            tree.led_on(measure.source, measure.via, n_admitted, is_redirect=False)
         return again
 
     def _redirected(self, tree: Tree, measure: LinksMeasure, judgement: LinkJudgement) -> Effects:
         """Note a redirect whose target is new. If that is set back, its end never settles: then it is learned from now."""
         n_admitted = int(judgement.admitted.sum())
-        tree.led_on(measure.source, measure.via, measure.depth, n_admitted, is_redirect=True)
+        tree.led_on(measure.source, measure.via, n_admitted, is_redirect=True)
         if n_admitted or 0 in judgement.refused:
             return NO_EFFECTS
         origin = origin_of(measure.url)

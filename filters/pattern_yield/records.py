@@ -39,14 +39,11 @@ class Pattern(msgspec.Struct, array_like=True):
     depths: int = 0  # bit d: fetched d clicks from the site's entry
     magnitudes: int = 0  # bit m: fetched with a number of m bits
 
-    def reached(self, depth: int, magnitude: int) -> bool:
-        """Return whether URLs that deep, and that far in an enumeration, were fetched before."""
-        return bool(self.depths >> min(depth, _TOP_BIT) & 1 and self.magnitudes >> min(magnitude, _TOP_BIT) & 1)
-
-    def reach(self, depth: int, magnitude: int) -> bool:
-        """Note that a URL was fetched that deep and that far; return whether that is news."""
+    def reach(self, depth: int | None, magnitude: int) -> bool:
+        """Note that a URL is fetched that deep and that far; return whether that is news. A pattern of redirects knows no depths."""
         before = self.depths, self.magnitudes
-        self.depths |= 1 << min(depth, _TOP_BIT)
+        if depth is not None:
+            self.depths |= 1 << min(depth, _TOP_BIT)
         self.magnitudes |= 1 << min(magnitude, _TOP_BIT)
         return before != (self.depths, self.magnitudes)
 
@@ -63,7 +60,6 @@ class Source(msgspec.Struct, array_like=True):
 
     forms: list[str]  # of a redirect none: it teaches when its end has settled
     via: bytes  # 16: what named it first
-    depth: int
     n_waiting: int  # links whose pages have not settled; of a redirect 0: its target is set back, and it has been learned from
     worth: bool = False
 
@@ -99,7 +95,7 @@ class Fetch(NamedTuple):
 
     key: bytes  # 16
     parts: Parts
-    depth: int
+    depth: int | None  # None: not known
     magnitude: int
     text: int  # what it showed
     worth: bool | None  # None: nobody can say

@@ -185,13 +185,13 @@ class Tree:
 
     # -- what links lead to
 
-    def led_on(self, key: bytes, via: bytes, depth: int, n_links: int, *, is_redirect: bool) -> None:
+    def led_on(self, key: bytes, via: bytes, n_links: int, *, is_redirect: bool) -> None:
         """A page or redirect named `n_links` URLs first that will be fetched: whether it was worth it is seen then."""
         pending = self.head.pending
         if is_redirect:
-            self._put_source(key, Source([], via, depth, n_links))
+            self._put_source(key, Source([], via, n_links))
         elif pending and pending[-1].key == key[8:]:
-            self._put_source(key, Source(pending.pop().forms, via, depth, n_links))
+            self._put_source(key, Source(pending.pop().forms, via, n_links))
         else:
             return
         self.head.n_sources += 1

@@ -47,7 +47,7 @@ def _table(epoch: int) -> npt.NDArray[np.bool_]:
 
 
 def test_looking_after_every_fetch_does_not_cut_a_true_five_percent() -> None:
-    """20,000 patterns, 1,600 looks each. Mutation: one belief at q = 0 with all the wealth and the level of a single look, 1.64 deviations."""
+    """20,000 patterns, 1,600 looks each. Mutation: a level of 1 in 5 in place of 1 in 20."""
     shares = called_barren(0.05, 20_000, 4)
     assert shares[0] < 0.045
     assert shares[-1] < 0.05

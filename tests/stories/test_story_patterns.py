@@ -1,0 +1,131 @@
+"""Pattern yield in whole crawls, judged by what the server was asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from little_web import Crawled, LittleWeb, crawl, settings
+
+from config.settings import Filters, PatternYield
+from crawler.core.model import State
+from storage.view import View
+
+LOGIN = "Log in to see this page. " + " ".join(f"form{i}" for i in range(30))
+N = 220
+KEPT = {"media", "exact_duplicate", "pattern_yield"}
+
+
+def filters(mode: Any = "enforce", **of: Any) -> Filters:
+    """Return pattern yield, the type gate and exact copies; the other filters would end some of these webs by themselves."""
+    default = Filters(audit_share=0.0, pattern_yield=PatternYield(mode=mode, **of))
+    others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - KEPT
+    return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
+
+
+def forum(web: LittleWeb) -> None:
+    """Threads, each with a login form that returns to it; the form is the same for all."""
+    web.page("a.test/", *[f"a.test/thread/{i}" for i in range(N)])
+    for i in range(N):
+        web.page(f"a.test/thread/{i}", f"a.test/login?return={_word(i)}")
+        web.page(f"a.test/login?return={_word(i)}", text=LOGIN)
+
+
+def _word(i: int) -> str:
+    return "".join(chr(97 + int(digit)) for digit in f"{i:04}")
+
+
+async def test_a_barren_pattern_is_held_its_queued_urls_too_and_nothing_else_is_lost(tmp_path: Path) -> None:
+    """Threads come before all forms in breadth-first order. Mutation: the filter was not asked again when a URL's turn came."""
+    async with LittleWeb() as web:
+        forum(web)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters()))
+    logins = [place for place in web.requests if place.startswith("a.test/login")]
+    assert 63 <= len(logins) < 140
+    assert len(set(web.requests) - set(logins)) == N + 1
+    held = {url for url, row in crawled.rows.items() if row.state is State.HELD}
+    assert len(held) == N - len(logins) == crawled.status.saved["pattern_yield"]
+    name = web.url("a.test/").removeprefix("http://")
+    assert {holder for url in held for holder in crawled.held_by[url]} == {f"pattern_yield {name}login?return=<w>"}
+    assert "held by filters" in crawled.ending.why
+
+
+async def test_observing_says_what_would_be_saved_and_changes_nothing(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        forum(web)
+        off = await crawl(tmp_path / "off", settings(web, ["a.test/"], filters=filters("off")))
+        observe = await crawl(tmp_path / "observe", settings(web, ["a.test/"], filters=filters("observe")))
+    assert len(web.requests) == 2 * (2 * N + 1)
+    assert {url: row.state for url, row in off.rows.items()} == {url: row.state for url, row in observe.rows.items()}
+    assert off.held_by == observe.held_by == {}
+    assert "pattern_yield" not in observe.status.saved
+    assert 60 < observe.status.would_save["pattern_yield"] < N - 62
+
+
+async def test_a_pattern_that_comes_to_yield_is_released_and_nothing_of_it_is_lost(tmp_path: Path) -> None:
+    """The first 90 items show one notice, the others are documents; lists name twenty each. Mutation: releases were not asked for."""
+    n = 400
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/list/0")
+        for at in range(0, n, 20):
+            web.page(f"a.test/list/{at}", *[f"a.test/items/{i}" for i in range(at, at + 20)], f"a.test/list/{at + 20}")
+        for i in range(n):
+            web.page(f"a.test/items/{i}", text=LOGIN if i < 90 else "")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(audit_share=0.1)))
+    assert crawled.status.saved["pattern_yield"] > 0, "it was held for a while"
+    missing = [i for i in range(90, n) if f"a.test/items/{i}" not in web.requests]
+    assert missing == []
+    assert crawled.held_by == {}
+
+
+def redirecting(web: LittleWeb) -> None:
+    """Pages, each with a short link to a post that nothing else names, and one that leads to the login form."""
+    web.page("a.test/", "a.test/login", *[f"a.test/page/{i}" for i in range(N)])
+    web.page("a.test/login", text=LOGIN)
+    for i in range(N):
+        web.page(f"a.test/page/{i}", f"a.test/?p={i}", f"a.test/edit/{i}")
+        web.redirect(f"a.test/?p={i}", f"a.test/post/{_word(i)}")
+        web.page(f"a.test/post/{_word(i)}")
+        web.redirect(f"a.test/edit/{i}", "a.test/login")
+
+
+async def test_redirects_to_what_is_known_are_cut_and_those_that_discover_are_not(tmp_path: Path) -> None:
+    """Mutation: a redirect was never credited with its target."""
+    async with LittleWeb() as web:
+        redirecting(web)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters()))
+    by_kind = {kind: sum(place.startswith(f"a.test/{kind}") for place in web.requests) for kind in ("?p=", "post/", "edit/")}
+    assert by_kind["?p="] == by_kind["post/"] == N
+    assert by_kind["edit/"] < 110
+    assert _holders(crawled) == {"/edit/<n>"}
+
+
+async def test_feeds_whose_bodies_are_refused_are_cut(tmp_path: Path) -> None:
+    """Mutation: nobody heard of a body that a head gate refused."""
+    async with LittleWeb() as web:
+        web.page("a.test/", *[f"a.test/page/{i}" for i in range(N)])
+        for i in range(N):
+            web.page(f"a.test/page/{i}", f"a.test/feed?of={i}")
+            web.file(f"a.test/feed?of={i}", "application/rss+xml", b"<rss/>")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters()))
+    assert sum(place.startswith("a.test/feed") for place in web.requests) < 150
+    assert _holders(crawled) == {"/feed?of=<n>"}
+
+
+async def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        forum(web)
+        await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters()))
+        n_before = len(web.requests)
+        web.page("a.test/more", *[f"a.test/login?return=more{_word(i)}" for i in range(100)])
+        await crawl(tmp_path / "c", settings(web, ["a.test/", "a.test/more"], filters=filters()))
+    again = web.requests[n_before:]
+    assert again[0] == "a.test/more"
+    assert len(again) < 15, "only audits"
+    with View(tmp_path / "c") as view:
+        assert sum(1 for _ in view.all_urls(State.HELD)) > 150
+
+
+def _holders(crawled: Crawled) -> set[str]:
+    return {"/" + holder.partition("/")[2] for holders in crawled.held_by.values() for holder in holders}
