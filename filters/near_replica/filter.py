@@ -5,6 +5,8 @@ of links found on replicas lasts, since the indexes of an archive replicate one 
 replicas. Differs from the batch (batch.py) where a crawl cannot wait: projections are scaled by fixed numbers, HM takes one step and only
 children fetched so far, boilerplate is told by slots (compare.py).
 
+Where two URLs of one site show the very same words, exact_duplicate.py knows better which one to keep, and this filter says nothing.
+
 A pair of equal texts whose neighbourhoods are not known yet is no replica, and waits. Every `_PASS` pages of a site its waiting pairs are
 compared anew, and the verdict is revised when that changes it.
 
@@ -61,10 +63,12 @@ _MOST_ORIGINALS: Final = 8
 _LASTING: Final = 1e9  # weight of what the rest depends on
 
 
-def plug(settings: NearReplica) -> Plug:
-    """Return the filter with its parts."""
+def plug(settings: NearReplica, *, tells_copies: bool) -> Plug:
+    """Return the filter with its parts.    tells_copies: nobody else tells copies to the word on one site"""
     learned = MirrorGate() if settings.mirrors == "drop" else None
-    return Plug(NAME, Mode(settings.mode), learned=learned, again=learned is not None, page=ReplicaGate(settings))
+    return Plug(
+        NAME, Mode(settings.mode), learned=learned, again=learned is not None, page=ReplicaGate(settings, tells_copies=tells_copies)
+    )
 
 
 class Measure(msgspec.Struct, array_like=True, frozen=True):
@@ -80,8 +84,9 @@ class ReplicaGate:
     name = NAME
     measure_type = Measure
 
-    def __init__(self, settings: NearReplica) -> None:
+    def __init__(self, settings: NearReplica, *, tells_copies: bool) -> None:
         self._settings = settings
+        self._tells_copies = tells_copies
         self._limits = Limits(settings.max_distance, settings.max_neighbour_distance, settings.resemblance)
         self._grid = Grid(settings.max_distance, capacity=_BOX)
 
@@ -92,15 +97,23 @@ class ReplicaGate:
         signature = _SCALE(project(page.tokens, COMPONENTS, Counting.LOG_L2)).astype("<f4")
         minima = (minhash(page.tokens, SLOTS, _SHINGLE) & np.uint64(0xFFFF)).astype("<u2")
         children = children_of(page.links, page.url.host).astype("<u8")
-        name = name_of(page.url.text)
-        return Measure(Known(page.url.key, name, page.url.host, signature.tobytes(), minima.tobytes(), children.tobytes()), exempt)
+        known = Known(
+            page.url.key,
+            name_of(page.url.text),
+            page.fingerprint[:8],
+            page.url.host,
+            signature.tobytes(),
+            minima.tobytes(),
+            children.tobytes(),
+        )
+        return Measure(known, exempt)
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
         page = measure.known
         if page is None or measure.exempt:
             return Verdict(NAME), NO_EFFECTS
         found = compare.nearest(page, self._grid, self._limits, memory)
-        if found is None:
+        if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
             return Verdict(NAME), NO_EFFECTS
         if not found.same:
             return Verdict(NAME, evidence={"looks_like": found.original.page.hex(), **_measured(found)}), NO_EFFECTS

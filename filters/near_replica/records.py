@@ -42,6 +42,7 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
 
     page: bytes  # key, 16
     name: bytes  # 8
+    text: bytes  # 8 of the fingerprint of its words
     origin: str
     signature: bytes  # f4 × COMPONENTS
     minima: bytes  # u2 × SLOTS

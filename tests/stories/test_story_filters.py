@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, PathTrap, Settings
+from config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, NearReplica, PathTrap, Settings
 from crawler.core.model import Reason
 from crawler.demo.knobs import profile
 from crawler.demo.plan import Kind
@@ -49,6 +49,7 @@ def in_mode(mode: Any) -> Filters:
         path_trap=PathTrap(mode=mode, max_per_prefix=4, max_calendar=1, max_segments=2),
         exact_duplicate=ExactDuplicate(mode=mode),
         media=Media(mode=mode),
+        near_replica=NearReplica(mode=mode),
     )
 
 
