@@ -13,11 +13,11 @@ from itertools import islice
 import numpy as np
 
 from crawler.core.errors import UsageError
+from crawler.core.places import Level, Places, places
 from crawler.graph.collapse import collapse
 from crawler.graph.csr import F64, I64, Bools, Graph
 from crawler.graph.hits import Hits, hits
 from crawler.graph.pagerank import JUMP, Ranks, Variant, layers, pagerank
-from crawler.graph.places import Level, Places, places
 from crawler.graph.reading import NamedGraph
 from storage.graph import StoredLinks, read_links, redirects
 from storage.packing import pack_u64

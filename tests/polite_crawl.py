@@ -25,12 +25,12 @@ from crawler.core.host_queue import HostQueue
 from crawler.core.model import CrawlURL, Fetched, Head
 from crawler.core.order.base import Order
 from crawler.core.order.cash import Cash, level_of
+from crawler.core.places import places
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import URLRules, URLSpace, directory_depth, is_home
 from crawler.demo.knobs import profile
 from crawler.demo.labelled import LabelledWeb
 from crawler.graph.csr import F64, I32, I64, Bools, Graph
-from crawler.graph.places import places
 
 START = 1_700_000_000.0
 

@@ -15,7 +15,8 @@ from crawler.cli.common import directory_argument
 from crawler.core.errors import DiskError, UsageError
 from storage.export.fields import Field, Kind
 from storage.export.kinds import KINDS, write_all
-from storage.export.lines import CsvLines, JsonLines, Lines
+from storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
+from storage.export.parquet import ParquetRows
 from storage.export.reading import reading
 from storage.export.target import replacing
 from storage.view import View
@@ -25,17 +26,25 @@ from storage.view import View
 @directory_argument
 @click.option("--what", type=click.Choice(list(KINDS)), default="pages", show_default=True, help="What to export.")
 @click.option("--fields", metavar="A,B,C", default="", help="Fields, in this order; default: all but those read from bodies.")
-@click.option("--format", "format_", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True, help="How to write it.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["jsonl", "csv", "tsv", "parquet"]),
+    default="jsonl",
+    show_default=True,
+    help="How to write it.",
+)
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", default="-", help="File to write, - for standard output.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--raw", is_flag=True, help="CSV for machines: leave what a spreadsheet takes for a formula as it is.")
 @click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")
 def export(directory: str, what: str, fields: str, format_: str, output: str, force: bool, raw: bool, list_fields: bool) -> int:
-    """Export what the crawl in DIR found, while it runs or afterwards, as JSON Lines or CSV.
+    """Export what the crawl in DIR found, while it runs or afterwards, as JSON Lines, CSV, TSV or Parquet.
 
     pages: the newest record of each page; `--fields url,text` adds its visible text, `html` its characters, `body` its bytes as Base64.
     urls: every known URL with its state. skipped: the log of what was not taken up. redirects: every redirect with the end of its chain.
-    links: the link graph.
+    links: the link graph; with `--format tsv` the edge list that `rank` reads. hostgraph, sitegraph: which host or site links to which
+    other. These three also as Parquet, with the extra `parquet`.
 
     FILE is written beside its place and renamed into it when it is complete.
     """
@@ -46,7 +55,9 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
         return 0
     chosen = kind.choose([name.strip() for name in fields.split(",") if name.strip()])
     if raw and format_ != "csv":
-        raise UsageError("--raw: JSON is never changed for spreadsheets; the flag is for --format csv")
+        raise UsageError("--raw: only CSV is ever changed for spreadsheets; the flag is for --format csv")
+    if format_ == "parquet" and output == "-":
+        raise UsageError("--format parquet: no stream of lines. Name a file with -o")
     with reading(Path(directory)) as view:
         if output == "-":
             _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
@@ -59,13 +70,25 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
 
 def _write(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], out: BinaryIO, format_: str, *, raw: bool) -> int:
     """Write every row in a format; return how many there were. `out` stays open."""
-    text = io.TextIOWrapper(out, encoding="utf-8", newline="")
     names = [field.name for field in fields]
+    if format_ == "parquet":
+        with ParquetRows(out, names) as table:
+            return write_all(view, kind, fields, table)
+    text = io.TextIOWrapper(out, encoding="utf-8", newline="")
     try:
-        lines: Lines = CsvLines(text, names, raw=raw) if format_ == "csv" else JsonLines(text, names)
-        return write_all(view, kind, fields, lines)
+        return write_all(view, kind, fields, _lines(text, names, format_, raw=raw))
     finally:
         text.detach()
+
+
+def _lines(text: io.TextIOWrapper, names: Sequence[str], format_: str, *, raw: bool) -> Lines:
+    match format_:
+        case "csv":
+            return CsvLines(text, names, raw=raw)
+        case "tsv":
+            return TsvLines(text)
+        case _:
+            return JsonLines(text, names)
 
 
 def _to_stdout(write: Callable[[BinaryIO], int]) -> None:

@@ -11,9 +11,9 @@ import click
 
 from crawler.cli.common import print_json
 from crawler.core.errors import UsageError
+from crawler.core.places import Level
 from crawler.crawl_measures import measure
 from crawler.graph.pagerank import JUMP, Variant
-from crawler.graph.places import Level
 from crawler.graph.reading import read_graph
 from crawler.ranking import Ranking, Subject, best, of_file, of_store
 from crawler.ranking import rank as ranking_of

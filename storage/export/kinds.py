@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from storage.export.fields import Field, Kind
+from storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
 from storage.export.lines import Lines
 from storage.export.links import LINKS_KIND
 from storage.export.pages import PAGES_KIND
@@ -14,7 +15,8 @@ from storage.export.skipped import SKIPPED_KIND
 from storage.export.urls import URLS_KIND
 from storage.view import View
 
-KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in (PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND)}
+_ALL: tuple[Kind[Any], ...] = (PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND)
+KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}
 
 
 def write_all(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], lines: Lines) -> int:

@@ -20,6 +20,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", 
 _SURROGATE = "\\ud"  # how the escape of one begins in JSON; those of characters beyond the BMP too
 # A full-width sign is what a spreadsheet set to Chinese or Japanese takes for the sign itself.
 _FORMULA = re.compile("(^|[\r\n])((?:(?![\r\n])[\\s\u00a0\u200b\ufeff])*)(?=[=+\\-@\t\uff1d\uff0b\uff0d\uff20])")
+_BREAKS = re.compile("[\t\r\n]")
 _LEADING_CONTROL = re.compile("^[ \u00a0\u200b\ufeff]*[\t\r\n]")
 
 
@@ -90,6 +91,16 @@ class JsonLines:
 
     def write(self, values: Sequence[Any]) -> None:
         self._out.write(json_line(dict(zip(self._names, values, strict=True))) + "\n")
+
+
+class TsvLines:
+    """Fields between tabs, no header: the edge list that `rank` and other graph programs read. Tabs and line ends become blanks."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def write(self, values: Sequence[Any]) -> None:
+        self._out.write("\t".join(_BREAKS.sub(" ", cell(value, raw=True)) for value in values) + "\n")
 
 
 class CsvLines:

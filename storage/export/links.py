@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from crawler.core.url import hostname_of, origin_of, site_of
 from storage.export.fields import Field, Kind
 from storage.export.pages import current_pages
 from storage.export.texts import Texts
@@ -21,4 +22,17 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
         yield from ((page.url, found[seq]) for seq in seqs if seq in found)
 
 
-LINKS_KIND = Kind("links", rows, (Field("source", lambda link: link[0]), Field("target", lambda link: link[1])))
+def _is_cross_site(link: Link) -> bool:
+    first, second = (site_of(hostname_of(origin_of(url))) for url in link)
+    return first != second
+
+
+LINKS_KIND = Kind(
+    "links",
+    rows,
+    (
+        Field("source", lambda link: link[0]),
+        Field("target", lambda link: link[1]),
+        Field("cross_site", _is_cross_site, on_request=True),
+    ),
+)

@@ -1,4 +1,4 @@
-"""Which host and which site each node is of. A host is a host queue: http, https, www and bare of a name are one.
+"""Which host and which site each URL of many is of. A host is a host queue: http, https, www and bare of a name are one.
 
 Time: 0.5 µs a URL, as its origin's place is remembered. Memory: 4 bytes a URL, and 300 an origin.
 """
@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from crawler.core.url import hostname_of, queue_name, site_of
-from crawler.graph.csr import I32
 
 Level = Literal["page", "host", "site"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Groups of nodes, numbered in the order of their first mention. of: [n_nodes]; names: [n_groups]."""
+    """Groups of URLs, numbered in the order of their first mention. of: [n_urls]; names: [n_groups]."""
 
-    of: I32
+    of: npt.NDArray[np.int32]
     names: list[str]
 
 
 def places(urls: Iterable[str], level: Literal["host", "site"]) -> Places:
-    """Group nodes by host or site. urls: http or https, [n_nodes]; raises ValueError that names a text which is no URL."""
+    """Group URLs by host or site. urls: http or https; raises ValueError that names a text which is no URL."""
     groups: dict[str, int] = {}
     by_origin: dict[str, int] = {}
     numbers = array("i")

@@ -1,0 +1,95 @@
+"""The link graph as other programs take it: edge list, graphs of hosts and sites, Parquet."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Ran
+from small_store import SmallStore
+
+from crawler.core.model import State
+
+Thresher = Callable[..., Ran]
+LINKS = {
+    ("https://a.example/", "https://a.example/x"),
+    ("https://a.example/", "https://www.b.example/"),
+    ("https://a.example/x", "https://www.b.example/"),
+    ("https://www.b.example/", "https://deep.b.example/"),
+}
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("graphs") / "crawl"
+    small = SmallStore(path)
+    urls = [small.url(text) for text in ("https://a.example/", "https://a.example/x", "https://www.b.example/", "https://deep.b.example/")]
+    for url in urls[:3]:
+        small.known(url, State.DONE)
+    small.known(urls[3])
+    small.page(urls[0], links=(2, 3))
+    small.page(urls[1], links=(3,))
+    small.page(urls[2], links=(4,))
+    small.close()
+    return path
+
+
+def test_the_edge_list_is_what_rank_reads(thresher: Thresher, crawl: Path, tmp_path: Path) -> None:
+    ran = thresher("export", crawl, "--what", "links", "--format", "tsv")
+    assert {tuple(line.split("\t")) for line in ran.out.splitlines()} == LINKS
+    (tmp_path / "edges").write_text(ran.out)
+    of_list = [json.loads(line) for line in thresher("rank", tmp_path / "edges").out.splitlines()]
+    of_crawl = [json.loads(line) for line in thresher("rank", crawl).out.splitlines()]
+    assert {row["url"]: row["pagerank"] for row in of_list} == pytest.approx({row["url"]: row["pagerank"] for row in of_crawl})
+
+
+def test_links_across_sites_are_marked_when_asked(thresher: Thresher, crawl: Path) -> None:
+    ran = thresher("export", crawl, "--what", "links", "--fields", "source,target,cross_site")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert {(row["source"], row["target"]) for row in rows if row["cross_site"]} == {
+        (source, target) for source, target in LINKS if ("a.example" in source) != ("a.example" in target)
+    }
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("hostgraph", [("a.example", "b.example", 2), ("b.example", "deep.b.example", 1)]),
+        ("sitegraph", [("a.example", "b.example", 2)]),
+    ],
+)
+def test_hosts_and_sites_link_where_their_pages_do(
+    thresher: Thresher, crawl: Path, what: str, expected: list[tuple[str, str, int]]
+) -> None:
+    rows = [json.loads(line) for line in thresher("export", crawl, "--what", what).out.splitlines()]
+    assert [(row["source"], row["target"], row["links"]) for row in rows] == expected
+
+
+def test_parquet_holds_the_same_rows(thresher: Thresher, crawl: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert thresher("export", crawl, "--what", "links", "--format", "parquet", "-o", tmp_path / "links.parquet").code == 0
+    table = parquet.read_table(tmp_path / "links.parquet").to_pydict()
+    assert set(zip(table["source"], table["target"], strict=True)) == LINKS
+    assert thresher("export", crawl, "--what", "hostgraph", "--format", "parquet", "-o", tmp_path / "hosts.parquet").code == 0
+    assert parquet.read_table(tmp_path / "hosts.parquet").to_pydict()["links"] == [2, 1]
+
+
+def test_parquet_says_what_it_needs(thresher: Thresher, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    to_stdout = thresher("export", crawl, "--what", "links", "--format", "parquet")
+    assert (to_stdout.code, "Name a file with -o" in to_stdout.err) == (2, True)
+    pages = thresher("export", crawl, "--what", "pages", "--format", "parquet", "-o", tmp_path / "pages")
+    assert (pages.code, "for links, hostgraph and sitegraph" in pages.err) == (2, True)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    without = thresher("export", crawl, "--what", "links", "--format", "parquet", "-o", tmp_path / "links")
+    assert (without.code, "pip install 'thresher[parquet]'" in without.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_crawl_that_knows_nothing_has_empty_graphs(thresher: Thresher, tmp_path: Path) -> None:
+    SmallStore(tmp_path / "crawl").close()
+    for what in ("links", "hostgraph", "sitegraph"):
+        ran = thresher("export", tmp_path / "crawl", "--what", what)
+        assert (ran.code, ran.out) == (0, "")
