@@ -126,7 +126,7 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
 
 def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
     """Tell the answers again: yield each as it was decided, or else what all of them teach."""
-    replay = Replay(settings)
+    replay = Replay(settings, samples=wants_replay)
     told = [answer for answer in answers.answers if choice.names(answer.url.site)]
     if wants_replay:
         yield from _decided(told, answers, replay)

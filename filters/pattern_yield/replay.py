@@ -49,9 +49,10 @@ class Rows:
 class Replay:
     """Decides one URL after the other and learns from those that are fetched."""
 
-    def __init__(self, settings: PatternYield) -> None:
+    def __init__(self, settings: PatternYield, *, samples: bool = True) -> None:
+        """samples: pass over most answers of a good site, as inline."""
         self._sites = Sites(Rule(settings.min_yield, settings.error))
-        self._pages = YieldOfPages(self._sites, tells_copies=True)
+        self._pages = YieldOfPages(self._sites, tells_copies=True, samples=samples)
         self._links = YieldOfLinks(self._sites, settings)
         self._memory = Rows()
 
