@@ -30,13 +30,20 @@ NEW_THREES = 12  # of a page, from which it is new
 NEW_SHARE = 0.25  # of the threes of a short page, the same
 _WORDS = re.compile(r"[^\W_]+")
 _SHIFT = np.uint64(64 - 14)
+_TOP = np.uint64(48)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_MOST_URL_WORDS = 16
 
 Places = npt.NDArray[np.uint16]
 
 
 @lru_cache(maxsize=1)
-def _small_numbers() -> U64:
-    return token_hashes(" ".join([*map(str, range(100)), *(f"{n:02}" for n in range(10))]))
+def _small_numbers() -> npt.NDArray[np.bool_]:
+    """Return which top 16 bits the hash of a small number has; a word in 600 has such bits too, and is left out as well."""
+    numbers = token_hashes(" ".join([*map(str, range(100)), *(f"{n:02}" for n in range(10))]))
+    found = np.zeros(1 << 16, dtype=np.bool_)
+    found[numbers >> _TOP] = True
+    return found
 
 
 def sample(tokens: U64, url: str) -> bytes:
@@ -44,26 +51,34 @@ def sample(tokens: U64, url: str) -> bytes:
 
     tokens: of crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
     """
-    dull = np.concatenate((_small_numbers(), token_hashes(" ".join(_WORDS.findall(url)))))
-    words = tokens[~np.isin(tokens, dull)]
+    is_dull = _small_numbers()[tokens >> _TOP]
+    for word in token_hashes(" ".join(_WORDS.findall(url)[:_MOST_URL_WORDS])):
+        is_dull |= tokens == word
+    words = tokens[~is_dull]
     if words.size < 3:
         return b""
-    places = (shingles(words, 2) >> _SHIFT).astype(np.uint16)
-    threes, first = np.unique(shingles(words, 3), return_index=True)
-    sampled = first[:SAMPLE]
-    return np.concatenate(([min(threes.size, 0xFFFF)], places[sampled], places[sampled + 1])).astype(np.uint16).tobytes()
+    threes = shingles(words, 3)
+    n = min(threes.size, 2 * SAMPLE)  # repeated ones among them
+    least = np.argpartition(threes, n - 1)[:n]
+    at = least[np.unique(threes[least], return_index=True)[1][:SAMPLE]]
+    numbers = (min(threes.size, 0xFFFF), *_pairs(words[at], words[at + 1]).tolist(), *_pairs(words[at + 1], words[at + 2]).tolist())
+    return np.array(numbers, dtype=np.uint16).tobytes()
+
+
+def _pairs(first: U64, second: U64) -> Places:
+    """Return the place in the table of each pair of words."""
+    return ((first * _FACTOR ^ second) * _FACTOR >> _SHIFT).astype(np.uint16)
 
 
 def look(sampled: bytes, table: bytes) -> tuple[bool, bytes]:
     """Return whether a page is new against a place's table (b"": it has shown nothing yet), and the table with the page in it."""
     numbers: Places = np.frombuffer(sampled, dtype=np.uint16)
-    n_threes, places = int(numbers[0]), numbers[1:]
-    bits = np.frombuffer(table or bytes(BITS // 8), dtype=np.uint8).copy()
-    index, bit = places >> 3, np.left_shift(np.uint8(1), (places & 7).astype(np.uint8))
-    unseen = ((bits[index] & bit) == 0).reshape(2, -1)
+    bits = np.unpackbits(np.frombuffer(table or bytes(BITS // 8), dtype=np.uint8))
+    unseen = (bits[numbers[1:]] == 0).reshape(2, -1)
+    if not unseen.any():
+        return False, table
+    bits[numbers[1:]] = 1
+    if np.count_nonzero(bits) > BITS // 2:
+        bits[:] = 0
     share = float((unseen[0] & unseen[1]).mean())
-    if unseen.any():
-        np.bitwise_or.at(bits, index, bit)
-        if int(np.bitwise_count(bits).sum()) > BITS // 2:
-            bits[:] = 0
-    return share > NEW_SHARE or share * n_threes >= NEW_THREES, bits.tobytes()
+    return share > NEW_SHARE or share * int(numbers[0]) >= NEW_THREES, np.packbits(bits).tobytes()

@@ -10,11 +10,13 @@ A URL **explores** when nobody has fetched its like: its pattern is unknown, or,
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 import xxhash
 
-from filters.pattern_yield.patterns import LITERAL, Count, Parts, forms
+from filters.pattern_yield.patterns import Count, Parts, forms
 
 
 class Places(NamedTuple):
@@ -32,14 +34,19 @@ class Places(NamedTuple):
 
 def places(parts: Parts, count: Count) -> Places:
     """Return the places of a URL that was taken apart. count: hash of a word → times it was seen."""
-    path, has_query, _ = forms(parts, count)[0].partition("?")
-    pattern = path + has_query + "&".join([f"{name}=*" for name, _ in parts.params])
-    host = f"{parts.host}/*"
-    literal: list[str] = []
-    for value in parts.path[:-1]:
-        if not value.word or count(value.word) < LITERAL:
-            break
-        literal.append(value.text)
-    directory = "/".join([parts.host, *literal, has_query])
-    names = tuple([xxhash.xxh32_intdigest(f"{path}?{name}".encode()) for name, _ in parts.params])
-    return Places(pattern, directory if literal or has_query else host, host, names)
+    return _places(forms(parts, count)[0].partition("?")[0], parts.host, tuple([name for name, _ in parts.params]))
+
+
+@lru_cache(maxsize=4096)
+def _places(path: str, host: str, names: tuple[str, ...]) -> Places:
+    """Return the places of URLs of one path, spelled, and their parameters' names."""
+    segments = path[len(host) + 1 :].split("/")
+    literal = list(takewhile(lambda segment: "<" not in segment, segments[:-1]))
+    query = "?" if names else ""
+    everything = f"{host}/*"
+    return Places(
+        pattern=path + query + "&".join([f"{name}=*" for name in names]),
+        directory="/".join([host, *literal, query]) if literal or names else everything,
+        host=everything,
+        names=tuple([xxhash.xxh32_intdigest(f"{path}?{name}".encode()) for name in names]),
+    )
