@@ -212,6 +212,15 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     mirrors: Literal["keep", "set_back", "drop"] = "set_back"
 
 
+class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    first_mining: Positive = 200  # pages of a site at which its URLs are mined first; then at each doubling
+    max_urls: Positive = 10_000  # pages of a site that are remembered for mining
+    max_rules: Positive = 100  # likely rules of a site that are judged
+    validations: Count = 500  # canonical URLs of each site that are asked for to validate rules
+    validation_share: Share = 0.05  # of the copies met on a site: so many of those may be asked for in vain
+
+
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
@@ -222,6 +231,7 @@ class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pattern_yield: PatternYield = field(default_factory=PatternYield)
     depth_cutoff: DepthCutoff = field(default_factory=DepthCutoff)
     near_replica: NearReplica = field(default_factory=NearReplica)
+    dust: Dust = field(default_factory=Dust)
 
 
 class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -18,8 +18,8 @@ from crawler.access_log import Reading, read_lines
 from crawler.core.access_log import Request, parse
 from crawler.core.errors import UsageError
 from crawler.core.sketch import token_hashes
-from crawler.core.url import hostname_of, origin_of, site_of
 from filters.dust.accesslog import Dropped, sightings
+from filters.dust.rules import site_named
 from filters.dust.similarity import MIN_WORDS, Sketches, sketch
 from filters.dust.urllist import Sighting, read_line
 from storage.export.content import text_of
@@ -45,7 +45,7 @@ class Lists:
     def add(self, found: Iterable[Sighting], site: str) -> None:
         """Sort sightings by site; only `site` if it is not ""."""
         for sighting in found:
-            whose = site_of(hostname_of(origin_of(sighting.url)))
+            whose = site_named(sighting.url)
             if site in ("", whose):
                 self.of[whose].append(sighting)
 

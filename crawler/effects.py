@@ -5,7 +5,7 @@
 | Rewrite | recorded as alias, target queued | leaves the queue, becomes alias   | nothing                  |
 | Hold    | recorded as held                 | leaves the queue, becomes held    | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
-| Request | queued ahead of its host's queue, under all of politeness; an audit revives a URL that was held, an alias or refused |
+| Request | queued ahead of its host's queue, under all of politeness; an audit revives what was set aside and brings forward what waits |
 | Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
 | Recall  | –                                | –                                 | alias: queued, as if no rule had named it |
 | Study   | what the filter gathered of a site is studied off the loop |||
@@ -213,7 +213,7 @@ class Effector:
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
 
     def _audit(self, text: str, now: float) -> None:
-        """Fetch a URL that was set aside, or that is not known: its place is then as far from the seeds as the crawl goes."""
+        """Fetch a URL that was set aside, that waits, or that is not known: its place is then as far from the seeds as the crawl goes."""
         canonical = self._canonical(text)
         if canonical is None:
             return
@@ -222,6 +222,10 @@ class Effector:
         if row is None:
             farthest = max(1, self._tools.settings.limits.max_depth or 1)
             self._push_new(self._tools.urls.url(canonical, seed_distance=farthest, purpose=Purpose.AUDIT), Lane.AHEAD, now)
+        elif row.state is State.QUEUED:
+            url = self._placed(row)
+            if self._frontier.withdraw(url, row.seq, row.worth):
+                self._push(url, Lane.AHEAD, row.seq, now)
         elif row.state in _REVIVABLE:
             self._organs.held.forget(key)
             self._organs.aliases.forget(key)

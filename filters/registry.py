@@ -9,6 +9,7 @@ from crawler.core.model import Mode
 from filters import exact_duplicate, media, path_trap, scope
 from filters.base import Plug
 from filters.depth_cutoff import filter as depth_cutoff
+from filters.dust import filter as dust
 from filters.near_replica import filter as near_replica
 from filters.pattern_yield import filter as pattern_yield
 from filters.soft_error import filter as soft_errors
@@ -29,6 +30,7 @@ def plugs(settings: Settings, seeds: Sequence[str]) -> tuple[Plug, ...]:
         soft_errors.plug(of.soft_error),
         Plug(exact_duplicate.NAME, Mode(of.exact_duplicate.mode), page=exact_duplicate.ExactDuplicateFilter(of.exact_duplicate)),
         near_replica.plug(of.near_replica, tells_copies=of.exact_duplicate.mode != "enforce"),
+        dust.plug(of.dust),
         pattern_yield.plug(of.pattern_yield, tells_copies=of.exact_duplicate.mode != "enforce"),
         depth_cutoff.plug(of.depth_cutoff),
     )

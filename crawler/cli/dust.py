@@ -13,10 +13,9 @@ import msgspec
 from crawler.access_log import Reading, read_lines
 from crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, printable, set_option
 from crawler.core.errors import UsageError
-from crawler.core.url import hostname_of, origin_of, site_of
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.evidence import wilson
-from filters.dust.rules import LearnedRule, RuleError, from_json, to_json
+from filters.dust.rules import LearnedRule, RuleError, from_json, site_named, to_json
 
 _SOURCE = "DIR|FILE"
 site_option = click.option(
@@ -195,7 +194,7 @@ class _Canonizers:
         self._of: dict[str, Canonizer] = {}
 
     def settle(self, url: str) -> Settled:
-        site = site_of(hostname_of(origin_of(url))) if "://" in url else ""
+        site = site_named(url) if "://" in url else ""
         if site not in self._of:
             self._of[site] = Canonizer(rule.learned.rule for rule in self._rules if rule.site in ("", site))
         return self._of[site].settle(url)

@@ -123,9 +123,11 @@ def _stands_at_boundaries(match: re.Match[str], places: frozenset[int]) -> bool:
 
 
 def _bare(text: str, otherwise: str) -> str:
-    """Return the URL between ^ and $; `otherwise` where the change left no URL."""
+    """Return the URL between ^ and $; `otherwise` where the change left no URL with a host and a path."""
     url = text[1:-1]
-    return url if "://" in url or "://" not in otherwise else otherwise
+    host_at = url.find("://") + 3
+    is_url = host_at > 2 and url.find("/", host_at) > host_at
+    return url if is_url or "://" not in otherwise else otherwise
 
 
 def _set_parameter(rule: Parameter, url: str) -> str:

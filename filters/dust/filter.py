@@ -5,11 +5,11 @@
                in spite of a rule (audits, seeds) with their canonical page, and withdraws a rule that turns bad
     LinkGate   rewrites new links by the site's valid rules; asked again when a URL's turn comes, so that what was queued before a rule was
                valid is rewritten then
-    Validator  puts the answers to its requests into the list
     Miner      the study: mining and judging (filters/dust/study.py), and what follows from it
 
-Mining runs off the loop, on a copy of the list. Rules are judged by pairs of pages that were fetched anyway; what is missing is asked for
-with `Purpose.VALIDATION`, as long as that stays below a share of the copies met so far and below a number for each site.
+Mining runs off the loop, on a copy of the list. Rules are judged by pairs of pages that were fetched anyway. What is missing are canonical
+URLs: they are asked for as pages of the crawl, ahead of their host's queue, a few for each rule at first and more while they agree. So
+only those that turn out to be no page are wasted, and these are kept below a share of the copies met so far.
 
 A rule's later life is a cumulative sum [Page 1954]: each audited pair that disagrees raises it, each that agrees lowers it to zero at
 most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. A canonical URL that turns out to be an
@@ -22,26 +22,28 @@ Memory: per site the list (170 bytes and the URL for each page, `max_urls` at mo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from types import NoneType
 from typing import Final
 
 import msgspec
 
 from config.settings import Dust
-from crawler.core.model import Answer, Effect, Judgement, LinkBatch, Mode, Page, Purpose, Recall, Request, Rewrite, Study, Verdict
+from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Recall, Request, Rewrite, Study, Verdict
 from crawler.core.ports import Memory
-from crawler.core.url import hostname_of, origin_of, site_of
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
-from filters.dust.records import Look, Progress, list_of, read_look, read_progress, write_look, write_progress
-from filters.dust.rules import LearnedRule, Rule
+from filters.dust.records import Look, Progress, list_of, note_asked, read_look, read_progress, was_asked, write_look, write_progress
+from filters.dust.rules import LearnedRule, Rule, site_named
 from filters.dust.similarity import MIN_WORDS, sketch
-from filters.dust.study import Finding, Material, study
+from filters.dust.study import Finding, Material
 from filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
 _SITE: Final = 8
-_ASK_EVERY: Final = 64  # pages after which a study that was due is asked for again: the last one may have been lost in a crash
+_ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come
+_AT_ONCE: Final = 100  # pages asked for at once
+_FREE: Final = 10  # pages asked for in vain that are always allowed
 _MOST_SITES: Final = 1_000  # whose rules are kept ready
 _NO_VERDICT: Final = Verdict(NAME)
 _encode = msgspec.msgpack.Encoder().encode
@@ -52,7 +54,7 @@ def plug(settings: Dust) -> Plug:
     books = _Books()
     pages = PageGate(settings, books)
     miner = Miner(settings)
-    return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=True, page=pages, asker=Validator(), student=miner)
+    return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=True, page=pages, student=miner)
 
 
 class _Books:
@@ -135,14 +137,16 @@ class PageGate:
         look = Look() if _is_soft_error(judgement) else measure.look
         effects = self._heard(measure, look, memory)
         progress = read_progress(memory, site) or Progress(measure.site, next_at=self._settings.first_mining)
-        if progress.n_pages >= self._settings.max_urls and read_look(memory, site, measure.url) is None:
+        was_wanted = progress.outstanding > 0 and was_asked(memory, site, measure.url)
+        if progress.n_pages >= self._settings.max_urls and not was_wanted:
             return effects
-        progress.n_pages += write_look(memory, site, measure.url, look)
+        is_new = write_look(memory, site, measure.url, look)
+        progress.n_pages += is_new
+        if was_wanted and is_new:
+            progress.outstanding -= 1
+            progress.wasted += not look.is_good
         write_progress(memory, site, progress)
-        late = progress.n_pages - progress.next_at
-        if late >= 0 and late % _ASK_EVERY == 0:
-            effects = (*effects, Study(site))
-        return effects
+        return (*effects, Study(site)) if is_new and _is_due(progress) else effects
 
     def _heard(self, measure: PageMeasure, look: Look, memory: Memory) -> Effects:
         """Learn from a page what it says of the rules that are applied."""
@@ -159,42 +163,11 @@ class PageGate:
         return _count(memory, site, settled.by, agrees=look.alike(canonical))
 
 
-class Reduced(msgspec.Struct, array_like=True, frozen=True):
-    """What an answer teaches."""
-
-    url: str
-    site: str
-    key: bytes
-    look: Look
-
-
-class Validator:
-    """Learns from the answers to the requests that the miner made."""
-
-    name = NAME
-    answer_type = Reduced
-
-    def reduce(self, answer: Answer, /) -> Reduced:
-        look = look_of(answer.page) if answer.page is not None else Look()
-        return Reduced(answer.url.text, answer.url.site, answer.url.key, look)
-
-    def answered(self, reduced: Reduced, memory: Memory, /) -> Effects:
-        site = reduced.key[:_SITE]
-        progress = read_progress(memory, site)
-        if progress is None:
-            return NO_EFFECTS
-        progress.n_pages += write_look(memory, site, reduced.url, reduced.look)
-        progress.outstanding = max(0, progress.outstanding - 1)
-        write_progress(memory, site, progress)
-        return (Study(site),) if progress.is_judging and not progress.outstanding else NO_EFFECTS
-
-
 class Miner:
     """What is studied off the loop, and what follows."""
 
     name = NAME
     finding_type = Finding
-    study = staticmethod(study)
 
     def __init__(self, settings: Dust) -> None:
         self._settings = settings
@@ -209,17 +182,24 @@ class Miner:
         """Take over the rules, ask for the pages that they lack, say when to study again."""
         progress = read_progress(memory, site) or Progress()
         write_book(memory, site, RuleBook(progress.site, finding.rules))
-        room = min(self._settings.validations, int(self._settings.validation_share * finding.n_copies)) - progress.asked
-        wanted = [url for url in finding.wanted[: max(0, room)] if _is_of(progress.site, url)]
-        if wanted:
-            progress.is_judging, progress.outstanding = True, len(wanted)
-            progress.asked += len(wanted)
-        else:
-            progress.is_judging, progress.outstanding = False, 0
+        most_wasted = _FREE + self._settings.validation_share * finding.n_copies
+        room = self._settings.validations - progress.asked if progress.wasted <= most_wasted else 0
+        new = (url for url in finding.wanted if site_named(url) == progress.site and note_asked(memory, site, url))
+        wanted = list(islice(new, min(_AT_ONCE, max(0, room))))
+        progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
+        progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages
         if progress.n_pages >= progress.next_at:
             progress.next_at = 2 * progress.n_pages
         write_progress(memory, site, progress)
-        return tuple(Request(url, Purpose.VALIDATION) for url in wanted)
+        return tuple(Request(url, Purpose.AUDIT) for url in wanted)
+
+
+def _is_due(progress: Progress) -> bool:
+    """Return whether a page that has just come into the list is one after which the site is to be studied."""
+    if progress.is_judging:
+        return not progress.outstanding or (progress.n_pages - progress.asked_at) % _ASK_EVERY == 0
+    late = progress.n_pages - progress.next_at
+    return late >= 0 and late % _ASK_EVERY == 0
 
 
 def look_of(page: Page) -> Look:
@@ -236,7 +216,7 @@ def names(settled: Settled) -> str:
 
 def _is_of(site: str, url: str) -> bool:
     """Return whether a URL is one of the site: a rule may not lead out of it."""
-    return "://" in url and site_of(hostname_of(origin_of(url))) == site
+    return site_named(url) == site
 
 
 def _is_soft_error(judgement: Judgement) -> bool:

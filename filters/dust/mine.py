@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
@@ -19,9 +20,9 @@ from filters.dust.canonize import Canonizer
 from filters.dust.clusters import cluster_rules
 from filters.dust.context import narrowed
 from filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
-from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, tells_apart, wilson, with_evidence
+from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, instances, n_instances, tells_apart, wilson, with_evidence
 from filters.dust.parameters import parameter_rules
-from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, shortlex, written
+from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, place_of, reversed_rule, shortlex, written
 from filters.dust.substrings import LikelyPair, Limits, likely_pairs
 from filters.dust.tokens import spans
 from filters.dust.universal import universal_rules
@@ -29,6 +30,7 @@ from filters.dust.urllist import UrlList
 
 OF_TEXTS: Final = Limits(low=24, high=24)  # buckets of copies alone seldom overflow
 _MOST_PAIRS: Final = 30_000
+_MOST_COUNTED: Final = 1_000  # URLs of a form
 _SAMPLE: Final = 20  # URLs by which a rule is found to be part of another
 _CLEAN: Final = 3  # pairs, all of which agree
 _UNKNOWN: Final = 0.5  # agreement of a rule of which no pair is known
@@ -46,18 +48,21 @@ class Mining:
 def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
     """Return likely rules, best first."""
     limits = how.limits or (Limits() if known.texts is None else OF_TEXTS)
+    order = in_chance_order(known)
     candidates = [
         *parameter_rules(known, limits.min_support),
         *cluster_rules(known, limits.min_support),
         *substring_rules(known, limits, how.elimination),
     ]
     candidates = sorted(_distinct(candidates), key=lambda learned: -learned.support)[: 2 * how.at_most]
-    order = in_chance_order(known)
+    candidates = _distinct(_towards_more(learned, known, order) for learned in candidates)
     found: dict[int, Judged] = {}
     for learned in candidates:
         for judged in _judged(learned, known, order):
             _keep_best(found, judged)
     for rule in universal_rules():
+        if _leads_to_fewer(rule, known, order):
+            continue
         for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order):
             if len(judged.evidence.seen) >= limits.min_support:
                 _keep_best(found, judged)
@@ -71,20 +76,31 @@ def substring_rules(known: UrlList, limits: Limits, elimination: Elimination = A
         return []
     of = spans(urls)
     pairs = eliminate(likely_pairs(of, kinds, limits, at_most=_MOST_PAIRS), elimination)
-    return [LearnedRule(rule=oriented(pair, of.text), source="substring", support=pair.size) for pair in pairs]
+    return [LearnedRule(rule=oriented(pair), source="substring", support=pair.size) for pair in pairs]
 
 
-def oriented(pair: LikelyPair, urls: bytes) -> Substitution:
-    """Return the pair as the rule that shrinks, but for pairs of hosts as the rule that leads to the host with more URLs.
-
-    urls: all of them between ^ and $, one behind the other.
-    """
+def oriented(pair: LikelyPair) -> Substitution:
+    """Return the pair as the rule that shrinks."""
     small, large = sorted((pair.one, pair.other), key=shortlex)
-    rule = Substitution(source=written(large), target=written(small))
+    return Substitution(source=written(large), target=written(small))
+
+
+def _towards_more(learned: LearnedRule, known: UrlList, order: Shuffled) -> LearnedRule:
+    """Return a rule between hosts in the direction that leads to the form of which there are more URLs: fewer are fetched again."""
+    turned = reversed_rule(learned) if learned.rule.place == "host" else None
+    if turned is None or n_instances(turned.rule, known, order) >= n_instances(learned.rule, known, order):
+        return learned
+    return turned
+
+
+def _leads_to_fewer(rule: Rule, known: UrlList, order: Shuffled) -> bool:
+    """Return whether a hypothesis on hosts leads from those with more URLs to those with fewer."""
     if rule.place != "host":
-        return rule
-    n_small, n_large = (urls.count(part.encode("utf-8", "surrogateescape")) for part in (small, large))
-    return rule if n_small >= n_large or not small else Substitution(source=rule.target, target=rule.source)
+        return False
+    found = list(islice(instances(rule, known, order), _MOST_COUNTED))
+    origins = {instance.target.partition("://")[0] + place_of(instance.target)[0] for instance in found}
+    there = sum(url.partition("://")[0] + place_of(url)[0] in origins for url in known.urls)
+    return there < len(found)
 
 
 class Judged(NamedTuple):

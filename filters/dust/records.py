@@ -1,6 +1,7 @@
 """What the filter remembers of a site beside its rules (memory.py): the list that it mines, and how far the mining is.
 
     site 8 ‖ "S"               → Progress
+    site 8 ‖ "A" ‖ hash 8      → (empty): a URL that was asked for
     site 8 ‖ "P" ‖ hash 8      → one page of the list: good 1 ‖ fingerprint 8 ‖ sketch 2·64 ‖ URL
 
 A page takes 170 bytes and its URL.
@@ -22,6 +23,7 @@ from filters.dust.urllist import Sighting
 
 _PAGE: Final = b"P"
 _PROGRESS: Final = b"S"
+_ASKED: Final = b"A"
 _SKETCH_BYTES: Final = 2 * PLACES
 _URL: Final = 9 + _SKETCH_BYTES
 _BAD: Final = bytes(_URL)
@@ -34,8 +36,10 @@ class Progress(msgspec.Struct, array_like=True):
     n_pages: int = 0  # in the list
     next_at: int = 0  # pages at which it is mined next
     studied_at: int = 0  # pages when it was mined last
-    outstanding: int = 0  # pages asked for that have not been answered
+    outstanding: int = 0  # pages asked for that have not come
     asked: int = 0  # pages asked for in all
+    wasted: int = 0  # pages asked for that were none
+    asked_at: int = 0  # pages in the list when some were asked for last
     is_judging: bool = False  # the rules wait for what was asked for; else for more pages
 
 
@@ -69,6 +73,19 @@ def write_progress(memory: Memory, site: bytes, progress: Progress) -> None:
     memory.put(site + _PROGRESS, _encode(progress), weight=KEPT)
 
 
+def note_asked(memory: Memory, site: bytes, url: str) -> bool:
+    """Remember that a URL was asked for; return whether it is the first time."""
+    key = site + _ASKED + _digest(url)
+    if memory.get(key) is not None:
+        return False
+    memory.put(key, b"", weight=KEPT)
+    return True
+
+
+def was_asked(memory: Memory, site: bytes, url: str) -> bool:
+    return memory.get(site + _ASKED + _digest(url)) is not None
+
+
 def read_look(memory: Memory, site: bytes, url: str) -> Look | None:
     """Return what a page of the list shows, None if it is not in it."""
     value = memory.get(_key(site, url))
@@ -100,4 +117,8 @@ def sightings(pages: Iterable[bytes]) -> Iterator[Sighting]:
 
 
 def _key(site: bytes, url: str) -> bytes:
-    return site + _PAGE + xxhash.xxh3_64_digest(url.encode())
+    return site + _PAGE + _digest(url)
+
+
+def _digest(url: str) -> bytes:
+    return xxhash.xxh3_64_digest(url.encode())

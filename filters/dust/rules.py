@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 import msgspec
 import xxhash
 
+from crawler.core.url import hostname_of, site_of
 from filters.dust.tokens import END, START, tokens
 
 Place = Literal["host", "language", "path", "parameter"]
@@ -160,6 +161,11 @@ def place_of(url: str) -> tuple[str, str]:
     return rest[:end], rest[end:].partition("?")[0] or "/"
 
 
+def site_named(url: str) -> str:
+    """Return the registrable domain of a URL, whatever it looks like."""
+    return site_of(hostname_of(f"http://{place_of(url)[0].rpartition('@')[2].lower()}"))
+
+
 def written(text: str) -> str:
     """Return tokens as a rule writes them: ^ and $ for beginning and end, a backslash before the characters themselves."""
     return _SPECIAL.sub(r"\\\1", text).replace(START, "^").replace(END, "$")
@@ -198,6 +204,19 @@ def check(rule: Rule) -> None:
             raise RuleError(f"from {rule.source!r} to {rule.target!r}: expected {'^' if anchor == START else '$'} on both sides or on none")
     if _holes(target) - _holes(source):
         raise RuleError(f"to {rule.target!r}: expected only holes that stand in from {rule.source!r}")
+
+
+def reversed_rule(learned: LearnedRule) -> LearnedRule | None:
+    """Return the rule in the other direction, None where it has none."""
+    rule = learned.rule
+    if not isinstance(rule, Substitution) or not rule.target:
+        return None
+    turned = msgspec.structs.replace(rule, source=rule.target, target=rule.source)
+    try:
+        check(turned)
+    except RuleError:  # a hole that the target does not name
+        return None
+    return LearnedRule(rule=turned, source=learned.source, support=learned.support)
 
 
 def shortlex(url: str) -> tuple[int, str]:

@@ -21,7 +21,7 @@ import msgspec
 from filters.dust.canonize import Canonizer
 from filters.dust.context import narrowed
 from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, tells_apart, with_evidence
-from filters.dust.rules import LearnedRule, Rule, RuleError, Standing, Substitution, check
+from filters.dust.rules import LearnedRule, Rule, Standing, reversed_rule
 from filters.dust.urllist import UrlList
 
 _GOOD: Final = 0.98  # share of agreeing pairs of rules that are to pass
@@ -31,6 +31,7 @@ BOUND: Final = log((1 - _ERROR) / _ERROR)
 STEP_AGREE: Final = log(_GOOD / _BAD)
 STEP_DISAGREE: Final = log((1 - _GOOD) / (1 - _BAD))
 _SAMPLE: Final = 20
+_FEW: Final = 4  # URLs asked for on behalf of a rule for which little speaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +93,6 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
     return Judgements(judged, list(wanted))
 
 
-def reversed_rule(learned: LearnedRule) -> LearnedRule | None:
-    """Return the rule in the other direction, None where it has none."""
-    rule = learned.rule
-    if not isinstance(rule, Substitution) or not rule.target:
-        return None
-    turned = msgspec.structs.replace(rule, source=rule.target, target=rule.source)
-    try:
-        check(turned)
-    except RuleError:  # a hole that the target does not name
-        return None
-    return LearnedRule(rule=turned, source=learned.source, support=learned.support)
-
-
 def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> list[tuple[LearnedRule, Evidence]]:
     """Judge a rule; if it fails, its contexts, then its other direction. Return what it came to: itself failed, if nothing holds."""
     first = _judged(learned, known, order, trial)
@@ -138,9 +126,10 @@ def _adds_nothing(evidence: Evidence, canonical: Canonizer) -> bool:
 
 
 def _missing(evidence: Evidence, known: UrlList, trial: Trial) -> list[str]:
-    """Return the URLs that would decide the case if all agreed."""
+    """Return URLs that would help to decide the case: few while little speaks for the rule, as many as it takes when much does."""
     n = 0
     while n < trial.n and trial.verdict(evidence.agree + n, evidence.disagree) is None:
         n += 1
+    n = min(n, max(_FEW, 2 * evidence.agree))
     pairs = [(url, target) for (url, agrees), target in zip(evidence.seen, evidence.targets, strict=True) if agrees is None][:n]
     return [url for pair in pairs for url in pair if url not in known.index or known.texts is None]
