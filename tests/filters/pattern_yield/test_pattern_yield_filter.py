@@ -1,0 +1,199 @@
+"""The filter behind a panel: what the journal replays, what a store's cap leaves, what is asked for and by whom."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from dict_memory import DictMemory
+from subjects import LONG_TEXT, SPACE, batch, page, pair
+
+from config.settings import Filters, PatternYield, Settings
+from config.settings import Store as StoreSettings
+from crawler.core.model import Hold, Judgement, LinkBatch, Page, Reason, Release, Verdict
+from crawler.core.ports import Memory
+from filters.panel import Panel, Record
+from filters.pattern_yield.filter import holder, plug
+from filters.pattern_yield.records import patterns_of
+from storage.env import Store
+
+SITE = SPACE.site_key("a.example")
+SURE = PatternYield(audit_share=0.0)
+TIGHT = PatternYield(min_yield=0.5, error=0.5, audit_share=0.0)  # two barren fetches in a row decide
+
+
+def panel(memory: Memory, settings: PatternYield = TIGHT) -> Panel:
+    return Panel([plug(settings, tells_copies=True)], lambda _: memory, audit_share=0.0)
+
+
+def told(url: str, text: str, *, via: str = "", status: int = 200, depth: int = 1) -> Page:
+    """Return a page as the panel sees it."""
+    found = page(url, f"{text} {LONG_TEXT}", status=status)
+    place = SPACE.url(found.url.text, via=SPACE.key(via) if via else b"", site_depth=depth, seed_distance=depth)
+    return replace(found, url=place, links=("http://a.example/x",))
+
+
+def redirect(url: str, target: str) -> LinkBatch:
+    return replace(batch(target, source=url), is_redirect=True)
+
+
+class Crawl:
+    """A panel that judges and learns; its journal."""
+
+    def __init__(self, memory: Memory, settings: PatternYield = TIGHT) -> None:
+        self.panel = panel(memory, settings)
+        self.journal: list[Record] = []
+        self.asked: list[Any] = []
+
+    def sit(self, subject: Any) -> Any:
+        match subject:
+            case Page():
+                sitting: Any = self.panel.page(subject)
+            case LinkBatch():
+                sitting = self.panel.links(subject)
+            case ("unread", Page() as refused):
+                sitting = self.panel.unread(refused)
+            case _:
+                sitting = self.panel.redirect(subject)
+        asked, record = self.panel.learn(sitting)
+        self.asked += [effect for _, effect in (*sitting.effects, *asked)]
+        if record is not None:
+            self.journal.append(record)
+        return sitting
+
+
+def story(seed: int, n: int = 150) -> list[Any]:
+    """Return a random crawl: pages new and not, some named by others, redirects before and after their targets, feeds."""
+    dice = random.Random(seed)
+    urls = [f"http://a.example/{kind}/{i}" for kind in ("wiki", "edit", "go") for i in range(30)] + [
+        "http://b.example/",
+        "http://b.example/1",
+    ]
+    make: list[Callable[[], Any]] = [
+        lambda: told(
+            dice.choice(urls), dice.choice(["one", "two", str(dice.random())]), via=dice.choice(["", *urls]), depth=dice.randrange(4)
+        ),
+        lambda: told(dice.choice(urls), "gone", status=404),
+        lambda: batch(*dice.sample(urls, 3), source=dice.choice(urls)),
+        lambda: redirect(dice.choice(urls), dice.choice(urls)),
+        lambda: pair(dice.choice(urls), dice.choice(urls)),
+        lambda: ("unread", replace(page(dice.choice(urls), ""), tokens=np.zeros(0, dtype=np.uint64), fingerprint=b"")),
+    ]
+    return [dice.choice(make)() for _ in range(n)]
+
+
+def test_the_journal_teaches_an_empty_memory_the_same_again() -> None:
+    """Mutation: `LinksMeasure` lost `url`; `YieldOfPages` learned from the page's order in a counter of its own."""
+    for seed in range(12):
+        lived, again = DictMemory(), DictMemory()
+        crawl = Crawl(lived)
+        for subject in story(seed):
+            crawl.sit(subject)
+        panel(again).replay(crawl.journal)
+        assert again.rows == lived.rows
+        assert any(pattern.evidence.n_barren for pattern in patterns_of(lived, SITE)), "the story is not empty"
+
+
+def test_the_journal_holds_no_text_of_links() -> None:
+    crawl = Crawl(DictMemory())
+    crawl.sit(batch(*[f"http://a.example/a-rather-long-name-of-a-page/{i}" for i in range(60)]))
+    assert len(crawl.journal[0].measures[0][1]) < 100
+
+
+def test_deciding_writes_nothing() -> None:
+    memory = DictMemory()
+    crawl = Crawl(memory)
+    for subject in story(3):
+        before = dict(memory.rows)
+        match subject:
+            case Page():
+                crawl.panel.page(subject)
+            case LinkBatch():
+                assert crawl.panel.links(subject).effects == crawl.panel.links(subject).effects
+        assert memory.rows == before
+        crawl.sit(subject)
+
+
+def barren(crawl: Crawl, n: int = 95) -> None:
+    """Make /edit/<n> barren beside pages that are worth it."""
+    for i in range(n):
+        crawl.sit(told(f"http://a.example/edit/{i}", "form"))
+        crawl.sit(told(f"http://a.example/wiki/{i}", f"page {i}"))
+
+
+def test_holds_are_asked_for_by_pattern_and_taken_back_with_it() -> None:
+    """Mutation: `_learn_one` released nothing."""
+    crawl = Crawl(DictMemory(), SURE)
+    barren(crawl)
+    url = "http://a.example/edit/70"
+    sitting = crawl.sit(batch(url, "http://a.example/wiki/70"))
+    assert [effect for _, effect in sitting.effects] == [Hold(url, holder("a.example/edit/<n>"))]
+    assert sitting.judgement.admitted.tolist() == [False, True]
+    assert crawl.panel.turn(SPACE.url(url, site_depth=1)).held
+    crawl.sit(told("http://a.example/edit/71", "something new"))
+    assert crawl.asked[-1] == Release(holder("a.example/edit/<n>"))
+    assert not crawl.panel.turn(SPACE.url(url, site_depth=1)).held
+
+
+def test_links_that_were_held_before_the_release_in_the_same_visit_are_released_again() -> None:
+    """A visit's page and links are judged first, and learned from afterwards. Mutation: `_linked` asked for nothing."""
+    crawl = Crawl(DictMemory(), SURE)
+    barren(crawl)
+    source = told("http://a.example/edit/72", "something new")
+    of_page, of_links = crawl.panel.page(source), crawl.panel.links(batch("http://a.example/edit/70", source=source.url.text))
+    assert any(isinstance(effect, Hold) for _, effect in of_links.effects)
+    asked = [*of_page.effects, *crawl.panel.learn(of_page)[0], *of_links.effects, *crawl.panel.learn(of_links)[0]]
+    assert [type(effect) for _, effect in asked] == [Release, Hold, Release]
+
+
+def test_home_pages_are_never_held() -> None:
+    crawl = Crawl(DictMemory(), SURE)
+    for i in range(150):
+        crawl.sit(told(f"http://u{i}.a.example/", "parked"))
+        crawl.sit(told(f"http://a.example/wiki/{i}", f"page {i}"))
+    assert not crawl.sit(batch("http://a.example/", "http://u1.a.example/")).effects
+
+
+def test_an_observer_says_what_it_would_set_back_and_asks_for_nothing() -> None:
+    crawl = Crawl(DictMemory(), msgspec.structs.replace(SURE, mode="observe"))
+    barren(crawl)
+    sitting = crawl.sit(batch("http://a.example/edit/70"))
+    assert not sitting.effects
+    assert sitting.judgement.admitted.all()
+    (verdict,) = sitting.said.values()
+    assert (verdict.reason, verdict.evidence["pattern"]) == (Reason.HELD_BY_FILTER, "a.example/edit/<n>")
+    assert crawl.panel.turn(SPACE.url("http://a.example/edit/70", site_depth=1)).said == ("pattern_yield",)
+
+
+def test_what_another_filter_dropped_was_not_worth_it() -> None:
+    memory = DictMemory()
+    part: Any = plug(TIGHT, tells_copies=False).page
+    for i in range(40):
+        for kind, is_kept in (("near", False), ("wiki", True)):
+            measure = part.measure(told(f"http://a.example/{kind}/{i}", f"{kind} {i}"))
+            part.observe(measure, Judgement(is_kept, True, (Verdict("near_replica", keep=is_kept),)), memory)
+    found = {pattern.form: pattern.evidence for pattern in patterns_of(memory, SITE)}
+    assert found["a.example/near/<n>"].barren
+    assert not found["a.example/wiki/<n>"].barren
+
+
+def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: Path) -> None:
+    """Ten thousand shapes. Mutation: the weight of barren patterns was that of others."""
+    cap = 64 << 10
+    settings = Settings(filters=Filters(site_bytes=cap), store=StoreSettings(map_size=1 << 24))
+    with Store.create(tmp_path / "c", settings, 0.0) as store:
+        crawl = Crawl(store.memory("pattern_yield"), SURE)
+        barren(crawl)
+        for i in range(3_000):
+            word = "".join(chr(97 + int(digit)) for digit in f"{i:04}")
+            crawl.sit(told(f"http://a.example/{word}?{word}={word}", "error" if i % 3 else f"page {i}", status=404 if i % 3 else 200))
+            store.end_visit()
+        memory = store.memory("pattern_yield")
+        assert memory.used(SITE) <= cap
+        assert sum(len(key) + len(value) for key, value in memory.scan(SITE)) <= cap
+        assert "a.example/edit/<n>" in {pattern.form for pattern in patterns_of(memory, SITE) if pattern.evidence.barren}
