@@ -10,7 +10,7 @@ Time: 10 µs a page of `close_pairs` for K = 5, beside 40 ns a candidate; a look
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Final
 
@@ -96,42 +96,50 @@ class Grid:
 
         box (16, see `_key`) → (name 16 ‖ K components f4)*, the latest last
 
-    A box that is full forgets its oldest page.
+    A box that is full forgets its oldest page. Where millions of pages would crowd the boxes, tags divide them: a page is found by those
+    that have a tag in common with it.
     """
 
-    def __init__(self, tolerance: float, *, capacity: int, tag: bytes = b"") -> None:
-        """tolerance: D, above 0, in the signatures' unit    tag: keeps several grids of one memory apart"""
+    def __init__(self, tolerance: float, *, capacity: int) -> None:
+        """tolerance: D, above 0, in the signatures' unit    capacity: pages a box"""
         self._tolerance = tolerance
         self._side = 4.0 * tolerance
         self._capacity = capacity
-        self._tag = tag
 
-    def near(self, signature: F32, memory: Memory) -> list[Found]:
-        """Return the pages within the tolerance with their signatures, in an order that depends on what was added only."""
+    def near(self, signature: F32, memory: Memory, tags: Sequence[bytes] = (b"",)) -> list[Found]:
+        """Return the pages within the tolerance that share a tag, with their signatures; the order depends on what was added only."""
         at = signature[:_MAX_AXES].astype(np.float64)
         reach = self._tolerance * (1.0 + 1e-9)  # so that rounding loses nobody at an edge
         low = np.floor((at - reach) / self._side).astype(int).tolist()
         high = np.floor((at + reach) / self._side).astype(int).tolist()
         boxes = product(*(range(first, last + 1) for first, last in zip(low, high, strict=True)))
-        found = b"".join(value for value in memory.get_many([self._key(box) for box in boxes]) if value)
+        places = [_packed(box) for box in boxes]
+        found = b"".join(value for value in memory.get_many([_key(tag, place) for tag in tags for place in places]) if value)
         if not found:
             return []
         rows = self._rows(found, signature.size)
         close = np.abs(rows["at"] - signature).max(axis=1) < self._tolerance
-        return [(row["name"].tobytes(), row["at"]) for row in rows[close]]
+        return list({row["name"].tobytes(): row["at"] for row in rows[close]}.items())
 
-    def add(self, name: bytes, signature: F32, memory: Memory) -> None:
+    def add(self, name: bytes, signature: F32, memory: Memory, tags: Sequence[bytes] = (b"",)) -> None:
         """Add a page under a name of 16 bytes."""
-        key = self._key(tuple(np.floor(signature[:_MAX_AXES].astype(np.float64) / self._side).astype(int).tolist()))
+        place = _packed(np.floor(signature[:_MAX_AXES].astype(np.float64) / self._side).astype(int).tolist())
         entry = name + signature.astype("<f4").tobytes()
-        held = memory.get(key) or b""
-        memory.put(key, (held + entry)[-self._capacity * len(entry) :])
+        for tag in tags:
+            key = _key(tag, place)
+            held = memory.get(key) or b""
+            memory.put(key, (held + entry)[-self._capacity * len(entry) :])
 
     @staticmethod
     def _rows(found: bytes, k: int) -> npt.NDArray[np.void]:
         return np.frombuffer(found, dtype=[("name", f"V{_NAME}"), ("at", "<f4", (k,))])
 
-    def _key(self, box: tuple[int, ...]) -> bytes:
-        """Return the memory key of a box. Boxes belong to no site: they are dealt to 65,536 places that are capped as a site is."""
-        digest = xxhash.xxh3_128_digest(self._tag + np.array(box, dtype="<i8").tobytes())
-        return digest[:2] + _NO_SITE + digest[2:10]
+
+def _packed(box: Iterable[int]) -> bytes:
+    return b"".join([axis.to_bytes(4, "big", signed=True) for axis in box])
+
+
+def _key(tag: bytes, place: bytes) -> bytes:
+    """Return the memory key of a box. Boxes belong to no site: they are dealt to 65,536 places that are capped as a site is."""
+    digest = xxhash.xxh3_128_digest(tag + place)
+    return digest[:2] + _NO_SITE + digest[2:10]

@@ -7,8 +7,8 @@ children fetched so far, boilerplate is told by slots (compare.py).
 
 Where two URLs of one site show the very same words, exact_duplicate.py knows better which one to keep, and this filter says nothing.
 
-A pair of equal texts whose neighbourhoods are not known yet is no replica, and waits. Every `_PASS` pages of a site its waiting pairs are
-compared anew, and the verdict is revised when that changes it.
+A pair of equal texts whose neighbourhoods are not known yet is no replica, and waits. Every `_PASS` pages of a host the waiting pairs of its
+site are compared anew, and the verdict is revised when that changes it.
 
 A host most of whose pages replicate those of another host at the same paths is a mirror: said once, by a revision of the verdict on the
 page that settled it; then its queue is set back for a day, again and again, or its links are refused too, as `mirrors` says.
@@ -135,25 +135,24 @@ class ReplicaGate:
         if not judgement.keep and not is_replica:
             return NO_EFFECTS
         original = None if "original" not in own.evidence else bytes.fromhex(str(own.evidence["original"]))
-        effects = self._count(page, own, original if is_replica else None, memory, is_followed=judgement.follow)
+        if is_replica and judgement.follow and int(own.evidence["new_links"]):
+            site = read(memory, site_key(page), SiteRecord) or SiteRecord()
+            site.n_links += int(own.evidence["new_links"])
+            write(memory, site_key(page), site, weight=_LASTING)
+        host, effects = self._count(page, own, original if is_replica else None, memory)
         if original is not None and is_replica:
             page = msgspec.structs.replace(page, replica_of=original)
         elif read(memory, page_key(page.name), Known) is None:
-            self._grid.add(page.name + bytes(8), page.r, memory)
+            self._grid.add(page.name + bytes(8), page.r, memory, compare.tags_of(page))
         write(memory, page_key(page.name), page)
         if original is not None and float(own.evidence["known"]) < 1.0:
             write(memory, pending_key(page), Pending(original, is_replica))
-        return effects + self._pass(page, memory)
+        return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
     # -- counts, and what follows from them
 
-    def _count(self, page: Known, own: Verdict, original: bytes | None, memory: Memory, *, is_followed: bool) -> Effects:
-        """Count a page for its site and host; ask that a mirror be set back."""
-        site = read(memory, site_key(page), SiteRecord) or SiteRecord()
-        site.n_pages += 1
-        if original is not None and is_followed:
-            site.n_links += int(own.evidence["new_links"])
-        write(memory, site_key(page), site, weight=_LASTING)
+    def _count(self, page: Known, own: Verdict, original: bytes | None, memory: Memory) -> tuple[HostRecord, Effects]:
+        """Count a page for its host; ask that a mirror be set back."""
         host = read(memory, host_key(page), HostRecord) or HostRecord()
         host.n_pages += 1
         if original is None or float(own.evidence["resemblance"]) < 1.0:  # one page shown again and again is no template
@@ -162,7 +161,7 @@ class ReplicaGate:
             _count_mirrored(host, original, memory)
         effects = self._mirror(page, own, host)
         write(memory, host_key(page), host, weight=_LASTING)
-        return effects
+        return host, effects
 
     def _mirror(self, page: Known, own: Verdict, host: HostRecord) -> Effects:
         effects: list[Effect] = []
@@ -179,10 +178,7 @@ class ReplicaGate:
     # -- pairs that wait for their neighbourhoods
 
     def _pass(self, page: Known, memory: Memory) -> Effects:
-        """Compare a site's waiting pairs anew, once in a while."""
-        site = read(memory, site_key(page), SiteRecord)
-        if site is None or site.n_pages % _PASS:
-            return NO_EFFECTS
+        """Compare a site's waiting pairs anew."""
         waiting = list(islice(memory.scan(page.site + b"p"), _MOST_PENDING))
         effects = [effect for key, value in waiting if (effect := self._again(key, value, memory)) is not None]
         return tuple(effects)

@@ -5,7 +5,7 @@
 | 2 of hash ‖ "page" ‖ 2 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
 | 2 of hash ‖ 6 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
 | site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| what the pages of a host share, and whose pages they replicate       |
-| site 8 ‖ "s"                           | `SiteRecord`| pages met, links followed from replicas                              |
+| site 8 ‖ "s"                           | `SiteRecord`| links followed from replicas                                         |
 | site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
 
 Pages and boxes are dealt to 65,536 places that belong to no site, since replicas lie on any host; each is capped as a site is. A name is
@@ -80,7 +80,6 @@ class HostRecord(msgspec.Struct, array_like=True):
 class SiteRecord(msgspec.Struct, array_like=True):
     """What is counted for a site."""
 
-    n_pages: int = 0
     n_links: int = 0  # followed from replicas
 
 
