@@ -7,8 +7,8 @@ children fetched so far, boilerplate is told by slots (compare.py).
 
 Where two URLs of one site show the very same words, exact_duplicate.py knows better which one to keep, and this filter says nothing.
 
-A pair of equal texts whose neighbourhoods are not known yet is no replica, and waits. Every `_PASS` pages of a host the waiting pairs of its
-site are compared anew, and the verdict is revised when that changes it.
+A pair of equal texts whose neighbourhoods are not known yet is no replica, and waits. Every `_PASS` pages of a host the waiting pairs of
+its site are compared anew, and the verdict is revised when that changes it.
 
 A host most of whose pages replicate those of another host at the same paths is a mirror: said once, by a revision of the verdict on the
 page that settled it; then its queue is set back for a day, again and again, or its links are refused too, as `mirrors` says.
