@@ -11,18 +11,26 @@ from typing import Any
 import click
 
 from crawler.access_log import Reading
-from crawler.cli.common import json_option, print_json, print_table
+from crawler.cli.common import config_option, crawl_config, directory_argument, json_option, print_json, print_table, printable, set_option
 from crawler.core.errors import UsageError
+from crawler.depth_evidence import Evidence, Site, read_evidence
 from crawler.depth_figure import draw, require_matplotlib
 from crawler.visitors import read_sessions
+from filters.depth_cutoff.advise import Advice
+from filters.depth_cutoff.advise import advise as advice_of
 from filters.depth_cutoff.chains import Action
+from filters.depth_cutoff.evidence import Place
+from filters.depth_cutoff.filter import holder, rule_of
 from filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, fits, of_actions
 from filters.depth_cutoff.models import F64, Model
 from filters.depth_cutoff.sessions import Sessions
+from storage.export.reading import reading as reading_store
 from storage.export.target import replacing
+from storage.view import View
 
 _DECIMALS = 4
 _TABLE_LEVELS = 12
+_TOP_PLACES = 5
 
 
 @click.group()
@@ -163,3 +171,86 @@ def _print(found: Fitted) -> None:
         n_sessions = int(of.by_session[level]) if level < len(of.by_session) else 0
         table.append([level, int(of.by_level[level]), f"{cumulative[level]:.1%}", n_sessions, *shares])
     print_table(["level", "views", "to here", "sessions this deep", *names], table)
+
+
+# -- advise
+
+
+@depth.command(epilog="Example: thresher depth advise example")
+@directory_argument
+@config_option
+@set_option
+@json_option
+def advise(directory: str, configs: tuple[str, ...], sets: tuple[str, ...], as_json: bool) -> int:
+    """Suggest for each site of the crawl in DIR how deep it deserves to be crawled, and say why.
+
+    By the rule of filters.depth_cutoff, as configured for the crawl or here, say --set filters.depth_cutoff.q=0.6: levels are worth
+    crawling as long as their pages are new. A depth of "-" means that nothing fetched speaks against going deeper. Beside it: new pages by
+    level, new links by level, PageRank by level, links from other sites by the directory depth where they enter, places that are cut.
+    """
+    with reading_store(Path(directory)) as view:
+        settings = crawl_config(view.settings, configs, sets).filters.depth_cutoff
+        found = read_evidence(view, settings)
+        advised = [(site, advice_of(site.levels, site.places, rule_of(settings))) for site in found.sites]
+        if not found.sites:
+            raise UsageError(f"{directory}: no page has been fetched yet. Crawl first")
+        if not found.is_learned:
+            click.echo(f"{directory}: the crawl ran without filters.depth_cutoff; this is what its stored pages teach", err=True)
+        if as_json:
+            for site, advice in advised:
+                print_json(_site_object(site, advice, view))
+        else:
+            _print_sites(found, advised, view)
+    return 0
+
+
+def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
+    return {
+        "site": site.name,
+        "pages": sum(level.fetched for level in site.levels),
+        "depth": advice.depth,
+        "why": advice.why,
+        "levels": [
+            {
+                "level": depth,
+                "fetched": level.fetched,
+                "new": level.new,
+                "novelty": round(level.new / level.fetched, _DECIMALS) if level.fetched else None,
+                "links": level.links,
+                "new_links": level.new_links,
+            }
+            for depth, level in enumerate(site.levels)
+        ],
+        "pagerank": [round(share, _DECIMALS) for share in site.pagerank],
+        "entries": {str(depth): n for depth, n in site.entries.items()},
+        "cut": [{"place": place.form, "limit": place.limit, "fetched": place.n_ever, "held": _n_held(place, view)} for place in advice.cut],
+    }
+
+
+def _n_held(place: Place, view: View) -> int:
+    """Return how many URLs a place holds back."""
+    return sum(len(view.held.keys(holder(place.form, depth))) for depth in range(64))
+
+
+def _print_sites(found: Evidence, advised: list[tuple[Site, Advice]], view: View) -> None:
+    rows = [
+        [
+            site.name,
+            sum(level.fetched for level in site.levels),
+            advice.depth,
+            " ".join(f"{level.new / level.fetched:.2f}" if level.fetched else "-" for level in site.levels[:_TABLE_LEVELS]),
+            " ".join(f"{level.new_links / level.links:.2f}" if level.links else "-" for level in site.levels[:_TABLE_LEVELS]),
+            " ".join(f"{share:.2f}" for share in site.pagerank[:_TABLE_LEVELS]),
+            " ".join(f"{depth}:{n}" for depth, n in site.entries.items()),
+        ]
+        for site, advice in advised
+    ]
+    print_table(["site", "pages", "depth", "new pages by level", "new links by level", "PageRank to level", "entries by directory"], rows)
+    click.echo()
+    for site, advice in advised:
+        click.echo(printable(f"{site.name}: {advice.why}"))
+        for place in advice.cut[:_TOP_PLACES]:
+            fetched = f"{place.n_ever:,} fetched, {_n_held(place, view):,} held back"
+            click.echo(printable(f"    {place.form}: to depth {place.limit}, {fetched}"))
+    shares = ", ".join(f"{share:.0%}" for share in found.pagerank[:_TABLE_LEVELS])
+    click.echo(f"PageRank of all sites to level 0, 1, …: {shares}")

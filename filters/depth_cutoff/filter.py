@@ -39,7 +39,7 @@ class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
 
     url: str
     host: str
-    site: bytes
+    site: bytes  # b"" of a URL that a filter made up: it lies at no depth
     depth: int
     text: int
     sampled: bytes
@@ -61,7 +61,7 @@ class DepthOfPages:
         return PageMeasure(
             url=page.url.text,
             host=page.url.host,
-            site=page.url.key[:8],
+            site=page.url.key[:8] if page.url.via or not page.url.seed_distance else b"",
             depth=page.url.site_depth,
             text=int.from_bytes(page.fingerprint[:8], "big") or page.status,
             sampled=sample(page.tokens, page.url.text[len(page.url.host) :]) if is_ok else b"",
@@ -73,6 +73,8 @@ class DepthOfPages:
         return _NO_VERDICT, NO_EFFECTS
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+        if not measure.site:
+            return NO_EFFECTS
         ledger = Ledger(memory, measure.site, self._rule)
         is_good = measure.is_ok and judgement.keep and judgement.follow
         parts = parse(measure.url, measure.host)

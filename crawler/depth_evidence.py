@@ -1,0 +1,160 @@
+"""What a crawl tells of depth, site by site: levels and places, PageRank by level, entry points by directory depth [BC04].
+
+The evidence is what the filter has learned; where it was off, the stored pages are told again in the order of their fetches, with their
+texts where bodies were stored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from config.settings import DepthCutoff
+from crawler.core.model import Judgement
+from crawler.core.ports import Memory
+from crawler.core.sketch import token_hashes
+from crawler.core.url import directory_depth, origin_of
+from crawler.graph.collapse import collapse
+from crawler.graph.csr import Graph
+from crawler.graph.pagerank import pagerank
+from filters.depth_cutoff.evidence import Place
+from filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, rule_of
+from filters.depth_cutoff.ledger import Ledger, Level
+from filters.depth_cutoff.novelty import sample
+from filters.pattern_yield.replay import Rows
+from storage.export.content import text_of
+from storage.export.scans import hosts
+from storage.graph import read_links
+from storage.packing import SEEN_ROW, pack_u64
+from storage.schema import SEEN, URL, URLS, PageRecord
+from storage.view import View
+
+_CHUNK = 4096
+_MOST_LEVELS = 64  # the last stands for all deeper ones
+
+
+@dataclass(slots=True)
+class Site:
+    """What is known of one site."""
+
+    name: str
+    levels: list[Level]
+    places: list[Place]
+    pagerank: list[float] = field(default_factory=list)  # share of the site's PageRank at depths 0 to k
+    entries: dict[int, int] = field(default_factory=dict)  # directory depth → links from other sites to pages so deep
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Every site of a crawl, and the whole crawl's PageRank by level."""
+
+    sites: list[Site]
+    is_learned: bool  # by the filter while it crawled
+    pagerank: list[float]
+
+
+def read_evidence(view: View, settings: DepthCutoff) -> Evidence:
+    """Read a crawl's evidence."""
+    names = {queue[:8]: record.site for queue, record in hosts(view)}
+    memory: Memory = view.memory(NAME)
+    is_learned = any(memory.get(key + b"h") is not None for key in names)
+    if not is_learned:
+        memory = _told_again(view, settings)
+    sites = {}
+    for key, name in names.items():
+        ledger = Ledger(memory, key, rule_of(settings))
+        if ledger.head.levels:
+            sites[key] = Site(name, ledger.head.levels, ledger.all_places())
+    return Evidence(list(sites.values()), is_learned, _of_links(view, sites))
+
+
+# -- pages told again
+
+
+def _told_again(view: View, settings: DepthCutoff) -> Memory:
+    memory, pages = Rows(), DepthOfPages(settings)
+    depths: dict[bytes, int] = {}
+    for visit, page in view.all_pages():
+        depths[page.key] = page.site_depth
+        judgement = Judgement(page.keep, page.follow, ())
+        pages.observe(_measure(view, visit, page), judgement, memory)
+    named = Counter((url.via[:8], depths[url.via]) for url, _ in view.all_urls() if url.via in depths)
+    for (site, depth), n in named.items():
+        ledger = Ledger(memory, site, rule_of(settings))
+        ledger.links(depth, n)
+        ledger.save()
+    return memory
+
+
+def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
+    body = view.bodies.get(visit) if page.has_body and page.status == 200 else None
+    text = text_of(body, page, view.settings.identity.agent) if body is not None else None
+    origin = origin_of(page.url)
+    return PageMeasure(
+        url=page.url,
+        host=origin,
+        site=page.key[:8] if page.via or not page.seed_distance else b"",
+        depth=page.site_depth,
+        text=int.from_bytes(page.fingerprint[:8], "big") or page.status,
+        sampled=sample(token_hashes(text), page.url[len(origin) :]) if text else b"",
+        is_ok=page.status == 200,
+        n_links=page.n_links,
+    )
+
+
+# -- the link graph
+
+
+def _of_links(view: View, sites: Mapping[bytes, Site]) -> list[float]:
+    """Fill in each site's PageRank by level and its entries; return the whole crawl's PageRank by level."""
+    links = read_links(view)
+    known = links.known
+    found = collapse(Graph(links.offsets, links.targets), np.where(known.states > 0, np.arange(len(known.states)), -1))
+    if not len(found.nodes):
+        return []
+    ranks = pagerank(found.graph).ranks
+    depths = np.minimum(_site_depths(view, len(known.states))[found.nodes], _MOST_LEVELS - 1)
+    of_site = known.sites[found.nodes]
+    for key, site in sites.items():
+        ours = of_site == np.frombuffer(key, dtype=">u8")[0]
+        site.pagerank = _cumulative(depths[ours], ranks[ours])
+    across = Counter(links.targets[links.across_sites()].tolist())
+    entries: defaultdict[bytes, Counter[int]] = defaultdict(Counter)
+    for key, text, n in _texts(view, across):
+        entries[key][directory_depth(text)] += n
+    for key, counts in entries.items():
+        if key in sites:
+            sites[key].entries = dict(sorted(counts.items()))
+    return _cumulative(depths, ranks)
+
+
+def _cumulative(
+    depths: np.ndarray[tuple[int, ...], np.dtype[np.int64]], ranks: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+) -> list[float]:
+    sums = np.bincount(depths, weights=ranks) if len(ranks) else np.zeros(0)
+    return [float(value) for value in np.cumsum(sums) / max(float(sums.sum()), 1e-300)]
+
+
+def _site_depths(view: View, n: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Return the clicks from its site's entry of each URL by its number, [n]."""
+    depths = np.zeros(n, dtype=np.int64)
+    rows = view.rows(SEEN)
+    while chunk := list(islice(rows, _CHUNK)):
+        found = np.frombuffer(b"".join(value for _, value in chunk), dtype=SEEN_ROW)
+        older = found["seq"] < n
+        depths[found["seq"][older].astype(np.int64)] = found["site_depth"][older]
+    return depths
+
+
+def _texts(view: View, counts: Mapping[int, int]) -> Iterator[tuple[bytes, str, int]]:
+    """Yield (site, URL, count) of numbered URLs."""
+    numbers = iter(sorted(counts))
+    while chunk := list(islice(numbers, _CHUNK)):
+        for number, value in zip(chunk, view.get_many(URLS, [pack_u64(number) for number in chunk]), strict=True):
+            if value is not None:
+                url = URL.decode(value)
+                yield url.key[:8], url.text, counts[number]

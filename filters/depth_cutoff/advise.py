@@ -1,0 +1,54 @@
+"""How deep a whole site deserves to be crawled, said in a number and in words, from the evidence of its levels and places [BC04]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from filters.depth_cutoff.evidence import PRIOR, Place, Rule
+from filters.depth_cutoff.ledger import Level
+
+_FEW = 8  # fetches at a level, below which its novelty is not spoken of
+_DULL = 0.5  # share of new pages below which a level is spoken of
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is suggested for a site. depth: greatest one worth crawling; None: nothing fetched speaks against going deeper."""
+
+    depth: int | None
+    why: str
+    cut: tuple[Place, ...]  # places whose limit lies above what is known of the site, the most fetched first
+
+
+def advise(levels: Sequence[Level], places: Sequence[Place], rule: Rule) -> Advice:
+    """Advise on a site by its levels; where places alone are cut, the site as a whole is not."""
+    deepest = max((depth for depth, level in enumerate(levels) if level.fetched), default=0)
+    limit = rule.limit(_whole(levels), PRIOR, is_host=True)
+    cut = tuple(sorted((place for place in places if place.limit <= deepest and _speaks(place)), key=lambda place: -place.n_ever))
+    if limit > deepest:
+        n = sum(level.fetched for level in levels)
+        share = sum(level.new for level in levels) / max(1, n)
+        ended = f"{share:.0%} of {n:,} pages to depth {deepest} were new"
+        return Advice(None, ended + (f"; {len(cut)} places are cut by themselves" if cut else ""), cut)
+    dull = [
+        f"depth {depth}: {level.new / level.fetched:.0%} of {level.fetched:,} new"
+        for depth, level in enumerate(levels)
+        if level.fetched >= _FEW and level.new < _DULL * level.fetched
+    ]
+    reason = f"levels to {limit} hold {rule.target:.0%} of a surfer's views"
+    if rule.q is not None:
+        reason += f" who goes deeper with probability {rule.q:g}"
+    return Advice(limit, "; ".join([reason, *dull]), cut)
+
+
+def _whole(levels: Sequence[Level]) -> Place:
+    """Return a site's levels as one place."""
+    place = Place("", [level.fetched for level in levels], [level.new for level in levels])
+    place.first = 1
+    return place
+
+
+def _speaks(place: Place) -> bool:
+    """Return whether a place was fetched at all and is no whole host."""
+    return bool(place.n_ever) and not place.form.endswith("/*")
