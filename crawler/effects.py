@@ -32,6 +32,7 @@ _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 _OWN = (Purpose.PROBE, Purpose.VALIDATION)
 PARKED_S = 86_400.0
 _KEY = 16
+_FREED_AT_ONCE = 500  # URLs in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
@@ -55,6 +56,7 @@ class Effector:
         targets, self._targets = self._targets, []
         for text, alias, via in targets:
             self._queue_target(text, alias, via, now)
+        self._free(self._organs.held.free(_FREED_AT_ONCE), now)  # of what was released before
         self._carry_out(asked, now)
         settled, self._settled = self._settled, []
         notes, self._notes = self._notes, []
@@ -190,7 +192,12 @@ class Effector:
             self._organs.held.hold(url.key, effect.holder)
 
     def _release(self, holder: str, now: float) -> None:
-        for key in self._organs.held.release(holder):
+        """Queue what a holder held: at once up to a bound, the rest with the next visits."""
+        self._organs.held.release(holder)
+        self._free(self._organs.held.free(_FREED_AT_ONCE, holder), now)
+
+    def _free(self, keys: Iterable[bytes], now: float) -> None:
+        for key in keys:
             row = self._organs.seen.row(key)
             if row is not None and row.state is State.HELD:
                 self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)

@@ -55,6 +55,8 @@ class Settler:
             self._answer(visit, visit.outcome, now)
         else:
             self._page(visit, visit.outcome, now)
+        if self._store.held.is_releasing:
+            self._carry_out((), now)
         self._close()
         self._store.end_visit()
 

@@ -1,7 +1,8 @@
 """URLs that filters set back, by holder and by URL; a URL is free when its last holder has released it.
 
-held      holder hash 8 ‖ key 16 → holder        release walks one holder's rows
-held_by   key 16 ‖ holder hash 8 → holder        who holds this URL?
+held       holder hash 8 ‖ key 16 → holder        release walks one holder's rows
+held_by    key 16 ‖ holder hash 8 → holder        who holds this URL?
+releasing  holder hash 8 → holder                 what it holds is freed a part at a time, in as many commits
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from storage.rows import Rows
-from storage.schema import HELD, HELD_BY
+from storage.schema import HELD, HELD_BY, RELEASING
 
 
 class Held:
@@ -17,6 +18,7 @@ class Held:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._may_release = True  # until it is seen that no holder is being released
 
     def hold(self, key: bytes, holder: str) -> None:
         """Let one more holder hold the URL."""
@@ -24,17 +26,34 @@ class Held:
         self._rows.put(HELD, tag + key, holder.encode())
         self._rows.put(HELD_BY, key + tag, holder.encode())
 
-    def release(self, holder: str) -> list[bytes]:
-        """Drop every hold of `holder`; return the keys that nobody holds any more, in key order."""
-        tag = _tag(holder)
+    def release(self, holder: str) -> None:
+        """Let `free` drop every hold of `holder`, a part at a time; it may hold others meanwhile."""
+        self._rows.put(RELEASING, _tag(holder), holder.encode())
+        self._may_release = True
+
+    def free(self, limit: int, holder: str = "") -> list[bytes]:
+        """Drop up to `limit` holds of `holder`, or of any that is being released; return the keys that nobody holds any more, in order."""
+        first = self._rows.scan(RELEASING, _tag(holder) if holder else b"", limit=1) if self._may_release else []
+        if not first:
+            self._may_release = bool(holder)
+            return []
+        tag = first[0][0]
+        rows = self._rows.scan(HELD, tag, limit=limit)
         free = []
-        for row, _ in self._rows.scan(HELD, tag):
+        for row, _ in rows:
             key = row[8:]
+            if len(self._rows.scan(HELD_BY, key, limit=2)) == 1:
+                free.append(key)
             self._rows.delete(HELD, row)
             self._rows.delete(HELD_BY, key + tag)
-            if not self._rows.scan(HELD_BY, key, limit=1):
-                free.append(key)
+        if len(rows) < limit:
+            self._rows.delete(RELEASING, tag)
         return free
+
+    @property
+    def is_releasing(self) -> bool:
+        """Whether `free` may have something to do."""
+        return self._may_release
 
     def forget(self, key: bytes) -> None:
         """Drop every hold on one URL."""

@@ -20,6 +20,7 @@ state
     pairs         kh original 16                      → PairRecord
     held          holder hash 8 ‖ kh 16               → holder's name
     held_by       kh 16 ‖ holder hash 8               → holder's name
+    releasing     holder hash 8                       → holder's name
     aliases       kh 16                               → AliasRecord
     rules         rule's name                         → rows asked for 8
     failures      kh 16                               → FailureRecord
@@ -68,6 +69,7 @@ EDGES_IN: Final = "edges_in"
 PAIRS: Final = "pairs"
 HELD: Final = "held"
 HELD_BY: Final = "held_by"
+RELEASING: Final = "releasing"
 ALIASES: Final = "aliases"
 RULES: Final = "rules"
 MEMORY: Final = "memory"
@@ -107,6 +109,7 @@ TABLES: Final[dict[str, Table]] = {
     PAIRS: Table(STATE),
     HELD: Table(STATE, prefix=8),
     HELD_BY: Table(STATE, prefix=16),
+    RELEASING: Table(STATE, prefix=0),
     ALIASES: Table(STATE),
     RULES: Table(STATE),
     MEMORY: Table(STATE, prefix=10),

@@ -17,6 +17,7 @@ from crawler.core.ports import Memory as MemoryPort
 from crawler.core.robots import RobotsRecord, file_hash
 from filters.panel import Record
 from storage.env import Store
+from storage.held import Held
 from storage.memory import Memory, filter_tag
 from storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen
 from storage.queues import Queues
@@ -260,17 +261,37 @@ def test_a_redirect_that_changed_leads_only_where_it_leads_now(store: Store) -> 
     assert (pair.target, pair.hops, store.redirects.pair(b)) == (c, 2, None)
 
 
+def release(store: Store, holder: str) -> list[bytes]:
+    store.held.release(holder)
+    return store.held.free(10, holder)
+
+
 def test_a_url_is_free_when_its_last_holder_lets_go(store: Store) -> None:
     a, b = url("a").key, url("b").key
     for key, holder in ((a, "dust"), (b, "dust"), (a, "pattern")):
         store.held.hold(key, holder)
     assert sorted(store.held.holders(a)) == ["dust", "pattern"]
-    assert store.held.release("dust") == [b]
-    assert store.held.release("pattern") == [a]
-    assert store.held.release("pattern") == []
+    assert release(store, "dust") == [b]
+    assert release(store, "pattern") == [a]
+    assert release(store, "pattern") == []
     store.held.hold(a, "dust")
     store.held.forget(a)
     assert (store.held.keys("dust"), store.held.holders(a)) == ([], [])
+
+
+def test_what_a_holder_holds_is_freed_a_part_at_a_time_kills_in_between_included(store: Store) -> None:
+    """Mutation: `free` forgot the mark after the first part."""
+    keys = sorted(url(str(i)).key for i in range(25))
+    for key in keys:
+        store.held.hold(key, "pattern")
+    store.held.hold(keys[3], "dust")
+    store.held.release("pattern")
+    assert store.held.free(10, "pattern") == [key for key in keys[:10] if key != keys[3]]
+    after_a_kill = Held(store)
+    assert after_a_kill.is_releasing
+    assert [after_a_kill.free(10) for _ in range(3)] == [keys[10:20], keys[20:], []]
+    assert not after_a_kill.is_releasing
+    assert (store.held.keys("pattern"), store.held.holders(keys[3])) == ([], ["dust"])
 
 
 def test_a_rule_records_so_many_rows_and_counts_the_rest(store: Store) -> None:
