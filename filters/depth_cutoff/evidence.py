@@ -4,7 +4,8 @@ A surfer who downloads what is known goes back, says [BC04]: she goes on with th
 pattern of URLs, a directory, or the whole host. Seen from outside of it, level 0, its first pages are level 1; with ν_i the share of new
 pages among those fetched on level i, f_0 = ν_1, f_1 = ν_2 … and beyond the deepest level fetched f stays what it is in all. The place is
 worth its levels up to the first k whose cumulative share reaches the target. That one rule cuts both a calendar, whose pages are alike,
-and facets, which all lie on one level: where next to nothing is new, k is 0. A chain of pages that are each new goes on.
+and facets, which all lie on one level: where next to nothing is new, k is 0. A chain of pages that are each new goes on. A level is worth
+no less than a deeper one that is known by 8 fetches or more: it leads there.
 
 **Smoothing.** ν_i is the mean of a Beta distribution whose prior is the place's own share over all levels, with the weight of two fetches;
 that one's prior is the share of the place around it, likewise; the prior of the whole host is .95. What surrounds it speaks for a place
@@ -26,6 +27,7 @@ from filters.depth_cutoff.models import levels_for_varying
 
 PRIOR = 0.95  # share of new pages on a host of which nothing is known
 WEIGHT = 2.0  # of a prior, in fetches
+ENOUGH = 8  # fetches on a level, from which it speaks for those above it
 WINDOW = 256  # fetches after which counts are halved
 UNLIMITED = 1000  # levels
 _DEEPEST = 63  # level that stands for all deeper ones
@@ -75,13 +77,11 @@ class Rule:
     def limit(self, place: Place, prior: float, *, is_host: bool) -> int:
         """Return the greatest depth at which a place is fetched."""
         overall = place.share(prior)
-        first = place.first
-        new = [(n_new + WEIGHT * overall) / (n + WEIGHT) for n_new, n in zip(place.new[first:], place.fetched[first:], strict=True)]
-        new.append(overall)
-        limit = first - 1 + levels_for_varying(new, self.target, most=UNLIMITED)
+        new = _by_level(place, overall)
+        limit = place.first - 1 + levels_for_varying(new, self.target, most=UNLIMITED)
         if is_host:
             limit = max(limit, self.floor)
-        return min(limit, self._by_visitors(first, new))
+        return min(limit, self._by_visitors(place.first, new))
 
     def unknown(self) -> int:
         """Return the greatest depth that is fetched where nothing has been fetched yet."""
@@ -93,3 +93,15 @@ class Rule:
             deeper = [self.q] * (first - 1) + [self.q * share for share in new]
             limit = max(self.floor, levels_for_varying(deeper, self.target, most=UNLIMITED))
         return limit if self.ceiling is None else min(limit, self.ceiling)
+
+
+def _by_level(place: Place, overall: float) -> list[float]:
+    """Return with which probability a surfer goes on to each level from the first, and beyond the deepest."""
+    found = [overall]
+    deeper = 0.0
+    for n_new, n in zip(reversed(place.new[place.first :]), reversed(place.fetched[place.first :]), strict=True):
+        share = (n_new + WEIGHT * overall) / (n + WEIGHT)
+        found.append(max(share, deeper))
+        if n >= ENOUGH:
+            deeper = max(deeper, share)
+    return found[::-1]
