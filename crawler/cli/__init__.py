@@ -25,6 +25,7 @@ COMMANDS = {
     "robots": "robots",
     "export": "export",
     "rank": "rank",
+    "report": "report",
     "verify": "verify",
     "soft-errors": "soft_errors",
     "dust": "dust",

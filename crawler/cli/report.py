@@ -1,0 +1,38 @@
+"""`thresher report`: a crawl as one HTML page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from crawler.cli.common import directory_argument
+from crawler.cli.status import crawl_state
+from crawler.report.gather import gather
+from crawler.report.page import render
+from storage.export.reading import reading
+from storage.export.target import replacing
+
+
+@click.command(epilog="Example: thresher report example -o report.html")
+@directory_argument
+@click.option("-o", "--output", default="-", show_default=True, metavar="FILE", help="File to write, - for standard output.")
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--no-order", is_flag=True, help="Leave PageRank and its curves out: they take 12 bytes of memory for each link.")
+def report(directory: str, output: str, force: bool, no_order: bool) -> int:
+    """Tell of the crawl in DIR in one HTML page, while it runs or after it.
+
+    The page has throughput, politeness, depth and novelty, what filters saved with samples of their decisions, the quality of the order,
+    hosts, errors, and what was learned of sites. It needs no network and no script.
+    """
+    path = Path(directory)
+    with reading(path) as view:
+        page = render(gather(view, with_order=not no_order), crawl_state(path, view))
+    if output == "-":
+        sys.stdout.buffer.write(page)
+        return 0
+    with replacing(Path(output), force=force) as file:
+        file.write(page)
+    click.echo(f"{output}: {len(page):,} bytes", err=True)
+    return 0

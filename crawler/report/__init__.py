@@ -1,0 +1,1 @@
+"""A crawl as one self-contained HTML page."""

@@ -1,0 +1,174 @@
+"""The parts of a report that tell what filters decided and learned; each is there only if the crawl has something of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from crawler.report.blocks import Bar, Cell, Section, facts, figure, grid, more, note, percent, table
+from crawler.report.gather import Crawl, filter_names
+from crawler.report.markup import Child, element
+from crawler.report.pages import FilterWords
+from crawler.report.svg import Axis, columns, in_percent
+from crawler.report.tables import filter_of
+from filters.depth_cutoff.evidence import Place
+from filters.dust.rules import LearnedRule
+from filters.pattern_yield.evidence import interval
+
+
+def filters(crawl: Crawl) -> Section | None:
+    """What each filter saved, and samples of what it decided."""
+    names = filter_names(crawl)
+    saved, would = crawl.totals.saved, crawl.totals.would_save
+    most = max((*saved.values(), *would.values(), 1))
+    rows: list[tuple[Cell, ...]] = []
+    for name in names:
+        words = crawl.pages.filters.get(name, FilterWords())
+        settings = getattr(crawl.settings.filters, name, None)
+        n = saved.get(name, 0) + would.get(name, 0)
+        rows.append(
+            (
+                name,
+                settings.mode if settings is not None else None,
+                saved.get(name, 0),
+                would.get(name, 0),
+                Bar(n / most, ""),
+                words.not_kept,
+                words.not_followed,
+                words.revised,
+                crawl.held.by_filter.get(name, 0),
+            )
+        )
+    columns_ = ("filter", "mode", "saved", "would save", "", "pages not kept", "not followed", "revised", "URLs held")
+    why = note(
+        "Saved are links that were not queued, URLs that were taken out of a queue, and copies whose links were not followed; a filter in "
+        f"mode observe would have saved them. {crawl.audited:,} refused links were fetched all the same, to measure the filters.",
+    )
+    samples = [more(f"{name}: samples of its decisions", made, is_open=True) for name in names if (made := _samples(crawl, name))]
+    return Section("filters", "Filters", (table(columns_, rows), why, *samples))
+
+
+def _samples(crawl: Crawl, name: str) -> list[Child]:
+    """Return tables of what a filter decided about pages, links and waiting URLs."""
+    found: list[Child] = []
+    if (sample := crawl.pages.decisions.get(name)) is not None:
+        rows = [(made.url, made.effect, made.reason, _evidence(made.evidence)) for made in sample.items()]
+        found.append(table(("page", "decision", "reason", "evidence"), rows, title=f"{sample.n:,} decisions about pages"))
+    for (by, reason), skips in sorted(crawl.skips.items()):
+        if by == name:
+            lines = [(skip.url, skip.detail) for skip in skips.items()]
+            found.append(table(("link", "detail"), lines, title=f"Links refused: {reason}"))
+    if (holds := crawl.held.samples.get(name)) is not None:
+        held = [(crawl.texts.get(key, ""), holder.removeprefix(f"{name} ")) for key, holder in holds.items()]
+        found.append(table(("URL", "held for"), held, title=f"{holds.n:,} URLs held back"))
+    return found
+
+
+def _evidence(evidence: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_shown(value)}" for name, value in evidence.items())
+
+
+def _shown(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def skipped(crawl: Crawl) -> Section | None:
+    """Which links were not taken up, and why."""
+    counts = crawl.totals.skipped
+    if not counts:
+        return None
+    most = max(counts.values())
+    rows = [(reason, n, Bar(n / most, "")) for reason, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
+    names = set(filter_names(crawl))
+    samples = [
+        (reason, by, skip.url, skip.detail)
+        for (by, reason), sample in sorted(crawl.skips.items(), key=lambda item: (item[0][1], item[0][0]))
+        if by not in names
+        for skip in sample.items()
+    ]
+    body: list[Child] = [table(("reason", "links", ""), rows)]
+    if samples:
+        body.append(more("Samples of what was refused by other rules than filters", table(("reason", "by", "URL", "detail"), samples)))
+    return Section("skipped", "Links not taken up", tuple(body))
+
+
+def dust_rules(crawl: Crawl) -> Section | None:
+    """Rules by which the URLs of a site are aliases of each other."""
+    dust = crawl.learned.dust
+    if not (dust.rules or crawl.aliases.n):
+        return None
+    head = ", ".join(f"{n:,} {standing}" for standing, n in sorted(dust.standing.items()))
+    body: list[Child] = [facts((("Rules", head), ("URLs rewritten", f"{crawl.aliases.n:,} recorded")))]
+    if dust.rules:
+        body.append(table(("site", "rule", "where", "standing", "support", "agree", "disagree"), map(_rule, dust.rules)))
+    if crawl.rules:
+        applied = sorted(crawl.rules.items(), key=lambda pair: (-pair[1], pair[0]))
+        body.append(more("How often new links were rewritten", table(("rule", "links"), applied)))
+    if crawl.aliases.n:
+        rewritten = [(crawl.texts.get(key, ""), to, filter_rule(rule)) for key, to, rule in crawl.aliases.items()]
+        body.append(more("Samples of rewritten URLs", table(("URL", "leads to", "rule"), rewritten)))
+    return Section("dust", "DUST rules", tuple(body))
+
+
+def filter_rule(rule: str) -> str:
+    """Return a rule's name without its filter's."""
+    return rule.removeprefix(f"{filter_of(rule)}:")
+
+
+def _rule(found: tuple[str, LearnedRule]) -> tuple[Cell, ...]:
+    site, learned = found
+    where = " ".join(f"{key}={value}" for key, value in learned.rule.context.items())
+    standing = "disabled" if learned.disabled else learned.standing
+    return site, learned.rule.readable, where, standing, learned.support, learned.agree, learned.disagree
+
+
+def mirrors(crawl: Crawl) -> Section | None:
+    """Hosts most of whose pages replicate another host's."""
+    rows = [(host, of, n) for host, of, n in crawl.learned.mirrors]
+    return Section("mirrors", "Mirrors", (table(("host", "mirrors", "pages judged"), rows),)) if rows else None
+
+
+def patterns(crawl: Crawl) -> Section | None:
+    """Patterns of URLs that yielded nothing and were set back."""
+    found = crawl.learned.patterns
+    if not found.n_barren:
+        return None
+    head = f"Of {found.n_known:,} patterns of URLs {found.n_barren:,} are barren: what they cover is held back but for an audited share."
+    rows: list[tuple[Cell, ...]] = []
+    for site, pattern, n_held in found.barren:
+        of = pattern.evidence
+        low, high = interval(of.fetched, of.worth)
+        rows.append((site, pattern.form, of.fetched, of.worth, f"{low:.1%} – {high:.1%}", n_held))
+    names = ("site", "pattern", "fetched", "worth it", "yield, 95 %", "URLs held")
+    return Section("patterns", "Site patterns cut", (element("p", head), table(names, rows)))
+
+
+def depth_limits(crawl: Crawl) -> Section | None:
+    """How deep each site deserves to be crawled."""
+    found = crawl.learned.depth
+    levels = [level for level in found.levels if level.fetched]
+    if not levels:
+        return None
+    shares = [(str(depth), level.new / level.fetched if level.fetched else 0.0) for depth, level in enumerate(found.levels)]
+    links = [(str(depth), level.new_links / level.links if level.links else 0.0) for depth, level in enumerate(found.levels)]
+    figures = grid(
+        figure("Pages that were worth their fetch", columns(shares, Axis("clicks from the site's entry"), Axis("share", in_percent, 1.0))),
+        figure("Links that named a new URL", columns(links, Axis("clicks from the site's entry"), Axis("share", in_percent, 1.0))),
+    )
+    body: list[Child] = [figures]
+    if found.places:
+        head = f"Of {found.n_places:,} places {found.n_limited:,} are cut above the depth that their site is known to have."
+        rows = [_place(*place) for place in found.places]
+        names = ("site", "place", "deepest fetched", "fetched", "worth it", "URLs held")
+        body += [element("p", head), table(names, rows)]
+    return Section("depth-advice", "Depth advice", tuple(body))
+
+
+def _place(site: str, place: Place, n_held: int) -> tuple[Cell, ...]:
+    share = _share(place.new, place.fetched)
+    return site, place.form, place.limit, place.n_ever, percent(share), n_held
+
+
+def _share(part: Iterable[int], whole: Iterable[int]) -> float | None:
+    total = sum(whole)
+    return sum(part) / total if total else None

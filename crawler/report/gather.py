@@ -1,0 +1,106 @@
+"""All that a report tells of a crawl, read from its store while it runs or after it; nothing is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from config.settings import Settings
+from crawler.core.model import State
+from crawler.metrics import Status
+from crawler.report.learned import Learned, read_learned
+from crawler.report.order import Order, read_order
+from crawler.report.pages import Pages, read_pages
+from crawler.report.sampling import Sample, Timeline
+from crawler.report.tables import (
+    Failed,
+    Held,
+    Hosts,
+    Skip,
+    filter_of,
+    read_aliases,
+    read_discovery,
+    read_failures,
+    read_held,
+    read_hosts,
+    read_robots,
+    read_skips,
+)
+from crawler.totals import Totals
+from storage.export.texts import Texts
+from storage.view import View
+
+
+@dataclass(slots=True)
+class Crawl:
+    """What a page about a crawl is made of."""
+
+    name: str
+    settings: Settings
+    as_of: float  # of the last commit, seconds since the epoch
+    totals: Status
+    states: dict[str, int]
+    statuses: dict[int, int]
+    audited: int
+    pages: Pages
+    hosts: Hosts
+    robots: Counter[str]
+    discovery: Timeline
+    failures: dict[str, Failed]
+    skips: dict[tuple[str, str], Sample[Skip]]
+    held: Held
+    aliases: Sample[tuple[bytes, str, str]]
+    rules: dict[str, int]  # rule → how often it was applied, the most frequent
+    learned: Learned
+    order: Order | None
+    texts: dict[bytes, str]  # of the URLs that samples name by key
+
+
+def gather(view: View, *, with_order: bool) -> Crawl:
+    """Read a store. with_order: rank its link graph, too."""
+    held, aliases, failures = read_held(view), read_aliases(view), read_failures(view)
+    return Crawl(
+        name=view.path.resolve().name,
+        settings=view.settings,
+        as_of=view.clock,
+        totals=_totals(view),
+        states={state.name.lower(): n for state in State if (n := view.counters.get(f"state:{state.name.lower()}"))},
+        statuses={int(name.removeprefix("status:")): n for name, n in view.counters.all("status:").items() if n},
+        audited=view.counters.get("audited"),
+        pages=read_pages(view),
+        hosts=read_hosts(view),
+        robots=read_robots(view),
+        discovery=read_discovery(view),
+        failures=failures,
+        skips=read_skips(view),
+        held=held,
+        aliases=aliases,
+        rules=dict(Counter(view.rules.all()).most_common(_MOST_RULES)),
+        learned=read_learned(view, held),
+        order=read_order(view) if with_order else None,
+        texts=_texts(view, held, aliases, failures),
+    )
+
+
+_MOST_RULES = 100
+
+
+def _totals(view: View) -> Status:
+    status = Status()
+    Totals(view.counters).fill(status)
+    return status
+
+
+def _texts(view: View, held: Held, aliases: Sample[tuple[bytes, str, str]], failures: dict[str, Failed]) -> dict[bytes, str]:
+    """Return the text of each URL that samples name by its key."""
+    keys = [key for sample in held.samples.values() for key, _ in sample.items()]
+    keys += [key for key, _, _ in aliases.items()]
+    keys += [key for failed in failures.values() for key, _ in failed.sample.items()]
+    return Texts(view).of_keys(keys)
+
+
+def filter_names(crawl: Crawl) -> list[str]:
+    """Return every filter that is configured or has said something, in the order of the configuration."""
+    configured = [name for name in crawl.settings.filters.__struct_fields__ if hasattr(getattr(crawl.settings.filters, name), "mode")]
+    heard = {*crawl.totals.saved, *crawl.totals.would_save, *crawl.pages.filters, *crawl.held.by_filter, *map(filter_of, crawl.rules)}
+    return [*configured, *sorted(heard - set(configured))]

@@ -1,0 +1,73 @@
+"""HTML and SVG made of elements: text becomes markup only by being escaped.
+
+A child or an attribute's value is either `Markup`, made by `element`, or anything else, whose text is escaped; so that what a page of the
+web says about itself is never more than text. Control, bidirectional and other invisible characters are shown as \\x1b, \\u202e …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Final
+
+from crawler.cli.common import printable
+
+_VOID: Final = frozenset(("meta", "br", "hr", "link", "img"))
+_HEAD: Final = 130  # characters of a long crawled text that are shown from its beginning
+_TAIL: Final = 40  # and from its end
+
+
+class Markup(str):
+    """A piece of HTML or SVG, complete and escaped."""
+
+    __slots__ = ()
+
+
+Child = str | int | float | None | Iterable["Child"]
+
+
+def element(name: str, /, *children: Child, **attributes: str | int | float | None) -> Markup:
+    """Return an element. A child may be a sequence of children, None is none; `class_` is class, `aria_label` is aria-label."""
+    said = "".join(f' {_name(key)}="{_text(value)}"' for key, value in attributes.items() if value is not None)
+    if name in _VOID:
+        assert not children, f"<{name}> holds nothing"
+        return Markup(f"<{name}{said}>")
+    return Markup(f"<{name}{said}>{join(children)}</{name}>")
+
+
+def join(children: Iterable[Child]) -> Markup:
+    """Return children one after the other."""
+    return Markup("".join(map(_child, children)))
+
+
+def crawled(text: str) -> Markup:
+    """Return a text of the web, a long one cut in its middle, that cannot reorder what stands around it."""
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]} … {text[-_TAIL:]}"
+    return element("bdi", text)
+
+
+def style(css: str) -> Markup:
+    """Return a style sheet of our own."""
+    assert "<" not in css, "a style sheet holds no markup"
+    return Markup(f"<style>{css}</style>")
+
+
+def _child(child: Child) -> str:
+    match child:
+        case None:
+            return ""
+        case Markup():
+            return child
+        case str() | int() | float():
+            return _text(child)
+        case _:
+            return join(child)
+
+
+def _text(value: str | float) -> str:
+    return escape(printable(str(value)), quote=True)
+
+
+def _name(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")

@@ -1,0 +1,60 @@
+"""The part of a report that tells how good the order of the crawl was [NW01]."""
+
+from __future__ import annotations
+
+from crawler.report.blocks import Cell, Section, facts, figure, grid, note, percent, table
+from crawler.report.gather import Crawl
+from crawler.report.markup import Markup
+from crawler.report.order import Order
+from crawler.report.svg import Axis, Series, columns, in_percent, lines
+
+
+def order(crawl: Crawl) -> Section | None:
+    """Curves of PageRank over the order of the fetches, and the pages of highest rank."""
+    found = crawl.order
+    if found is None:
+        return None
+    rows: list[tuple[Cell, ...]] = [(url, round(rank, 2), number or None, n_in) for url, rank, number, n_in in found.top]
+    names = ("page", "PageRank", "fetched as number", "links to it")
+    fidelity, spread = found.fidelity, found.concentration
+    even = f"{spread.n_hosts:,} hosts, as even as {spread.effective_hosts:,.0f} of equal size"
+    said = facts(
+        (
+            ("Graph", f"{found.n_urls:,} URLs, fetched or only seen, {found.n_links:,} links"),
+            ("Breadth-first", f"{percent(fidelity.share)} of the pairs of pages of different depth were fetched in that order"),
+            (
+                "Spread",
+                f"{even}; the largest has {percent(spread.largest_share)}",
+            ),
+        )
+    )
+    why = note(
+        "PageRank with a chance of 1/7 to jump anywhere, over all known URLs; its mean is 1. Best possible is the order that takes the "
+        "same pages by descending rank; in a random order the curve would be a straight line to the same end.",
+    )
+    return Section("order", "Quality of the order", (_figures(found), said, why, table(names, rows, title="Pages of highest rank")))
+
+
+def _figures(found: Order) -> Markup:
+    end = found.captured[-1][1]
+    fetches = Axis("share of the fetches", in_percent, 1.0)
+    got = lines(
+        [
+            Series("this crawl", found.captured, is_filled=True),
+            Series("best possible", found.captured_by_best),
+            Series("links across hosts alone", found.captured_across),
+            Series("random", [(0.0, 0.0), (1.0, end)]),
+        ],
+        fetches,
+        Axis("share of all PageRank", in_percent),
+    )
+    by_slice = [((i + 0.5) / len(found.by_slice), mean) for i, mean in enumerate(found.by_slice)]
+    slices = lines([Series("mean PageRank", by_slice, is_filled=True)], fetches, Axis("mean PageRank"))
+    depths = columns([(str(depth), mean) for depth, mean, _ in found.by_depth], Axis("clicks from a seed"), Axis("mean PageRank"))
+    return grid(
+        figure(
+            "PageRank got after a share of the fetches", got, ("this crawl", "best possible", "links across hosts alone", "random order")
+        ),
+        figure("Mean PageRank by slice of the crawl", slices, text=f"{len(found.by_slice)} slices of as many pages each."),
+        figure("Mean PageRank by depth", depths),
+    )

@@ -1,0 +1,154 @@
+"""What a store's other tables come to: hosts, failures, what was refused, held or rewritten. Each is read once.
+
+Memory: samples and the largest; times 1 to 5 µs a row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final
+
+from crawler.core.ports import HostRecord
+from crawler.core.robots import RobotsRecord
+from crawler.report.pages import SAMPLES
+from crawler.report.sampling import Largest, Sample, Timeline
+from storage.export.scans import hosts
+from storage.schema import ALIAS, ALIASES, FAILURE, FAILURES, HELD, ROBOTS, URL, URLS, Codec, FailureRecord
+from storage.view import View
+
+TOP_HOSTS: Final = 20
+SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)  # bounds of pages a host
+_MOST_HOLDERS: Final = 5_000
+_ROBOTS: Final = Codec(RobotsRecord)
+
+
+@dataclass(slots=True)
+class Hosts:
+    """Sums over host queues, and those with most pages and most failed requests."""
+
+    n: int = 0
+    n_pages: int = 0
+    largest: list[HostRecord] = field(default_factory=list)
+    failing: list[HostRecord] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=lambda: [0] * (len(SIZES) + 1))
+    parked: Counter[str] = field(default_factory=Counter)
+    n_crawl_delay: int = 0
+    n_backing_off: int = 0
+
+
+def read_hosts(view: View) -> Hosts:
+    """Read every host's record once."""
+    found = Hosts()
+    largest, failing = Largest[HostRecord](TOP_HOSTS), Largest[HostRecord](10)
+    now = view.clock
+    for _, record in hosts(view):
+        found.n += 1
+        found.n_pages += record.n_pages
+        found.sizes[next((i for i, bound in enumerate(SIZES) if record.n_pages < bound), len(SIZES))] += 1
+        found.n_crawl_delay += record.crawl_delay >= 0
+        found.n_backing_off += record.backoff_until > now
+        if record.parked:
+            found.parked[record.parked] += 1
+        largest.offer((record.n_pages, record.n_queued), record)
+        if record.n_failed:
+            failing.offer((record.n_failed, record.n_requests), record)
+    found.largest, found.failing = largest.items(), failing.items()
+    return found
+
+
+def read_robots(view: View) -> Counter[str]:
+    """Count origins by what is known of their robots.txt."""
+    return Counter(_ROBOTS.decode(value).kind for _, value in view.rows(ROBOTS))
+
+
+def read_discovery(view: View) -> Timeline:
+    """Count known URLs by the time at which they were found."""
+    found = Timeline(1)
+    for _, value in view.rows(URLS):
+        at = URL.decode(value).found_at
+        if at > 0:
+            found.add(at, 1)
+    return found
+
+
+@dataclass(slots=True)
+class Failed:
+    """URLs whose last request gave no page, for one reason. n_final: of them given up."""
+
+    n: int = 0
+    n_final: int = 0
+    sample: Sample[tuple[bytes, FailureRecord]] = field(default_factory=lambda: Sample(3))
+
+
+def read_failures(view: View) -> dict[str, Failed]:
+    """Return failures by reason."""
+    found: dict[str, Failed] = {}
+    for key, value in view.rows(FAILURES):
+        record = FAILURE.decode(value)
+        of = found.setdefault(record.reason, Failed())
+        of.n += 1
+        of.n_final += record.final
+        of.sample.offer(key.hex(), (key, record))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A URL that was not taken up, as it is shown."""
+
+    url: str
+    detail: str
+
+
+def read_skips(view: View) -> dict[tuple[str, str], Sample[Skip]]:
+    """Return samples of the skipped URLs by (who refused them, reason); `n` is of the lines written, of which very many are left out."""
+    found: dict[tuple[str, str], Sample[Skip]] = {}
+    for line in view.all_skipped():
+        sample = found.setdefault((line.by, line.reason), Sample(SAMPLES))
+        sample.offer(line.url, Skip(line.url, line.detail))
+    return found
+
+
+@dataclass(slots=True)
+class Held:
+    """What filters hold back. largest: holders and how many URLs they hold."""
+
+    by_filter: Counter[str] = field(default_factory=Counter)
+    samples: dict[str, Sample[tuple[bytes, str]]] = field(default_factory=dict)  # (key, holder)
+    largest: dict[str, int] = field(default_factory=dict)
+    is_whole: bool = True  # `largest` has every holder
+
+
+def read_held(view: View) -> Held:
+    """Read the holds; those of one holder lie together."""
+    found = Held()
+    largest = Largest[tuple[str, int]](_MOST_HOLDERS)
+    n_holders = 0
+    for _, group in groupby(view.rows(HELD), key=lambda row: row[0][:8]):
+        n = 0
+        for row, value in group:
+            holder = value.decode()
+            name = filter_of(holder)
+            n += 1
+            found.by_filter[name] += 1
+            found.samples.setdefault(name, Sample(SAMPLES)).offer(row.hex(), (row[8:], holder))
+        n_holders += 1
+        largest.offer((n,), (holder, n))
+    found.largest, found.is_whole = dict(largest.items()), n_holders <= _MOST_HOLDERS
+    return found
+
+
+def filter_of(holder: str) -> str:
+    """Return the filter that a holder or a rule is named after."""
+    return holder.partition(" ")[0].partition(":")[0]
+
+
+def read_aliases(view: View) -> Sample[tuple[bytes, str, str]]:
+    """Return a sample of the rewritten URLs: (key, where it leads, by which rule)."""
+    found: Sample[tuple[bytes, str, str]] = Sample(SAMPLES)
+    for key, value in view.rows(ALIASES):
+        alias = ALIAS.decode(value)
+        found.offer(key.hex(), (key, alias.to_text, alias.rule))
+    return found
