@@ -125,3 +125,37 @@ def test_real_logs_stay_within_few_levels(thresher: Command, file: str, sessions
     assert found["models"]["B"]["q"] == pytest.approx(q, abs=5e-4)
     assert found["models"]["B"]["error"] < 0.02
     assert found["levels"]["90%"] == level
+
+
+# -- advise
+
+
+def test_advise_says_of_each_site_how_deep_and_why(thresher: Command, crawl: Path) -> None:
+    ran = thresher("depth", "advise", crawl, "--json")
+    rows = [json.loads(row) for row in ran.out.splitlines()]
+    assert ran.code == 0
+    assert {"site", "pages", "depth", "why", "levels", "pagerank", "entries", "cut"} == set(rows[0])
+    for row in rows:
+        assert row["pages"] == sum(level["fetched"] for level in row["levels"])
+        assert row["pagerank"] == sorted(row["pagerank"])
+        assert row["pagerank"][-1] == pytest.approx(1.0)
+
+
+def test_advise_prints_a_table(thresher: Command, crawl: Path) -> None:
+    ran = thresher("depth", "advise", crawl)
+    assert ran.out.splitlines()[0].split()[:3] == ["site", "pages", "depth"]
+    assert "PageRank of all sites" in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_advise_follows_another_configuration(thresher: Command, crawl: Path) -> None:
+    def depths(*sets: str) -> list[int | None]:
+        rows = thresher("depth", "advise", crawl, "--json", *sets).out.splitlines()
+        return [json.loads(row)["depth"] for row in rows]
+
+    assert depths() != depths("--set", "filters.depth_cutoff.ceiling=1", "--set", "filters.depth_cutoff.floor=0")
+
+
+def test_advise_of_what_is_no_crawl_is_one_message(thresher: Command, tmp_path: Path) -> None:
+    ran = thresher("depth", "advise", tmp_path)
+    assert (ran.code, "no crawl here" in ran.err) == (6, True)

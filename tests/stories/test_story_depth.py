@@ -1,0 +1,92 @@
+"""Depth cutoffs in whole crawls: endless spaces end, real pages that lie deep are fetched, what is held back is counted and comes back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from little_web import LittleWeb, crawl, settings
+
+from benchmarks.depth_crawl import crawl as crawl_labelled
+from benchmarks.depth_crawl import settings_of
+from config.settings import DepthCutoff, Filters, PatternYield
+from crawler.core.model import State
+from crawler.demo.labelled import LabelledWeb
+from crawler.demo.process import ServerProcess
+from storage.view import View
+
+N_PAGES = 80
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    """A calendar, facets and session ids beside 287 real pages, a chain of 40 among them."""
+    with ServerProcess("depth", changes={"part_pages": N_PAGES}) as served:
+        yield served
+
+
+def web_of(server: ServerProcess) -> LabelledWeb:
+    assert isinstance(server.web, LabelledWeb)
+    return server.web
+
+
+def test_traps_end_and_every_real_page_is_fetched(server: ServerProcess, tmp_path: Path) -> None:
+    """Proof 3 of the issue, small; `python -m benchmarks.depth_crawl` at full size. The chain of 40 is told from the calendar beside it.
+
+    Mutation: what is new was not looked at, only what other filters said; the crawl then ended at its limit of pages.
+    """
+    web = web_of(server)
+    found = crawl_labelled("", tmp_path / "c", web, settings_of(server, 1_500, others=False, cutoff=DepthCutoff()))
+    assert found.missed == {}
+    assert found.documents == len(web.truth().documents())
+    assert found.n_wasted <= 60
+    assert found.n_held > 200
+
+
+def test_a_crawl_as_deep_as_visitors_go_keeps_nine_tenths_of_their_views(server: ServerProcess, tmp_path: Path) -> None:
+    """Matrix row 21: surfers of model B, q = .6, over the tree; the calendar ends at level 4 or before; 80 % saved against depth 20."""
+    web = web_of(server)
+    calendar, tree = (next(seed for seed in web.seeds() if name in seed) for name in ("www.", "tree."))
+    fetched = {}
+    for name, cutoff, max_depth in (("q", DepthCutoff(q=0.6), None), ("20", DepthCutoff(mode="off"), 20)):
+        of = settings_of(server, 5_000, others=False, cutoff=cutoff, max_depth=max_depth)
+        of = msgspec.structs.replace(of, seeds=[calendar, tree])
+        crawl_labelled("", tmp_path / name, web, of)
+        with View(tmp_path / name) as view:
+            fetched[name] = {url.text: row.site_depth for url, row in view.all_urls(State.DONE)}
+    assert max(depth for url, depth in fetched["q"].items() if "/cal/" in url) <= 4
+    assert len(fetched["q"]) <= 0.2 * len(fetched["20"])
+    assert kept_share(web, tree, fetched["q"].keys()) >= 0.9
+
+
+def kept_share(web: LabelledWeb, home: str, fetched: object) -> float:
+    """Return the share of 20,000 page views of surfers, who go to a page one level deeper or else home, on pages that were fetched."""
+    depths = {url: label.depth for url, label in web.truth().urls.items() if url.startswith(home)}
+    deeper = {url: [to for to in links if depths.get(to) == depths[url] + 1] for url, links in web.graph() if url in depths}
+    dice, at, kept, n = random.Random(2), home, 0, 20_000
+    for _ in range(n):
+        at = dice.choice(deeper[at]) if deeper.get(at) and dice.random() < 0.6 else home
+        kept += at in fetched  # type: ignore[operator]
+    return kept / n
+
+
+async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path: Path) -> None:
+    """A directory begins with one text about numbers and goes on with new ones: the audited share finds that out. Mutation: no release."""
+    dice = random.Random(1)
+
+    def prose() -> str:
+        return " ".join(dice.choice("abcdefgh") + dice.choice("klmnop") * dice.randrange(1, 9) + dice.choice("uvwxyz") for _ in range(150))
+
+    old, n = prose(), 300
+    async with LittleWeb() as web:
+        web.page("a.test/", *(f"a.test/items/{i}" for i in range(n)), text=prose())
+        for i in range(n):
+            web.page(f"a.test/items/{i}", text=f"{old} {i}" if i < 30 else prose())
+        filters = Filters(audit_share=0.1, pattern_yield=PatternYield(mode="off"))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
+    new = [crawled.rows[web.url(f"a.test/items/{i}")].state for i in range(30, n)]
+    assert State.HELD not in new
+    assert crawled.status.saved["depth_cutoff"] > 50, "they had been held before"
