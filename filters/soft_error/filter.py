@@ -12,6 +12,7 @@ The four share one memory (records.py, stream.py) and, of the same mode, one ver
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import NoneType
 
 import msgspec
 
@@ -67,26 +68,19 @@ def plug(settings: SoftError) -> Plug:
     )
 
 
-class LinkMeasure(msgspec.Struct, array_like=True, dict=True):
-    """Nothing is learned from links, so that nothing of them stands in the journal: the batch stands beside it."""
-
-
 class LinkGate:
     """Learned gate; it learns nothing itself. One read for each site of a batch, two more for each link to a site with a fault."""
 
     name = NAME
-    measure_type = LinkMeasure
+    measure_type = NoneType
 
     def __init__(self, settings: SoftError) -> None:
         self._give_up_after = settings.give_up_after
 
-    def measure(self, batch: LinkBatch, /) -> LinkMeasure:
-        measure = LinkMeasure()
-        measure.__dict__["batch"] = batch
-        return measure
+    def measure(self, batch: LinkBatch, /) -> LinkBatch:
+        return batch
 
-    def decide(self, measure: LinkMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        batch: LinkBatch = measure.__dict__["batch"]
+    def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         sites = {key[:_SITE] for key in batch.keys}
         found = memory.get_many(map(FAULTY_SITES.cell, sites))
         faulty = {site for site, value in zip(sites, found, strict=True) if value is not None}
@@ -96,7 +90,7 @@ class LinkGate:
         refused = {i: verdict for i in links if (verdict := self._refuses(batch, i, memory)) is not None}
         return (LinkRuling(refused) if refused else NOTHING_REFUSED), NO_EFFECTS
 
-    def observe(self, measure: LinkMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+    def observe(self, batch: LinkBatch, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         return NO_EFFECTS
 
     def _refuses(self, batch: LinkBatch, i: int, memory: Memory) -> Verdict | None:

@@ -22,7 +22,7 @@ from crawler.core.model import Effect, Judgement, Page, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import is_home, origin_of
 from filters.base import NO_EFFECTS, Effects
-from filters.soft_error import probe, stream
+from filters.soft_error import probe
 from filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
 from filters.soft_error.looks import NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match, spread_of
 from filters.soft_error.records import (
@@ -88,7 +88,7 @@ class PageGate:
         hint = hint_of(page)
         measure = Measure(
             page=url.key,
-            host=stream.host_key(url),
+            host=probe.host_key(url),
             directory=probe.directory_key(url),
             day=probe.day_of(page.at),
             status=page.status,
@@ -104,10 +104,13 @@ class PageGate:
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
         directory, host = read_places(memory, measure.directory, measure.host)
+        measure.__dict__["is_calm"] = host.is_good and not directory.answers_everything and _is_ordinary(measure)
         kind, word = self._find(measure, directory, host)
         return (soft_error(kind, word) if kind else Verdict(NAME)), NO_EFFECTS
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+        if measure.__dict__.get("is_calm") and judgement.keep:  # a replay, which has not decided, finds the same out
+            return NO_EFFECTS
         directory, host = read_places(memory, measure.directory, measure.host)
         kind, _ = self._find(measure, directory, host)
         if measure.is_target and measure.status == 200:
@@ -170,6 +173,11 @@ class PageGate:
 
 def _suspect_of(measure: Measure) -> Suspect:
     return Suspect(measure.page, measure.look, measure.hint, measure.is_exempt)
+
+
+def _is_ordinary(measure: Measure) -> bool:
+    """Tell whether nothing can be learned from a page of a host that is known to be good."""
+    return not measure.hint and not measure.is_target and measure.status == 200 and (measure.n_words > _FEW_WORDS or measure.is_exempt)
 
 
 def _is_hinted(measure: Measure) -> bool:

@@ -45,6 +45,16 @@ def directory_key(url: CrawlURL) -> bytes:
     return key_of_directory(directory_of(url.text), url.host, url.key)
 
 
+def host_key(url: CrawlURL) -> bytes:
+    """Return the key of a URL's host as the redirect log has it (`stream.host_key`); remembered."""
+    return url.key[:_SITE] + _host_hash(url.host)
+
+
+@lru_cache(maxsize=1 << 14)
+def _host_hash(host: str) -> bytes:
+    return xxhash.xxh3_64_digest(_queue_bytes(host))
+
+
 def key_of_directory(directory: str, host: str, key: bytes) -> bytes:
     """Return the key of a directory.    host: its origin; key: of any URL of its site"""
     return key[:_SITE] + xxhash.xxh3_64_digest(_queue_bytes(host) + directory[len(host) :].encode())
