@@ -3,9 +3,9 @@
     python -m benchmarks.patterns_crawl [--pages 400] [--judge labels|filters]
 
 Two crawls of the profile "patterns" (six sites: forum, booking calendar, wiki with dead links, late bloomer, archive, manual in six
-languages), without path traps, which would end the calendar by themselves. Documents are counted by the web's own labels. By default the
-labels also play the near-replica filter: what shows no document, or one that was fetched before, is dropped and its links are followed; so
-that the figures are this filter's own. With `--judge filters` the crawl's other filters judge as they are by default.
+languages), without the other filters that set URLs back. Documents are counted by the web's own labels. By default the labels also play
+the filters that judge pages: what shows no document, or one that was fetched before, is dropped and its links are followed; so that the
+figures are this filter's own. With `--judge filters` near-replicas and soft errors are told by their own filters as they are by default.
 
 Beside it the bare prototype, replayed over the first crawl in its order: exact text as new, 20 fetches and more, a share of new ones below
 .05 with a Wilson bound below .10, 3 % audited; it is told the labels, too. Exit 1 if more than 0.1 % of the documents are lost or a site
@@ -31,7 +31,7 @@ from typing import Any
 import msgspec
 import xxhash
 
-from config.settings import Filters, PathTrap, PatternYield, Settings
+from config.settings import Filters, PatternYield, Settings
 from crawler.agent import Agent
 from crawler.answer_log import read_store
 from crawler.cli.bench import bench_settings
@@ -113,7 +113,7 @@ class Timed:
 
 def crawl(path: Path, server: ServerProcess, mode: str, judge: str) -> Crawl:
     """Crawl the whole web with the filter in a mode."""
-    of = Filters(path_trap=PathTrap(mode="off"), pattern_yield=PatternYield(mode=mode))  # type: ignore[arg-type]
+    of = _filters(mode, judge)
     settings = msgspec.structs.replace(bench_settings(server, None), filters=of)
     settings = msgspec.structs.replace(settings, limits=msgspec.structs.replace(settings.limits, max_wait=5.0, max_pages_per_host=None))
     spent = [0.0]
@@ -129,6 +129,14 @@ def crawl(path: Path, server: ServerProcess, mode: str, judge: str) -> Crawl:
         answers = [(answer.url.text, answer.status, answer.text) for answer in read_store(view, space).answers]
         fetched = [url.text for url, row in view.all_urls(State.DONE)]
         return Crawl(fetched, view.counters.get("requests") - view.counters.get("robots_requests"), cpu_s, spent[0], answers)
+
+
+def _filters(mode: Any, judge: str) -> Filters:
+    """Return the filters that judge pages, and the one that is measured: none other that sets URLs back."""
+    default = Filters(pattern_yield=PatternYield(mode=mode))
+    kept = {"pattern_yield", "media", "exact_duplicate", *(("near_replica", "soft_error") if judge == "filters" else ())}
+    others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - kept
+    return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
 
 
 def _timed(plug: Plug, spent: list[float]) -> Plug:
