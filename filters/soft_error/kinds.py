@@ -67,7 +67,7 @@ def _each(lines: Iterable[str]) -> list[str]:
 
 def _whole(phrase: str) -> str:
     before, after = (r"\b" if c.isascii() and c.isalnum() else "" for c in (phrase[0], phrase[-1]))
-    return before + re2.escape(phrase) + after
+    return f"{before}{re2.escape(phrase)}{after}"
 
 
 _PHRASES = {

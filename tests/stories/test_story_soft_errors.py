@@ -194,7 +194,7 @@ async def test_a_page_like_what_the_host_answers_with_404_needs_no_probe(tmp_pat
 
 async def test_honest_pages_of_a_thin_template_are_not_taken_for_its_error_page(tmp_path: Path) -> None:
     """Their own text is a few words in hundreds; the error's too."""
-    template = " ".join(f"menu{i}" for i in range(200))
+    template = " ".join(f"menu{i}" for i in range(150))
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/x/{i}" for i in range(6)], *[f"a.test/x/missing{i}" for i in range(3)])
         for i in range(6):
