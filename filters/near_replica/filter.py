@@ -60,6 +60,7 @@ _MOST_PENDING: Final = 64  # looked at in one pass
 _MOST_TRIES: Final = 8
 _MIN_MIRROR: Final = 20  # pages
 _MOST_ORIGINALS: Final = 8
+_ENOUGH_VOTERS: Final = 64  # pages of a host that say what its template is
 _LASTING: Final = 1e9  # weight of what the rest depends on
 
 
@@ -155,7 +156,8 @@ class ReplicaGate:
         """Count a page for its host; ask that a mirror be set back."""
         host = read(memory, host_key(page), HostRecord) or HostRecord()
         host.n_pages += 1
-        if original is None or float(own.evidence["resemblance"]) < 1.0:  # one page shown again and again is no template
+        is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # one page shown again and again is no template
+        if is_new and host.n_voters < _ENOUGH_VOTERS:
             compare.vote(host, page.slots)
         if original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]:
             _count_mirrored(host, original, memory)

@@ -2,16 +2,17 @@
 
 | key                                    | value       | of                                                                   |
 |----------------------------------------|-------------|----------------------------------------------------------------------|
-| 2 of hash ‖ "page" ‖ 2 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
-| 2 of hash ‖ 6 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
+| 1 of hash ‖ "page" ‖ 3 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
+| 1 of hash ‖ 7 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
 | site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| what the pages of a host share, and whose pages they replicate       |
 | site 8 ‖ "s"                           | `SiteRecord`| links followed from replicas                                         |
 | site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
 
-Pages and boxes are dealt to 65,536 places that belong to no site, since replicas lie on any host; each is capped as a site is. A name is
-the hash of the origin and the hash of path and query, 4 bytes each: equal second halves are equal paths.
+Pages and boxes are dealt to 512 places that belong to no site, since replicas lie on any host; each is capped as a site is, so that all
+of it stays below 512 × `filters.site_bytes`. A name is the hash of the origin and the hash of path and query, 4 bytes each: equal second
+halves are equal paths.
 
-Memory: 450 bytes a page with 32 links, of which 160 are its sketch; 300 bytes a host.
+Memory: 450 bytes a page, of which 150 are its sketch and 130 its links; 300 bytes a host.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from filters.near_replica.collide import F32
 U16 = npt.NDArray[np.uint16]
 SLOTS: Final = 64
 COMPONENTS: Final = 5
-MOST_CHILDREN: Final = 32
+MOST_CHILDREN: Final = 16
 _LOW: Final = np.uint64(0xFFFF_FFFF)
 R = TypeVar("R")
 
@@ -121,7 +122,7 @@ def paths_of(names: U64) -> U64:
 
 
 def page_key(name: bytes) -> bytes:
-    return name[4:6] + b"page\0\0" + name
+    return name[4:5] + b"page\0\0\0" + name
 
 
 def keys_of(names: U64) -> list[bytes]:
