@@ -8,6 +8,7 @@ worth more, under an order that uses cash (crawler/core/order/cash.py). Pages fe
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import itemgetter
 
 from crawler.core.frontier import Frontier
 from crawler.core.model import CrawlURL, Reason, State
@@ -20,6 +21,8 @@ from crawler.totals import Totals
 from crawler.visit import Tools
 from storage.organs import Organs
 from storage.schema import SeenRow
+
+_SITE = itemgetter(slice(8))  # of a key
 
 
 class Admission:
@@ -71,9 +74,10 @@ class Admission:
 
     def _count_sites(self, source: CrawlURL, sifted: Sifted) -> None:
         """Let the sites that are linked to know of one more that links to them."""
-        keys = [key for key, _, _ in sifted.known] + list(sifted.fresh.keys if sifted.fresh is not None else ())
-        for target in {key[:8] for key in keys} - {source.key[:8]}:
-            self._organs.site_links.add(source.key[:8], target)
+        keys = [key for key, _, _ in sifted.known]
+        if sifted.fresh is not None:
+            keys.extend(sifted.fresh.keys)
+        self._organs.site_links.add(source.key[:8], set(map(_SITE, keys)))
 
     def seed(self, url: CrawlURL, now: float) -> None:
         """Queue a seed that is not known yet, or record why it is refused."""
@@ -144,7 +148,10 @@ class Admission:
         url = self._tools.urls.url(
             text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=via
         )
-        nearer = replace(url, seed_distance=nearest.seed_distance, site_depth=nearest.site_depth, hops=nearest.hops)
+        place = (nearest.seed_distance, nearest.site_depth, nearest.hops)
+        nearer = url
+        if place != (row.seed_distance, row.site_depth, row.hops):
+            nearer = replace(url, seed_distance=place[0], site_depth=place[1], hops=place[2])
         waiting = Entry(Lane.FRESH, self._frontier.order.rank(row.site_depth, row.worth), row.seq, 0, url)
         if self._frontier.raise_rank(waiting, nearer, nearest.worth):
             self._organs.seen.update(key, nearest)

@@ -10,26 +10,30 @@ _REMEMBERED = 100_000
 
 
 class SiteLinks:
-    """A row for each pair, 16 bytes; a site's record counts those that link to it. Pairs met lately are remembered: 10 MB."""
+    """A row for each pair, 16 bytes; a site's record counts those that link to it. Pairs met lately are remembered: at most 10 MB."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._lately: set[bytes] = set()
+        self._lately: dict[bytes, set[bytes]] = {}  # by source
+        self._n_lately = 0
 
-    def add(self, source: bytes, target: bytes) -> None:
-        """Note that a page of one site links to a page of another; each is 8 bytes. A target that has no record is not counted."""
+    def add(self, source: bytes, targets: set[bytes]) -> None:
+        """Note that pages of one site link to those of others, perhaps itself too; 8 bytes each. One without a record does not count."""
+        known = self._lately.get(source)
+        if known is None:
+            known = self._lately[source] = {source}
+        for target in targets - known:
+            value = self._rows.get(SITES, target)
+            if value is not None:
+                self._add(source, target, SITE.decode(value))
+                known.add(target)
+                self._n_lately += 1
+        if self._n_lately > _REMEMBERED:
+            self._lately, self._n_lately = {}, 0
+
+    def _add(self, source: bytes, target: bytes, record: SiteRecord) -> None:
         pair = target + source
-        if pair in self._lately:
-            return
-        value = self._rows.get(SITES, target)
-        if value is None:
-            return
-        if len(self._lately) >= _REMEMBERED:
-            self._lately.clear()
-        self._lately.add(pair)
-        if self._rows.get(SITE_LINKS, pair) is not None:
-            return
-        self._rows.put(SITE_LINKS, pair, b"")
-        record: SiteRecord = SITE.decode(value)
-        record.n_linking += 1
-        self._rows.put(SITES, target, SITE.encode(record))
+        if self._rows.get(SITE_LINKS, pair) is None:
+            self._rows.put(SITE_LINKS, pair, b"")
+            record.n_linking += 1
+            self._rows.put(SITES, target, SITE.encode(record))

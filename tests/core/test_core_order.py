@@ -136,17 +136,17 @@ def test_levels_are_those_of_the_exact_sums(gifts: list[tuple[int, float]]) -> N
     assert levels == {seq: level_of(total) for seq, total in sums.items()}
 
 
-def test_a_level_is_three_times_the_whole_logarithm_of_the_cash() -> None:
-    assert [level_of(cash) for cash in (1.0, 1.25, 1.26, 1.5, 2.0, 4.0, 1000.0, 2.0**40)] == [0, 0, 1, 1, 3, 6, 29, HIGHEST]
+def test_two_levels_are_a_doubling_of_the_cash() -> None:
+    assert [level_of(cash) for cash in (1.0, 1.41, 1.42, 2.0, 3.9, 4.0, 1000.0, 2.0**40)] == [0, 0, 1, 2, 3, 4, 19, HIGHEST]
 
 
 def test_a_page_gives_what_it_has_in_equal_parts_and_keeps_nothing() -> None:
     cash = Cash()
     cash.begin(7, 2.5)
-    assert cash.gain(7, 3, 1.0) == level_of(3.5)
+    assert cash.gain(7, 2, 1.0) == level_of(3.5)
     assert cash.gift(7, level_of(3.5), 7) == 0.5
-    assert cash.gift(7, 3, 4) == pytest.approx(0.5)  # its level alone, which begins with 2: what it had is given
-    assert cash.gift(7, 3, 0) == 0.0
+    assert cash.gift(7, 2, 4) == pytest.approx(0.5)  # its level alone, which begins with 2: what it had is given
+    assert cash.gift(7, 2, 0) == 0.0
 
 
 def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,10 +155,10 @@ def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(mon
     cash.begin(1, 1.9)
     for seq in range(2, 15):
         cash.begin(seq, 1.25)
-    assert cash.gain(1, 2, 0.1) == level_of(2.0)  # of the generation before: 1.9 + 0.1
+    assert cash.gain(1, 1, 0.1) == level_of(2.0)  # of the generation before: 1.9 + 0.1
     for seq in range(100, 125):
         cash.begin(seq, 1.25)
-    assert cash.gain(1, 2, 0.1) == 2
+    assert cash.gain(1, 2, 0.1) == 2  # 2.0 + 0.1
     assert len(cash._young) <= 10
 
 

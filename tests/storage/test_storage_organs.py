@@ -437,9 +437,9 @@ def test_a_site_knows_how_many_others_link_to_it(store: Store) -> None:
     """Each pair counts once, whether it was met lately or in an earlier life; a site without hosts is not counted."""
     store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
     for source in (b"1" * 8, b"2" * 8, b"1" * 8):
-        store.site_links.add(source, SITE)
-    SiteLinks(store).add(b"2" * 8, SITE)
-    store.site_links.add(SITE, b"n" * 8)
+        store.site_links.add(source, {SITE, source})
+    SiteLinks(store).add(b"2" * 8, {SITE})
+    store.site_links.add(SITE, {SITE, b"n" * 8})
     found = store.queues.site(SITE)
     assert found is not None
     assert found.n_linking == 2

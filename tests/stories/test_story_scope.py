@@ -161,7 +161,7 @@ async def test_a_waiting_url_that_a_link_finds_again_has_no_redirects_behind_it(
 
 
 async def test_a_host_s_pages_come_by_their_depth_in_the_site_then_by_worth_then_by_discovery(tmp_path: Path) -> None:
-    """A page that is the only link of another gives it all that it is worth: `one-down` and `two-down` pass those found before them."""
+    """A page that is the only link of another gives it all that it is worth: `/`, `one-down` and `two-down` pass those found before."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1", "b.test/x/y/deep", "b.test/x/mid", "b.test/flat")
         web.page("a.test/1", "a.test/11", "a.test/12")
@@ -176,7 +176,7 @@ async def test_a_host_s_pages_come_by_their_depth_in_the_site_then_by_worth_then
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [Plug("clerk", Mode.OBSERVE, page=clerk)])
     assert [place for place in web.requests if place.startswith("a")] == ["a.test/", "a.test/1", "a.test/11", "a.test/12", "a.test/111"]
     of_b = [place for place in web.requests if place.startswith("b")]
-    assert of_b == ["b.test/flat", "b.test/", "b.test/z/z/one-down", "b.test/x/mid", "b.test/x/two-down", "b.test/x/y/deep"]
+    assert of_b == ["b.test/", "b.test/flat", "b.test/z/z/one-down", "b.test/x/mid", "b.test/x/two-down", "b.test/x/y/deep"]
     depths = [crawled.rows[web.url(place)].site_depth for place in of_b]
     assert depths == sorted(depths) == [0, 0, 1, 1, 2, 2]
 
