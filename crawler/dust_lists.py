@@ -89,15 +89,9 @@ def _of_page(view: View, visit: int, page: PageRecord, agent: str, sketches: dic
         words = token_hashes(text or "")
         sketches[page.fingerprint] = sketch(words) if words.size >= MIN_WORDS else np.zeros(0, dtype=np.uint16)
     found = sketches.get(page.fingerprint)
-    has_text = found is None or found.size > 0
-    return Sighting(
-        page.url,
-        page.status,
-        (page.n_bytes, page.n_bytes),
-        page.fingerprint if has_text else b"",
-        found if found is not None and found.size else None,
-        _is_soft_error(view, page),
-    )
+    is_empty = not page.fingerprint or (found is not None and not found.size)
+    is_bad = is_empty or _is_soft_error(view, page)
+    return Sighting(page.url, page.status, (page.n_bytes, page.n_bytes), page.fingerprint, None if is_bad else found, is_bad)
 
 
 def _is_soft_error(view: View, page: PageRecord) -> bool:

@@ -27,14 +27,14 @@ class Sighting(msgspec.Struct, frozen=True):
     url: str
     status: int = 200
     size: tuple[int, int] | None = None  # bytes, smallest and largest
-    fingerprint: str | bytes = ""  # of the page's text; "": unknown
+    fingerprint: str | bytes = ""  # of the page's text; "": the text is not known
     sketch: Sketches | None = None
-    is_soft_error: bool = False
+    is_bad: bool = False  # a soft error, or nothing on it
 
     @property
     def is_good(self) -> bool:
         """Whether the answer is a page with something on it."""
-        return 200 <= self.status < 300 and not self.is_soft_error
+        return 200 <= self.status < 300 and not self.is_bad
 
 
 class _Line(msgspec.Struct):
@@ -86,7 +86,8 @@ class UrlList:
         if not (self.is_good[one] and self.is_good[other]):
             return False
         if self.texts is not None:
-            return self.texts.alike(one, other)
+            is_known = self.texts.fingerprints[one] and self.texts.fingerprints[other]
+            return self.texts.alike(one, other) if is_known else None
         if min(self.smallest[one], self.smallest[other]) < 0:
             return None
         return bool(self.smallest[one] <= self.largest[other] and self.smallest[other] <= self.largest[one])

@@ -48,13 +48,15 @@ def test_errors_soft_errors_and_empty_pages_agree_with_nothing() -> None:
         [
             Sighting("http://s/a", fingerprint="x"),
             Sighting("http://s/b", 404, fingerprint="x"),
-            Sighting("http://s/c", fingerprint="x", is_soft_error=True),
-            Sighting("http://s/d", fingerprint=""),
-            Sighting("http://s/e", fingerprint=""),
+            Sighting("http://s/c", fingerprint="x", is_bad=True),
+            Sighting("http://s/d", is_bad=True),
+            Sighting("http://s/e", is_bad=True),
+            Sighting("http://s/f"),
         ]
     )
     assert not any(known.alike(0, i) for i in range(1, 5))
     assert known.alike(3, 4) is False
+    assert known.alike(0, 5) is None, "of which nothing is known"
 
 
 def test_a_line_may_carry_a_sketch_as_numbers_or_as_a_name() -> None:

@@ -1,0 +1,200 @@
+"""The inline filter a page at a time: when it asks for a study, what it makes of the finding, and when a rule is withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import msgspec
+import pytest
+from subjects import SPACE, batch, page
+from webs import Bench
+
+from config.settings import Dust
+from crawler.core.model import Effect, Mode, Page, Purpose, Recall, Request, Rewrite, Study
+from filters.dust import filter as dust
+from filters.dust.memory import NAME, read_book, write_book
+from filters.dust.records import read_progress
+from filters.dust.study import study
+from filters.panel import Record
+
+SITE = SPACE.site_key("a.example")
+
+
+def bench(mode: Mode = Mode.ENFORCE, max_urls: int = 10_000) -> Bench:
+    return Bench.of((replace(dust.plug(Dust(first_mining=80, max_urls=max_urls)), mode=mode),))
+
+
+def text(name: str) -> str:
+    return " ".join(f"{name}-{i}" for i in range(60))
+
+
+def story(number: int, form: str = "story_", shows: str = "") -> Page:
+    found: Page = page(f"http://a.example/{form}{number}", text(shows or f"story{number}"))
+    return found
+
+
+def stories(numbers: Iterable[int], forms: Iterable[str] = ("story_", "story?id=")) -> Iterator[Page]:
+    return (story(number, form) for number in numbers for form in forms)
+
+
+def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[Record]]:
+    """Let the filter see pages; return what it asks for, and the journal."""
+    effects, journal = [], []
+    for seen in pages:
+        asked, record = at.panel.learn(at.panel.page(seen))
+        effects += [effect for _, effect in asked]
+        assert record is not None
+        journal.append(record)
+    return effects, journal
+
+
+def studied(at: Bench) -> tuple[list[Effect], Record]:
+    """Do the study that the filter asked for; return what it asks for then."""
+    asked, record = at.panel.found(NAME, SITE, study(at.panel.gather(NAME, SITE)))
+    return [effect for _, effect in asked], record
+
+
+def rewrites(at: Bench, *links: str) -> dict[str, str]:
+    sitting = at.panel.links(batch(*links))
+    return {effect.url: effect.to for _, effect in sitting.effects if isinstance(effect, Rewrite)}
+
+
+def standings(at: Bench) -> dict[str, str]:
+    book = read_book(at.memories[NAME], SITE)
+    return {learned.rule.readable: learned.standing for learned in book.rules} if book else {}
+
+
+RULE = '"story?id=" → "story_"'
+
+
+def taught() -> Bench:
+    """Return a bench that has learnt the rule of the stories."""
+    at = bench()
+    learn(at, stories(range(50)))
+    studied(at)
+    assert standings(at)[RULE] == "valid"
+    return at
+
+
+def test_a_site_is_studied_when_its_list_is_long_enough_and_again_when_it_has_doubled() -> None:
+    at = bench()
+    asked = [effect for seen in stories(range(120)) for effect in _after(at, seen)]
+    assert asked[0] == Study(SITE)
+    assert read_progress(at.memories[NAME], SITE).next_at == 320  # type: ignore[union-attr]
+
+
+def _after(at: Bench, seen: Page) -> list[Effect]:
+    effects, _ = learn(at, [seen])
+    if Study(SITE) in effects:
+        studied(at)
+    return effects
+
+
+def test_new_links_are_rewritten_by_valid_rules_alone() -> None:
+    at = bench()
+    learn(at, stories(range(50)))
+    assert not rewrites(at, "http://a.example/story?id=77")
+    studied(at)
+    assert rewrites(at, "http://a.example/story?id=77", "http://a.example/story_5", "http://b.example/story?id=77") == {
+        "http://a.example/story?id=77": "http://a.example/story_77"
+    }
+
+
+def test_a_disabled_rule_rewrites_nothing() -> None:
+    at = taught()
+    memory = at.memories[NAME]
+    book = read_book(memory, SITE)
+    assert book is not None
+    book.rules = [msgspec.structs.replace(learned, disabled=True) for learned in book.rules]
+    write_book(memory, SITE, book)
+    assert not rewrites(at, "http://a.example/story?id=77")
+
+
+def test_canonical_urls_that_no_page_of_the_list_shows_are_asked_for_a_few_at_first() -> None:
+    """Few pairs are known: the canonical pages are fetched ahead, and those that agree bring more."""
+    at = bench()
+    learn(at, [*stories(range(4)), *stories(range(4, 90), ["story?id="])])
+    asked, _ = studied(at)
+    wanted = [effect.url for effect in asked if isinstance(effect, Request)]
+    assert all(effect.purpose is Purpose.AUDIT for effect in asked if isinstance(effect, Request))
+    assert 4 <= len(wanted) <= 20
+    assert set(wanted) <= {f"http://a.example/story_{i}" for i in range(4, 90)}
+    effects, _ = learn(at, [story(int(url.rpartition("_")[2])) for url in wanted])
+    assert effects == [Study(SITE)], "asked for when the last of them has come"
+    more, _ = studied(at)
+    assert len([effect for effect in more if isinstance(effect, Request)]) > len(wanted)
+
+
+def test_no_more_is_asked_for_when_what_was_asked_for_is_no_page() -> None:
+    at = bench()
+    learn(at, [*stories(range(4)), *stories(range(4, 90), ["story?id="])])
+    for _ in range(5):
+        asked, _ = studied(at)
+        learn(at, [page(effect.url, "gone", status=404) for effect in asked if isinstance(effect, Request)])
+    progress = read_progress(at.memories[NAME], SITE)
+    assert progress is not None
+    assert progress.wasted <= 12
+    assert RULE not in standings(at)
+
+
+def test_a_rule_that_audits_contradict_is_withdrawn_and_its_aliases_are_recalled() -> None:
+    """Mutation: the cumulative sum was never raised."""
+    at = taught()
+    name = next(learned.rule.name for learned in read_book(at.memories[NAME], SITE).rules)  # type: ignore[union-attr]
+    learn(at, stories(range(100, 104), ["story_"]))
+    agreeing, _ = learn(at, [story(100, "story?id=")])
+    assert agreeing == []
+    contradicting, _ = learn(at, [story(number, "story?id=", f"other{number}") for number in (101, 102)])
+    assert contradicting == [Recall(SITE, name)]
+    assert standings(at)[RULE] == "withdrawn"
+    assert not rewrites(at, "http://a.example/story?id=77")
+    studied(at)
+    assert standings(at)[RULE] == "withdrawn", "and it is not learnt again from what spoke for it before"
+
+
+def test_a_single_contradiction_among_many_agreements_withdraws_nothing() -> None:
+    at = taught()
+    learn(at, stories(range(100, 160), ["story_"]))
+    learn(at, [story(number, "story?id=", "other" if number % 30 == 7 else "") for number in range(100, 160)])
+    assert standings(at)[RULE] == "valid"
+
+
+def test_a_canonical_url_that_is_an_error_gives_its_alias_back() -> None:
+    at = taught()
+    alias = SPACE.key("http://a.example/story?id=200")
+    gone = page("http://a.example/story_200", "gone", status=404)
+    effects, _ = learn(at, [replace(gone, url=replace(gone.url, via=alias))])
+    assert effects == [Recall(alias, "http://a.example/story_200")]
+
+
+@pytest.mark.parametrize("shown", ["short text", ""])
+def test_pages_without_text_teach_no_rule(shown: str) -> None:
+    at = bench()
+    learn(at, [page(f"http://a.example/{form}{number}", shown) for number in range(60) for form in ("story_", "story?id=")])
+    studied(at)
+    assert standings(at) == {}
+
+
+def test_the_list_of_a_site_ends_at_its_cap() -> None:
+    at = bench(max_urls=90)
+    learn(at, stories(range(100)))
+    assert read_progress(at.memories[NAME], SITE).n_pages == 90  # type: ignore[union-attr]
+
+
+def test_replaying_the_journal_with_its_studies_gives_equal_memories() -> None:
+    lived, replayed = bench(), bench()
+    journal = learn(lived, stories(range(50)))[1]
+    journal.append(studied(lived)[1])
+    journal += learn(lived, [*stories(range(100, 104)), story(104), story(104, "story?id=", "other")])[1]
+    replayed.panel.replay(journal)
+    assert replayed.rows(NAME) == lived.rows(NAME)
+    assert standings(replayed)[RULE] == "valid"
+
+
+def test_while_it_observes_it_studies_and_asks_for_nothing_else() -> None:
+    at = bench(Mode.OBSERVE)
+    effects, _ = learn(at, [*stories(range(4)), *stories(range(4, 90), ["story?id="])])
+    assert set(effects) == {Study(SITE)}
+    assert studied(at)[0] == []
+    assert not rewrites(at, "http://a.example/story?id=77")
