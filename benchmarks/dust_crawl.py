@@ -1,6 +1,6 @@
 """DUST on the demo web's planted aliases: a crawl with and without the filter, judged by the web's own labels.
 
-python -m benchmarks.dust_crawl [--pages 600]    documents of a site, three sites
+python -m benchmarks.dust_crawl [--pages 600] [--delay 0.03]    documents of a site, of three sites; seconds between requests to a host
 
 Bars: ≥ 90 % of the planted redundancy saved, ≤ 0.5 % of documents lost, requests for validation ≤ 5 % of those saved; audits counted apart.
 """
@@ -27,9 +27,10 @@ from crawler.demo.server import Server
 from filters.base import Plug
 from filters.dust import filter as dust
 from filters.dust.memory import NAME, all_books
-from filters.registry import plugs
 from storage.env import Store
 from storage.view import View
+
+_AUDITS = 0.01  # share
 
 
 class Crawled(msgspec.Struct):
@@ -41,7 +42,7 @@ class Crawled(msgspec.Struct):
     rules: list[str]
 
 
-def settings_for(web: LabelledWeb, port: int, filters: Filters) -> Settings:
+def settings_for(web: LabelledWeb, port: int, filters: Filters, delay_s: float) -> Settings:
     """Return a configuration with short waits: rules are learnt while the crawl goes on, as they would be at a polite pace."""
     return Settings(
         seeds=list(web.seeds()),
@@ -49,20 +50,21 @@ def settings_for(web: LabelledWeb, port: int, filters: Filters) -> Settings:
         scope=Scope(type="any"),
         limits=Limits(max_pages_per_host=None, max_wait=5.0, min_free_disk=1),
         frontier=Frontier(),
-        politeness=Politeness(min_delay=0.03, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=64, site_connections=64),
+        politeness=Politeness(
+            min_delay=delay_s, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=64, site_connections=64
+        ),
         fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[port], concurrency=16),
         dns=Dns(static=web.static_dns()),
         filters=filters,
     )
 
 
-async def crawl(server: Server, web: LabelledWeb, directory: Path, filters: Filters, plugged: tuple[Plug, ...] | None = None) -> Crawled:
+async def crawl(server: Server, web: LabelledWeb, directory: Path, plugged: tuple[Plug, ...], delay_s: float) -> Crawled:
     """Crawl the web of a server to its end."""
-    settings = settings_for(web, server.port, filters)
+    settings = settings_for(web, server.port, Filters(audit_share=_AUDITS), delay_s)
     started = _cpu_s()
     with Store.create(directory, settings, time.time()) as store:
-        chosen = plugs(settings, settings.seeds) if plugged is None else plugged
-        agent = Agent(directory, store, settings, report=lambda _: None, filters=chosen)
+        agent = Agent(directory, store, settings, report=lambda _: None, filters=plugged)
         try:
             await agent.run()
         finally:
@@ -79,17 +81,15 @@ def _cpu_s() -> float:
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-async def compare(n_pages: int) -> None:
+async def compare(n_pages: int, delay_s: float) -> None:
     """Print what the filter saves and loses."""
     knobs = profile("aliases", part_pages=n_pages)
     async with Server(knobs) as server:
         web = server.web
         assert isinstance(web, LabelledWeb)
-        off = Filters(audit_share=0.01)
         with tempfile.TemporaryDirectory(prefix="thresher-dust-") as path:
-            without = await crawl(server, web, Path(path) / "without", off, ())
-            plugged = (dust.plug(Dust()),)
-            found = await crawl(server, web, Path(path) / "with", off, plugged)
+            without = await crawl(server, web, Path(path) / "without", (), delay_s)
+            found = await crawl(server, web, Path(path) / "with", (dust.plug(Dust()),), delay_s)
     report(web, without, found)
 
 
@@ -114,7 +114,9 @@ def report(web: LabelledWeb, without: Crawled, found: Crawled) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=600, help="documents of a site")
-    asyncio.run(compare(parser.parse_args().pages))
+    parser.add_argument("--delay", type=float, default=0.03, metavar="S", help="seconds between two requests to a host")
+    args = parser.parse_args()
+    asyncio.run(compare(args.pages, args.delay))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from config.settings import Settings
 from filters.dust.rules import LearnedRule
 from filters.dust.urllist import Sighting, UrlList
@@ -33,6 +35,9 @@ class Judged:
 
 def judged(rules: Sequence[LearnedRule], known: UrlList, seen: Sequence[Sighting], trial: Trial, settings: Settings | None) -> Judged:
     """Judge rules by what is known; with settings fetch what is not. Raises UsageError for settings that no crawl may start with."""
+    if settings is not None and known.texts is None:  # sizes are a makeshift where pages can be had
+        seen = [msgspec.structs.replace(sighting, size=None) for sighting in seen]
+        known = UrlList.of(seen)
     first = judge(rules, known, trial)
     if settings is None or not first.wanted:
         return Judged(first.rules, 0)

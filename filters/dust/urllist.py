@@ -92,6 +92,13 @@ class UrlList:
             return None
         return bool(self.smallest[one] <= self.largest[other] and self.smallest[other] <= self.largest[one])
 
+    def has_text(self, url: str) -> bool:
+        """Return whether it is known what a URL shows, if only that it is an error."""
+        i = self.index.get(url)
+        if i is None or not self.is_good[i]:
+            return i is not None
+        return self.texts is not None and bool(self.texts.fingerprints[i])
+
     def good(self) -> tuple[list[str], I64, Kinds]:
         """Return the URLs with pages to compare, their places in the list, and what tells like from unlike."""
         known = self.is_good if self.texts is None else self.is_good & (self.texts.labels != 0)

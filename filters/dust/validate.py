@@ -132,4 +132,4 @@ def _missing(evidence: Evidence, known: UrlList, trial: Trial) -> list[str]:
         n += 1
     n = min(n, max(_FEW, 2 * evidence.agree))
     pairs = [(url, target) for (url, agrees), target in zip(evidence.seen, evidence.targets, strict=True) if agrees is None][:n]
-    return [url for pair in pairs for url in pair if url not in known.index or known.texts is None]
+    return [url for pair in pairs for url in pair if not known.has_text(url)]

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from crawler.demo.labelled import LabelledWeb
+from crawler.demo.process import ServerProcess
+
 LOGS = Path(__file__).parents[2].parent / "shared" / "data" / "logs"
 
 
@@ -188,3 +191,31 @@ def test_a_real_log_gives_rules(thresher: Callable[..., Any]) -> None:
     assert len(rules) >= 20
     assert rules[0]["definition"]["to"].endswith("/presentations/logstash-scale11x/images/")
     assert all(rule["support"] == 0 or rule["examples"] for rule in rules)
+
+
+def test_what_a_list_lacks_is_fetched_politely_from_the_living_site(thresher: Callable[..., Any], tmp_path: Path) -> None:
+    """A list of URLs without texts; a rule that holds and one that only looks so."""
+    with ServerProcess("aliases", changes={"part_pages": 100, "part_sites": 1}) as server:
+        assert isinstance(server.web, LabelledWeb)
+        (www, *_) = [host for host in server.web.hosts() if host.startswith("www.")]
+        paths = [f"/story?id={i}" for i in range(22)] + [f"/courses/lect1/notes-{i}" for i in range(3)]
+        pages, rules, config = (tmp_path / name for name in ("pages.jsonl", "rules.jsonl", "crawl.yaml"))
+        pages.write_text("".join(json.dumps({"url": f"http://{www}:{server.port}{path}"}) + "\n" for path in paths))
+        pairs = (("story?id=", "story_"), ("lect1/", "lect2/"))
+        lines_of_rules = [{"definition": {"type": "substitution", "from": source, "to": target}} for source, target in pairs]
+        rules.write_text("".join(json.dumps(line) + "\n" for line in lines_of_rules))
+        settings = {
+            "identity": {"contact": "https://example.org/bot"},
+            "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
+            "dns": {"static": server.web.static_dns()},
+            "politeness": {"min_delay": 0, "delay_factor": 0, "jitter": 0, "address_delay": 0},
+        }
+        config.write_text(json.dumps(settings))
+        ran = thresher("dust", "validate", rules, pages, "--live", "-c", config)
+    assert ran.code == 0
+    assert [(line["rule"], line["standing"]) for line in lines(ran.out)] == [
+        ('"story?id=" → "story_"', "valid"),
+        ('"lect1/" → "lect2/"', "invalid"),
+    ]
+    assert lines(ran.out)[0]["agree"] >= 20
+    assert "pages asked for" in ran.err
