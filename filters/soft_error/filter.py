@@ -27,7 +27,6 @@ from filters.soft_error.looks import Likeness, Look, compare, look_of, spread_of
 from filters.soft_error.pages import PageGate
 from filters.soft_error.records import (
     DIRECTORIES,
-    FAULTY_SITES,
     HOPS,
     HOSTS,
     LABELS,
@@ -36,6 +35,7 @@ from filters.soft_error.records import (
     TARGETS,
     TEMPLATES,
     Directory,
+    FaultySites,
     Hop,
     Host,
     Label,
@@ -57,33 +57,33 @@ _SITE = 8
 
 def plug(settings: SoftError) -> Plug:
     """Return the filter with all its parts."""
+    faults = FaultySites()
     return Plug(
         NAME,
         Mode(settings.mode),
-        learned=LinkGate(settings),
+        learned=LinkGate(settings, faults),
         again=True,
-        redirect=RedirectGate(settings),
+        redirect=RedirectGate(settings, faults),
         page=PageGate(settings),
-        asker=Prober(settings),
+        asker=Prober(settings, faults),
     )
 
 
 class LinkGate:
-    """Learned gate; it learns nothing itself. One read for each site of a batch, two more for each link to a site with a fault."""
+    """Learned gate; it learns nothing itself. One read for each site, two for each link to a site with a fault."""
 
     name = NAME
     measure_type = NoneType
 
-    def __init__(self, settings: SoftError) -> None:
+    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
         self._give_up_after = settings.give_up_after
+        self._faults = faults
 
     def measure(self, batch: LinkBatch, /) -> LinkBatch:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        sites = {key[:_SITE] for key in batch.keys}
-        found = memory.get_many(map(FAULTY_SITES.cell, sites))
-        faulty = {site for site, value in zip(sites, found, strict=True) if value is not None}
+        faulty = {site for site in {key[:_SITE] for key in batch.keys} if self._faults.has(memory, site)}
         if not faulty:
             return NOTHING_REFUSED, NO_EFFECTS
         links = [i for i, key in enumerate(batch.keys) if key[:_SITE] in faulty]
@@ -132,9 +132,10 @@ class Prober:
     name = NAME
     answer_type = Reduced
 
-    def __init__(self, settings: SoftError) -> None:
+    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
         self._threshold = settings.threshold
         self._max_probes = settings.max_probes
+        self._faults = faults
 
     def reduce(self, answer: Answer, /) -> Reduced:
         url, page, target = answer.url, answer.page, answer.target
@@ -217,11 +218,11 @@ class Prober:
             directory.kind = answer.hint
         DIRECTORIES.put(memory, keys[0], directory)
         HOSTS.put(memory, keys[1], host)
-        FAULTY_SITES.put(memory, keys[0][:_SITE], True)
+        self._faults.note(memory, keys[0])
         found = Finding(_landing_kind(landings, answer, memory), "same_target")
         if answer.target and answer.counted_as != answer.target_key and found.kind != Kind.ROOT:
             TEMPLATES.put(memory, answer.counted_as, found.kind)
-            FAULTY_SITES.put(memory, answer.counted_as[:_SITE], True)
+            self._faults.note(memory, answer.counted_as)
         for landing in dict.fromkeys(landings):
             yield from relabel(memory, landing, found, host=keys[1], threshold=self._threshold)
         if directory.suspect and directory.suspect not in landings:

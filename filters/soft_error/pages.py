@@ -30,6 +30,7 @@ from filters.soft_error.records import (
     HOSTS,
     LAST_SHORT,
     NAME,
+    NO_SOFT_ERROR,
     SUSPECTS,
     TARGETS,
     Directory,
@@ -106,7 +107,7 @@ class PageGate:
         directory, host = read_places(memory, measure.directory, measure.host)
         measure.__dict__["is_calm"] = host.is_good and not directory.answers_everything and _is_ordinary(measure)
         kind, word = self._find(measure, directory, host)
-        return (soft_error(kind, word) if kind else Verdict(NAME)), NO_EFFECTS
+        return (soft_error(kind, word) if kind else NO_SOFT_ERROR), NO_EFFECTS
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
         if measure.__dict__.get("is_calm") and judgement.keep:  # a replay, which has not decided, finds the same out
@@ -132,6 +133,8 @@ class PageGate:
         if measure.is_strong and measure.hint in (Kind.CHALLENGE, Kind.CONSENT) and measure.status in (200, 403):
             return measure.hint, "none"
         if measure.status != 200 or (measure.is_exempt and measure.hint not in GATES):
+            return "", ""
+        if not (directory.looks or host.texts or host.landings):
             return "", ""
         n_words = measure.n_words
         spread = spread_of(directory.looks)

@@ -17,7 +17,7 @@ Memory: 60 bytes a directory or host where nothing is wrong, at most 2 KB a host
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -30,6 +30,7 @@ NAME = "soft_error"
 NO_EVIDENCE = Evidence(0.0, 0, 0, 0, 0)
 _HEAVY = 1e6  # weight of what is evicted last
 _SITE = 8
+_SITES_REMEMBERED = 65_536
 
 
 class Outcome(IntEnum):
@@ -156,13 +157,36 @@ TARGETS = Table(b"T", Target)
 LABELS = Table(b"L", Label)
 TEMPLATES = Table(b"V", str, weight=_HEAVY)
 HOPS = Table(b"W", Hop)
-FAULTY_SITES = Table(b"F", bool, weight=_HEAVY)
+_FAULTY = Table(b"F", bool, weight=_HEAVY)
+
+
+class FaultySites:
+    """Which sites links are to be looked at closely; one read a site, then remembered."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bool] = {}
+
+    def note(self, memory: Memory, key: bytes) -> None:
+        """Enter the site of a key."""
+        self._known[key[:_SITE]] = True
+        _FAULTY.put(memory, key[:_SITE], True)
+
+    def has(self, memory: Memory, site: bytes) -> bool:
+        known = self._known.get(site)
+        if known is None:
+            if len(self._known) >= _SITES_REMEMBERED:
+                self._known.clear()
+            known = self._known[site] = _FAULTY.get(memory, site) is not None
+        return known
 
 
 def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Directory, Host]:
     """Return what is known of a directory and of its host; one read where the host was never probed."""
     of_host = HOSTS.get(memory, host) or Host()
     return (DIRECTORIES.get(memory, directory) if of_host.day >= 0 else None) or Directory(), of_host
+
+
+NO_SOFT_ERROR: Final = Verdict(NAME)
 
 
 def soft_error(kind: str, probe: str, evidence: Evidence = NO_EVIDENCE) -> Verdict:

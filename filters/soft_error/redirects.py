@@ -33,13 +33,13 @@ from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, kind_of
 from filters.soft_error.looks import Likeness, compare
 from filters.soft_error.records import (
     DIRECTORIES,
-    FAULTY_SITES,
     HOSTS,
     LABELS,
     NAME,
     TARGETS,
     TEMPLATES,
     Directory,
+    FaultySites,
     Host,
     Label,
     Outcome,
@@ -88,9 +88,10 @@ class RedirectGate:
     name = NAME
     measure_type = Measure
 
-    def __init__(self, settings: SoftError) -> None:
+    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
         self._threshold = settings.threshold
         self._max_probes = settings.max_probes
+        self._faults = faults
 
     def measure(self, pair: RedirectPair, /) -> Measure:
         original, target = pair.original, pair.target
@@ -164,7 +165,7 @@ class RedirectGate:
             DIRECTORIES.put(memory, measure.directory, directory)
         if found.kind and measure.is_template and found.kind != Kind.ROOT:
             TEMPLATES.put(memory, keys.target, found.kind)
-            FAULTY_SITES.put(memory, keys.target[:_SITE], True)
+            self._faults.note(memory, keys.target)
         if found.kind in WALLS:
             yield from count_walls(memory, keys.host, host, 1, origin_of(measure.url))
 
