@@ -4,7 +4,8 @@
          ─ clusters ───────────────┼─ what the list itself says ─ contexts ─ ranked
          ─ parameters, universal ──┘
 
-Rank is by support, lowered by what the list's own pages say against a rule: its support times the lower bound of its agreement.
+Rank is by support, lowered by what the list says against a rule: its support times the lower bound of its agreement, times the share of its
+URLs whose target is in the list. What leads to places that nobody knows may lead nowhere.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
         for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order):
             if len(judged.evidence.seen) >= limits.min_support:
                 _keep_best(found, judged)
-    return _adding(sorted(found.values(), key=lambda judged: _rank(judged.learned)))[: how.at_most]
+    return _adding(sorted(found.values(), key=_rank))[: how.at_most]
 
 
 def substring_rules(known: UrlList, limits: Limits, elimination: Elimination = AS_PUBLISHED) -> list[LearnedRule]:
@@ -161,9 +162,10 @@ def _distinct(rules: Iterable[LearnedRule]) -> list[LearnedRule]:
     return list(best.values())
 
 
-def _rank(learned: LearnedRule) -> tuple[float, int, str]:
+def _rank(judged: Judged) -> tuple[float, int, str]:
+    learned, seen = judged.learned, judged.evidence.seen
     compared = learned.agree + learned.disagree
-    agreement = wilson(learned.agree, learned.disagree)[0] if compared else _UNKNOWN
+    agreement = wilson(learned.agree, learned.disagree)[0] * compared / len(seen) if compared else _UNKNOWN
     if not tells_apart(learned.controls, learned.controls_alike):
         agreement = 0.0
     return -learned.support * agreement, 0 if isinstance(learned.rule, Parameter) else 1, learned.rule.readable
