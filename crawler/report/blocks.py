@@ -117,7 +117,7 @@ def _cell(cell: Cell, is_numeric: bool) -> Markup:
         case None | "":
             return element("td", "–", class_=_class(is_numeric))
         case Bar():
-            return element("td", share_bar(cell.share), element("span", cell.text), class_="barred")
+            return element("td", element("div", share_bar(cell.share), element("span", cell.text) if cell.text else None), class_="barred")
         case Markup():
             return element("td", cell)
         case str():

@@ -23,8 +23,6 @@ _STATES = {
     "refused": "refused",
     "outbox": "of other agents",
 }
-_MIB = 1 << 20
-_HTTP_OK, _HTTP_ERROR = 200, 400
 
 
 def summary(crawl: Crawl, state: str) -> Section:
@@ -75,12 +73,15 @@ def throughput(crawl: Crawl) -> Section | None:
     unit, name = _unit(crawl.pages.time)
     axis = Axis(f"{name} since the first page")
     pages = [(at / unit, sums[0] / covered) for at, covered, sums in bins]
-    received = [(at / unit, sums[1] / covered / _MIB) for at, covered, sums in bins]
+    per_s = max(sums[1] / covered for _, covered, sums in bins)
+    scale, volume = (1 << 20, "MiB") if per_s >= 1 << 20 else (1 << 10, "KiB")
+    received = [(at / unit, sums[1] / covered / scale) for at, covered, sums in bins]
     fetched = _cumulative([(at, sums[0]) for at, _, sums in bins], unit)
     known = _cumulative([(at, sums[0]) for at, _, sums in _since(crawl.discovery, crawl.pages.time.first)], unit)
+    known.append((max(known[-1][0], fetched[-1][0]), known[-1][1]))
     figures = (
         figure("Pages a second", lines([Series("pages a second", pages, is_filled=True)], axis, Axis("pages a second"))),
-        figure("MiB received a second", lines([Series("MiB a second", received, is_filled=True)], axis, Axis("MiB a second"))),
+        figure(f"{volume} received a second", lines([Series("received", received, is_filled=True)], axis, Axis(f"{volume} a second"))),
         figure(
             "Found and fetched", lines([Series("known URLs", known), Series("pages", fetched)], axis, Axis("URLs")), ("known URLs", "pages")
         ),
@@ -94,7 +95,8 @@ def _since(found: Timeline, first: float) -> Sequence[tuple[float, float, list[f
 
 
 def _cumulative(counts: Sequence[tuple[float, float]], unit: float) -> list[tuple[float, float]]:
-    return list(zip((at / unit for at, _ in counts), accumulate(n for _, n in counts), strict=True))
+    sums = accumulate(n for _, n in counts)
+    return [(0.0, 0.0), *zip((at / unit for at, _ in counts), sums, strict=True)]
 
 
 def _unit(time: Timeline) -> tuple[float, str]:
@@ -130,7 +132,7 @@ def politeness(crawl: Crawl) -> Section | None:
             ("robots.txt", ", ".join(f"{kind} {n:,}" for kind, n in sorted(crawl.robots.items())) or "none asked for"),
             ("Denied by robots.txt", f"{crawl.totals.skipped.get('robots_denied', 0):,} URLs"),
             ("Hosts with a Crawl-delay", f"{crawl.hosts.n_crawl_delay:,}"),
-            ("Told to slow down", f"{crawl.totals.causes.get('http_429', 0):,} times by status 429"),
+            ("Answers of status 429", f"{crawl.totals.causes.get('http_429', 0):,}"),
             ("Backing off", f"{crawl.hosts.n_backing_off:,} hosts"),
             ("Parked hosts", ", ".join(f"{why} {n:,}" for why, n in sorted(crawl.hosts.parked.items()))),
         )

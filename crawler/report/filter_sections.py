@@ -157,7 +157,7 @@ def depth_limits(crawl: Crawl) -> Section | None:
     )
     body: list[Child] = [figures]
     if found.places:
-        head = f"Of {found.n_places:,} places {found.n_limited:,} are cut above the depth that their site is known to have."
+        head = f"Of {found.n_places:,} places {found.n_limited:,} are cut before the deepest level known of their site."
         rows = [_place(*place) for place in found.places]
         names = ("site", "place", "deepest fetched", "fetched", "worth it", "URLs held")
         body += [element("p", head), table(names, rows)]

@@ -17,7 +17,7 @@ from crawler.core.ports import HostRecord, Memory
 from crawler.report.sampling import Largest
 from crawler.report.tables import Held
 from filters.depth_cutoff import filter as depth_cutoff
-from filters.depth_cutoff.evidence import UNLIMITED, Place
+from filters.depth_cutoff.evidence import Place
 from filters.depth_cutoff.ledger import Ledger, Level
 from filters.dust import memory as dust
 from filters.dust.rules import LearnedRule
@@ -52,7 +52,10 @@ class Patterns:
 
 @dataclass(slots=True)
 class Depth:
-    """How deep sites deserve to be crawled. places: (site, place with a limit, URLs held back); levels: of all sites together."""
+    """How deep sites deserve to be crawled. levels: of all sites together.
+
+    places: (site, place, URLs held back) of places that are cut before the deepest level known of their site.
+    """
 
     n_places: int = 0
     n_limited: int = 0
@@ -117,7 +120,7 @@ def _depth(view: View, key: bytes, site: str, found: Depth, limited: Largest[tup
         of.new_links += level.new_links
     for place in ledger.all_places():
         found.n_places += 1
-        if place.limit < UNLIMITED:
+        if place.limit < len(ledger.head.levels):
             found.n_limited += 1
             limited.offer((place.n_ever,), (site, place))
 

@@ -15,6 +15,7 @@ from crawler.cli.common import printable
 _VOID: Final = frozenset(("meta", "br", "hr", "link", "img"))
 _HEAD: Final = 130  # characters of a long crawled text that are shown from its beginning
 _TAIL: Final = 40  # and from its end
+_MOST: Final = 1000  # characters that are looked at
 
 
 class Markup(str):
@@ -42,9 +43,10 @@ def join(children: Iterable[Child]) -> Markup:
 
 def crawled(text: str) -> Markup:
     """Return a text of the web, a long one cut in its middle, that cannot reorder what stands around it."""
-    if len(text) > _HEAD + _TAIL:
-        text = f"{text[:_HEAD]} … {text[-_TAIL:]}"
-    return element("bdi", text)
+    shown = printable(text if len(text) <= _MOST else f"{text[:_HEAD]}{text[-_MOST:]}")
+    if len(shown) > _HEAD + _TAIL:
+        shown = f"{shown[:_HEAD]} … {shown[-_TAIL:]}"
+    return element("bdi", shown)
 
 
 def style(css: str) -> Markup:

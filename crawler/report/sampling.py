@@ -110,6 +110,9 @@ class Traces(Generic[T]):
         self._kept: dict[bytes, T] = {}
         self.weight = 1
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def follows(self, key: bytes) -> bool:
         return not xxhash.xxh3_64_intdigest(key) % self.weight
 

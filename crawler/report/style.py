@@ -26,7 +26,8 @@ nav a{padding:4px 11px;border:1px solid var(--rule);border-radius:99px;backgroun
 text-decoration:none;font-size:.86rem}
 nav a:hover,nav a:focus{border-color:var(--s1);color:var(--s1)}
 section{background:var(--card);border:1px solid var(--rule);border-radius:10px;padding:20px;margin:0 0 18px;scroll-margin-top:12px}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,150px),1fr));gap:10px;margin:0 0 18px}
+.tiles{display:grid;grid-template-columns:repeat(4,1fr);gap:10px;margin:0 0 18px}
+section>:last-child{margin-bottom:0}
 .tile{background:var(--bg);border-radius:8px;padding:10px 14px;min-width:0}
 .tile dt{color:var(--soft);font-size:.82rem}
 .tile dd{margin:0;font-size:1.4rem;font-weight:600;line-height:1.3;font-variant-numeric:tabular-nums}
@@ -44,19 +45,21 @@ h3+.stack{margin-top:6px}
 .note{color:var(--soft);font-size:.84rem;margin:4px 0 12px}
 .plot{display:block;width:100%;height:auto;overflow:visible}
 .plot text{font-size:11.5px;fill:var(--soft);font-variant-numeric:tabular-nums}
-.grid line,.plot .grid{stroke:var(--rule);stroke-width:1}
+.rung{stroke:var(--rule);stroke-width:1}
 .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
 .l1{stroke:var(--s1)}.l2{stroke:var(--s2);stroke-dasharray:5 4}.l3{stroke:var(--s3)}.l4{stroke:var(--s4);stroke-dasharray:2 4}
 .area{stroke:none;fill:var(--fill)}
 .c1,.k1{fill:var(--s1);background:var(--s1)}.c2,.k2{fill:var(--s2);background:var(--s2)}.c3,.k3{fill:var(--s3);background:var(--s3)}
 .c4,.k4{fill:var(--s4);background:var(--s4)}.c5,.k5{fill:var(--s5);background:var(--s5)}.c6,.k6{fill:var(--s6);background:var(--s6)}
 .paired .c2,.paired .k2{fill:var(--track);background:var(--track);stroke:var(--s5);stroke-width:.6}
+.paired .k2{outline:1px solid var(--s5);outline-offset:-1px}
 .stack{display:block;width:100%;height:18px;border-radius:5px;background:var(--track)}
 .track{fill:var(--track)}
-.bar{display:block;width:100%;min-width:60px;height:7px;margin:7px 0 2px}
+.bar{display:block;flex:1 1 60px;min-width:60px;height:7px}
+.barred>div{display:flex;align-items:center;gap:9px;min-height:1.5em}
 td:not(.long) bdi{white-space:nowrap}
 .barred{min-width:110px;font-variant-numeric:tabular-nums}
-.barred span{font-size:.85em;color:var(--soft)}
+.barred span{font-size:.9em;color:var(--soft);min-width:3.1em;text-align:right}
 .scroll{overflow-x:auto;margin:0 -20px 14px;padding:0 20px}
 .scroll:focus-visible{outline:2px solid var(--s1);outline-offset:-2px}
 table{border-collapse:collapse;width:100%;font-size:.87rem}
@@ -65,7 +68,6 @@ th,td{padding:5px 14px 5px 0;border-bottom:1px solid var(--rule);text-align:left
 th{color:var(--soft);font-weight:500;white-space:nowrap}
 tr:last-child td{border-bottom:0}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-td.w,th.w{min-width:15rem}
 bdi{overflow-wrap:anywhere;display:inline-block;overflow:hidden;vertical-align:top;max-width:100%}
 .long{min-width:14rem}
 details{border-top:1px solid var(--rule);padding:8px 0}
@@ -73,8 +75,9 @@ summary{cursor:pointer;font-weight:500}
 details>*:nth-child(2){margin-top:8px}
 .good{color:var(--s3)}.bad{color:var(--s6)}
 footer{color:var(--soft);font-size:.82rem;padding-bottom:28px}
+@media (max-width:700px){.tiles{grid-template-columns:repeat(2,1fr)}}
 @media (max-width:560px){header,main,footer{padding-left:12px;padding-right:12px}section{padding:16px 14px}
 .scroll{margin:0 -14px 14px;padding:0 14px}.facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:8px}h1{font-size:1.35rem}
-.tiles{grid-template-columns:repeat(2,1fr)}.tile dd{font-size:1.2rem}}
+.tile dd{font-size:1.2rem}}
 @media print{body{background:#fff}section{break-inside:avoid;border-color:#ccc}nav{display:none}}
 """

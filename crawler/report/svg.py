@@ -133,7 +133,7 @@ def _plot(label: str, frame: _Frame, ticks: Sequence[tuple[float, str]], drawn: 
     grid = []
     for value in nice_ticks(frame.y_most):
         at = round(frame.y(value), 1)
-        grid.append(element("line", class_="grid", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=at, y2=at))
+        grid.append(element("line", class_="rung", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=at, y2=at))
         grid.append(element("text", y.format(value), x=_LEFT - 6, y=at + 4, text_anchor="end"))
     names = [element("text", name, x=round(at, 1), y=base + 15, text_anchor="middle") for at, name in ticks]
     axis = element("text", x.label, class_="axis", x=(_LEFT + _WIDTH - _RIGHT) / 2, y=_HEIGHT - 5, text_anchor="middle")
@@ -143,6 +143,9 @@ def _plot(label: str, frame: _Frame, ticks: Sequence[tuple[float, str]], drawn: 
 def _line(series: Series, number: int, frame: _Frame) -> Markup:
     if not series.points:
         return Markup()
+    if len(series.points) == 1:
+        ((at, of),) = series.points
+        return element("circle", cx=f"{frame.x(at):.1f}", cy=f"{frame.y(of):.1f}", r=3.5, class_=f"c{number}")
     path = " L".join(f"{frame.x(at):.1f},{frame.y(of):.1f}" for at, of in series.points)
     drawn = [element("path", d=f"M{path}", class_=f"line l{number}")]
     if series.is_filled:

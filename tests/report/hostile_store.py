@@ -1,0 +1,157 @@
+"""A store that has something for every part of a report, each text of it as hostile as the web may write it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+sys.path.append(str(Path(__file__).parents[1] / "cli"))  # beside the stores of the commands' tests
+from small_store import NOW, SmallStore
+
+from config.settings import Limits, Scope, Settings
+from crawler.core.model import Cause, Reason, State, Verdict
+from crawler.core.robots import RobotsRecord
+from crawler.report.gather import Crawl, gather
+from crawler.report.page import render
+from filters.depth_cutoff.evidence import Place
+from filters.depth_cutoff.ledger import Head, Level
+from filters.dust.memory import RuleBook, write_book
+from filters.dust.rules import LearnedRule, Substitution
+from filters.near_replica.records import HostRecord, name_of
+from filters.pattern_yield import filter as pattern_yield
+from filters.pattern_yield.evidence import Evidence
+from filters.pattern_yield.records import Pattern, pattern_key
+from storage.export.reading import reading
+from storage.schema import FailureRecord
+from storage.verdicts import verdict_records
+
+DATA = Path(__file__).parents[3] / "shared/data/conformance/naughty-strings.json"
+BOMBS: Final = (
+    '"><img src=//evil.example/x onerror=alert(1)>',
+    "'><script src=https://evil.example/x.js></script>",
+    "</title><script>alert(1)</script>",
+    "</style><link rel=stylesheet href=//evil.example/x.css>",
+    "</svg><foreignObject><iframe src=javascript:alert(1)>",
+    "]]><svg/onload=alert(1)>",
+    "<!-- <base href=//evil.example/> -->",
+    "&lt;b&gt; &amp; &#x3c;script&#x3e;",
+    "url(http://evil.example/x) @import 'http://evil.example'",
+    "\x1b]0;owned\x07 \u202egnp.exe \u2066\u0000\x85",
+    "{{7*7}} ${7*7} <%= 7*7 %>",
+)
+
+
+def bombs() -> list[str]:
+    """Return markup that wants to get out, and the naughty strings if they are there."""
+    naughty = json.loads(DATA.read_text()) if DATA.exists() else []
+    return [*BOMBS, *(text for text in naughty if text.strip())]
+
+
+class HostileStore(SmallStore):
+    """Writes the store; every text is the next of `texts`, in a circle."""
+
+    def __init__(self, path: Path, texts: list[str]) -> None:
+        super().__init__(path, Settings(seeds=["https://a.example/"], scope=Scope(type="any"), limits=Limits(max_depth=3)))
+        self._texts: Iterator[str] = cycle(texts)
+
+    def text(self) -> str:
+        return next(self._texts)
+
+    def build(self, n_pages: int) -> None:
+        """Write everything."""
+        for number in range(n_pages):
+            self._page(number)
+        self._failures()
+        self._refused()
+        self._learned()
+        self.close()
+
+    def _page(self, number: int) -> None:
+        host = f"https://h{number % 7}.example"
+        url = self.url(f"{host}/{number}/{self.text()}", depth=number % 5)
+        self.known(url, State.DONE)
+        evidence: dict[str, str | int | float] = {self.text(): self.text(), "copy_of": url.key.hex(), "score": 0.5}
+        names = ("exact_duplicate", "near_replica", "soft_error", self.text()[:40] if number < 3 else "dust")
+        verdicts = [Verdict(name, keep=number % 2 == 0, follow=False, reason=Reason.DUPLICATE_CONTENT, evidence=evidence) for name in names]
+        self.page(
+            url,
+            status=(200, 404, 500, 200)[number % 4],
+            title=self.text(),
+            mime_type=self.text()[:60],
+            headers=[(b"X-" + self.text().encode("utf-8", "replace"), self.text().encode("utf-8", "replace"))],
+            flags=[self.text()[:30]] if number < 9 else [],
+            fingerprint=(number % 11).to_bytes(16, "big"),
+            verdicts=verdict_records(verdicts),
+            fetched_at=NOW + 10 * number,
+        )
+        self.store.verdicts.revise(url.key, Verdict("near_replica", evidence={"why": self.text()}), NOW)
+        record = self.host(url)
+        record.parked, record.n_failed = ("mirror", number) if number % 2 else ("", 0)
+
+    def _failures(self) -> None:
+        for cause in (Cause.CONN_REFUSED, Cause.HTTP_429):
+            url = self.url(f"/failed/{cause}/{self.text()}")
+            self.known(url, State.DONE)
+            self.store.failures.put(url.key, FailureRecord(cause, self.text(), NOW, 4, True, 0))
+            self.totals.failed(cause, terminal=True)
+            self.settle(url)
+        self.store.robots.put(self.space.origin_key("https://a.example"), RobotsRecord(self.text(), "allow", NOW, NOW + 1, 404), b"")
+
+    def _refused(self) -> None:
+        for reason, by in ((Reason.PATH_TRAP, "path_trap"), (Reason.BAD_SCHEME, "url"), (Reason.EXCLUDED, self.text()[:50])):
+            for _ in range(9):
+                self.store.skips.add(self.text(), reason, by=by, detail=self.text())
+                self.totals.skip(reason)
+        form = self.text()
+        for holder in (pattern_yield.holder(form), f"depth_cutoff 4 {form}"):
+            url = self.url(f"/held/{self.text()}")
+            self.known(url, State.HELD, Reason.HELD_BY_FILTER)
+            self.store.held.hold(url.key, holder)
+            self.totals.saved(holder.partition(" ")[0])
+        alias, rule = self.url(f"/alias/{self.text()}"), f"dust:{self.text()}"
+        self.known(alias, State.ALIAS, Reason.REWRITTEN)
+        self.store.aliases.put(alias.key, self.text(), rule)
+        self.store.rules.may_record(rule)
+        self._place(form)
+
+    def _place(self, form: str) -> None:
+        """Let a place of a site be barren, and cut."""
+        site = self.space.site_key("h1.example")
+        evidence = Evidence(fetched=90, worth=1, barren=True, n_barren=1)
+        memory = self.store.memory("pattern_yield")
+        memory.put(pattern_key(site, form), msgspec.msgpack.encode(Pattern(form, evidence)), 1.0)
+        depth = self.store.memory("depth_cutoff")
+        head = Head(low=[0] * 16, levels=[Level(9, 9, 90, 60), Level(8, 5, 40, 9), Level(7, 1, 40, 0)])
+        depth.put(site + b"h", msgspec.msgpack.encode(head), 1.0)
+        depth.put(site + b"p12345678", msgspec.msgpack.encode(Place(form, [0, 9], [0, 1], limit=1, n_ever=9)), 1.0)
+
+    def _learned(self) -> None:
+        site = self.space.site_key("h1.example")
+        source, path = self.text(), f"/{self.text()}"
+        rule = Substitution(source=source, target=self.text(), host="h1.example", path=path)
+        write_book(self.store.memory("dust"), site, RuleBook(self.text(), [LearnedRule(rule=rule, standing="valid", support=7, agree=9)]))
+        mirror = HostRecord(n_pages=40, mirror_of=self.text())
+        key = site + b"h" + name_of("https://h1.example/")[:4]
+        self.store.memory("near_replica").put(key, msgspec.msgpack.encode(mirror), 1.0)
+
+
+def build_hostile(path: Path, texts: list[str], n_pages: int = 60) -> None:
+    """Write a hostile store to a new directory."""
+    HostileStore(path, texts).build(n_pages)
+
+
+def read(path: Path) -> Crawl:
+    """Gather everything of a store."""
+    with reading(path) as view:
+        return gather(view, with_order=True)
+
+
+def page_of(path: Path) -> str:
+    """Return the page about a store."""
+    return render(read(path), "stopped").decode()
