@@ -18,8 +18,11 @@ from config.settings import Store as StoreSettings
 from crawler.core.model import Hold, Judgement, LinkBatch, Page, Reason, Release, Verdict
 from crawler.core.ports import Memory
 from filters.panel import Panel, Record
+from filters.pattern_yield.evidence import Evidence
 from filters.pattern_yield.filter import holder, plug
-from filters.pattern_yield.records import patterns_of
+from filters.pattern_yield.patterns import parse
+from filters.pattern_yield.records import Head, Pattern, encode, head_key, pattern_key, patterns_of
+from filters.pattern_yield.vocabulary import Vocabulary
 from storage.env import Store
 
 SITE = SPACE.site_key("a.example")
@@ -88,7 +91,7 @@ def story(seed: int, n: int = 150) -> list[Any]:
 
 
 def test_the_journal_teaches_an_empty_memory_the_same_again() -> None:
-    """Mutation: `LinksMeasure` lost `url`; `YieldOfPages` learned from the page's order in a counter of its own."""
+    """Of whatever gate, redirects and refused bodies included."""
     for seed in range(12):
         lived, again = DictMemory(), DictMemory()
         crawl = Crawl(lived)
@@ -151,6 +154,21 @@ def test_links_that_were_held_before_the_release_in_the_same_visit_are_released_
     assert [type(effect) for _, effect in asked] == [Release, Hold, Release]
 
 
+def test_what_speaks_for_itself_is_spared_by_a_barren_pattern_above_it() -> None:
+    """Mutation: `Tree.barren` asked the next pattern whatever this one's fetches say."""
+    coarse, good, poor = (f"a.example/x?{query}" for query in ("a=*", "a=good", "a=poor"))
+    for form, evidence, is_held in ((good, Evidence(20, 20, 20, 20), False), (poor, Evidence(20, 0, 20, 0), True)):
+        memory, words = DictMemory(), Vocabulary()
+        for name in ("good", "poor"):
+            words.add(parse(f"http://a.example/x?a={name}", "http://a.example").words() * 70)
+        memory.put(head_key(SITE), encode(Head(n_barren=1, n_counted=words.n_counted, counters=words.counters)))
+        reached = {"depths": -1, "magnitudes": -1}
+        memory.put(pattern_key(SITE, coarse), encode(Pattern(coarse, Evidence(90, 0, 27, 0, 1, True, 1), **reached)))
+        memory.put(pattern_key(SITE, form), encode(Pattern(form, evidence, **reached)))
+        sitting = panel(memory, SURE).links(batch(f"http://{form}"))
+        assert [effect for _, effect in sitting.effects] == ([Hold(f"http://{form}", holder(coarse))] if is_held else [])
+
+
 def test_home_pages_are_never_held() -> None:
     crawl = Crawl(DictMemory(), SURE)
     for i in range(150):
@@ -183,7 +201,7 @@ def test_what_another_filter_dropped_was_not_worth_it() -> None:
 
 
 def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: Path) -> None:
-    """Ten thousand shapes. Mutation: the weight of barren patterns was that of others."""
+    """Three thousand shapes."""
     cap = 64 << 10
     settings = Settings(filters=Filters(site_bytes=cap), store=StoreSettings(map_size=1 << 24))
     with Store.create(tmp_path / "c", settings, 0.0) as store:

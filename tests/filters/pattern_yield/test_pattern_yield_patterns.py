@@ -100,7 +100,7 @@ segments = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), max_siz
 @settings(max_examples=100, derandomize=True, deadline=None)
 @given(path=st.lists(segments, max_size=4), query=st.lists(st.tuples(segments, segments), max_size=3), digit=st.integers(0, 9))
 def test_urls_that_differ_in_digits_alone_share_their_patterns(path: list[str], query: list[tuple[str, str]], digit: int) -> None:
-    """Law. Mutation: escapes were translated as digits are."""
+    """A law, for whatever stands in a URL."""
     text = "/".join(path) + "?" + "&".join(f"{name}={value}" for name, value in query)
     url = SPACE.canonical("http://a.example/" + text.replace("\\", ""))
     found = patterns(url, rare)

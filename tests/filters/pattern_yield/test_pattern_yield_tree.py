@@ -116,7 +116,7 @@ def test_a_parameter_with_many_values_is_cut_by_its_name() -> None:
 
 
 def test_a_good_value_of_a_barren_parameter_is_spared() -> None:
-    """Nine actions yield nothing and one does. Mutation: a specific pattern never spoke for itself."""
+    """Nine actions yield nothing and one does."""
     site = Site()
     actions = ["edit", "info", "raw", "login", "watch", "move", "purge", "rights", "credits"]
     for i in range(400):
