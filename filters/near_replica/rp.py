@@ -9,7 +9,7 @@ counts (the paper's) there are 1 + ln(count), and that scaled to length 1, which
 
 Minimum and maximum are frozen once taken; what comes later is clipped, since a scale that moves would move old signatures.
 
-Time: 40 µs for 2,000 words and K = 5. No loop runs over words.
+Time: 40 µs for 1,300 words and K = 5. No loop runs over words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crawler.core.model import U64
 
 F64 = npt.NDArray[np.float64]
 _U = np.uint64
-_GOLDEN: Final = 0x9E3779B97F4A7C15
+_GOLDEN: Final = _U(0x9E3779B97F4A7C15)
 _MIX_1: Final = _U(0xBF58476D1CE4E5B9)
 _MIX_2: Final = _U(0x94D049BB133111EB)
 _UNIT: Final = 1.0 / (1 << 31)
@@ -41,29 +41,42 @@ class Counting(StrEnum):
 
 def weights(words: U64, k: int) -> F64:
     """Return the projection's weights.    words: hashes, n    returns: (k, n), uniform in [−1, 1); row j does not depend on k"""
-    table: F64 = np.empty(((k + 1) & ~1, words.size), dtype=np.float64)
-    for pair in range(0, k, 2):  # one hash gives two weights
-        bits = words + _U((pair // 2 + 1) * _GOLDEN % (1 << 64))
-        bits ^= bits >> _U(30)
-        bits *= _MIX_1
-        bits ^= bits >> _U(27)
-        bits *= _MIX_2
-        bits ^= bits >> _U(31)
-        table[pair : pair + 2] = bits.view(np.int32).reshape(-1, 2).T
-    table *= _UNIT
-    return table[:k]
+    return _pairs(words, k).transpose(0, 2, 1).reshape(-1, words.size)[:k] * _UNIT
+
+
+def _pairs(words: U64, k: int) -> F64:
+    """Return weights in units of 2⁻³¹, (⌈k/2⌉, n, 2): the two halves of a hash of word and pair of components."""
+    n_pairs = (k + 1) // 2
+    bits = words + (np.arange(1, n_pairs + 1, dtype=np.uint64) * _GOLDEN)[:, None]
+    bits *= _MIX_1
+    bits ^= bits >> _U(32)
+    bits *= _MIX_2
+    bits ^= bits >> _U(29)
+    return bits.view(np.int32).astype(np.float64).reshape(n_pairs, words.size, 2)
 
 
 def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
     """Project a page's bag of words.    tokens: hashes of its words, in any order    returns: R̂, k numbers; zeros for no words"""
-    if counting is Counting.RAW or not tokens.size:
-        return np.asarray(weights(tokens, k).sum(axis=1), dtype=np.float64)
-    words, counts = np.unique(tokens, return_counts=True)
-    vector = 1.0 + np.log(counts)
-    if counting is Counting.LOG_L2:
+    words, vector = _bag(tokens)
+    if counting is not Counting.RAW:
+        np.log(vector, out=vector)
+        vector += 1.0
+    if counting is Counting.LOG_L2 and words.size:
         vector /= np.sqrt(vector @ vector)
-    projection: F64 = weights(words, k) @ vector
-    return projection
+    projection: F64 = np.matmul(vector, _pairs(words, k)).ravel()[:k]
+    return projection * _UNIT
+
+
+def _bag(tokens: U64) -> tuple[U64, F64]:
+    """Return the distinct words and how often each occurs: np.unique, a quarter quicker."""
+    ordered = np.sort(tokens)
+    is_first = np.ones(ordered.size, dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    firsts = is_first.nonzero()[0]
+    counts = np.empty(firsts.size, dtype=np.float64)
+    counts[:-1] = firsts[1:] - firsts[:-1]
+    counts[-1:] = ordered.size - firsts[-1:]
+    return ordered[firsts], counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +97,4 @@ class Scale:
 
     def __call__(self, projections: F64) -> F64:
         """Return signatures r of projections, (n, k) or (k,)."""
-        return np.clip((projections - self.low) / self.width, 0.0, 1.0)
+        return np.minimum(np.maximum((projections - self.low) / self.width, 0.0), 1.0)
