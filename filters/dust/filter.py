@@ -15,8 +15,8 @@ A rule's later life is a cumulative sum [Page 1954]: each audited pair that disa
 most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. A canonical URL that turns out to be an
 error gives its alias back.
 
-Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most) and the rules. Time: 35 µs a page with its sketch,
-1 µs a link batch of a site without rules, 3 µs a link of one with ten.
+Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most) and the rules. Time: 40 µs a page of 600 words,
+5 µs a batch of links to sites without rules, 2 µs a link to one with ten.
 """
 
 from __future__ import annotations
@@ -90,10 +90,13 @@ class LinkGate:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+        keys = dict(zip(batch.sites, batch.keys, strict=True))  # one of each site
+        of_site = {site: canonizer for site, key in keys.items() if (canonizer := self._books.canonizer(memory, key[:_SITE])) is not None}
+        if not of_site:
+            return NOTHING_REFUSED, NO_EFFECTS
         effects: list[Effect] = []
-        of_site = {site: self._books.canonizer(memory, site) for site in {key[:_SITE] for key in batch.keys}}
-        for text, site, key in zip(batch.texts, batch.sites, batch.keys, strict=True):
-            canonizer = of_site[key[:_SITE]]
+        for text, site in zip(batch.texts, batch.sites, strict=True):
+            canonizer = of_site.get(site)
             if canonizer is None:
                 continue
             settled = canonizer.settle(text)
