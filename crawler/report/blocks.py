@@ -10,6 +10,7 @@ from crawler.report.markup import Child, Markup, crawled, element
 from crawler.report.svg import share_bar
 
 _MOST_TIME = 253402300800  # the year 10000
+_EVEN = 4  # figures, that stand better in two columns than in three
 _LONG = 30  # characters, from which a cell wants room
 
 
@@ -50,7 +51,7 @@ def figure(title: str, plot: Markup, legend: Sequence[str] = (), *, text: str = 
 
 def grid(*figures: Child) -> Markup:
     """Return figures side by side, as many as there is room for."""
-    return element("div", *figures, class_="grid")
+    return element("div", *figures, class_="grid two" if len(figures) == _EVEN else "grid")
 
 
 def tiles(pairs: Iterable[tuple[str, str, str]]) -> Markup:

@@ -7,61 +7,85 @@ from typing import Any
 
 from crawler.report.blocks import Bar, Cell, Section, facts, figure, grid, more, note, percent, table
 from crawler.report.gather import Crawl, filter_names
-from crawler.report.markup import Child, element
+from crawler.report.markup import Child, Markup, element
 from crawler.report.pages import FilterWords
 from crawler.report.svg import Axis, columns, in_percent
 from crawler.report.tables import filter_of
+from filters.depth_cutoff import filter as depth_cutoff
 from filters.depth_cutoff.evidence import Place
 from filters.dust.rules import LearnedRule
 from filters.pattern_yield.evidence import interval
+from storage.export.judged import Standing, verdict_object
+from storage.schema import VerdictRecord
 
 
 def filters(crawl: Crawl) -> Section | None:
     """What each filter saved, and samples of what it decided."""
     names = filter_names(crawl)
-    saved, would = crawl.totals.saved, crawl.totals.would_save
-    most = max((*saved.values(), *would.values(), 1))
-    rows: list[tuple[Cell, ...]] = []
-    for name in names:
-        words = crawl.pages.filters.get(name, FilterWords())
-        settings = getattr(crawl.settings.filters, name, None)
-        n = saved.get(name, 0) + would.get(name, 0)
-        rows.append(
-            (
-                name,
-                settings.mode if settings is not None else None,
-                saved.get(name, 0),
-                would.get(name, 0),
-                Bar(n / most, ""),
-                words.not_kept,
-                words.not_followed,
-                words.revised,
-                crawl.held.by_filter.get(name, 0),
-            )
-        )
-    columns_ = ("filter", "mode", "saved", "would save", "", "pages not kept", "not followed", "revised", "URLs held")
     why = note(
         "Saved are links that were not queued, URLs that were taken out of a queue, and copies whose links were not followed; a filter in "
         f"mode observe would have saved them. {crawl.audited:,} refused links were fetched all the same, to measure the filters.",
     )
     samples = [more(f"{name}: samples of its decisions", made, is_open=True) for name in names if (made := _samples(crawl, name))]
-    return Section("filters", "Filters", (table(columns_, rows), why, *samples))
+    return Section("filters", "Filters", (_savings(crawl, names), why, *samples))
+
+
+def _savings(crawl: Crawl, names: list[str]) -> Markup:
+    """Return the table of what the filters came to; a column of noughts is left out."""
+    saved, would, held = crawl.totals.saved, crawl.totals.would_save, crawl.held.by_filter
+    words = {name: crawl.pages.filters.get(name, FilterWords()) for name in names}
+    counts: dict[str, list[int]] = {
+        "would save": [would.get(name, 0) for name in names],
+        "pages not kept": [words[name].not_kept for name in names],
+        "not followed": [words[name].not_followed for name in names],
+        "revised": [words[name].revised for name in names],
+        "redirects refused": [crawl.redirects[name].refused if name in crawl.redirects else 0 for name in names],
+        "URLs held": [held.get(name, 0) for name in names],
+    }
+    shown = {name: column for name, column in counts.items() if any(column)}
+    most = max((*saved.values(), *would.values(), 1))
+    rows: list[tuple[Cell, ...]] = []
+    for i, name in enumerate(names):
+        settings = getattr(crawl.settings.filters, name, None)
+        bar = Bar((saved.get(name, 0) + would.get(name, 0)) / most, "")
+        mode = settings.mode if settings is not None else None
+        rows.append((name, mode, saved.get(name, 0), bar, *(column[i] for column in shown.values())))
+    return table(("filter", "mode", "saved", "", *shown), rows)
 
 
 def _samples(crawl: Crawl, name: str) -> list[Child]:
-    """Return tables of what a filter decided about pages, links and waiting URLs."""
+    """Return tables of what a filter decided about pages, redirects, links and waiting URLs."""
     found: list[Child] = []
     if (sample := crawl.pages.decisions.get(name)) is not None:
         rows = [(made.url, made.effect, made.reason, _evidence(made.evidence)) for made in sample.items()]
         found.append(table(("page", "decision", "reason", "evidence"), rows, title=f"{sample.n:,} decisions about pages"))
+    if (redirects := crawl.redirects.get(name)) is not None:
+        title = f"Redirects: {redirects.refused:,} refused, {redirects.let_off:,} let off"
+        lines = [_redirect(crawl, *judged) for judged in redirects.sample.items()]
+        found.append(table(("redirect", "to", "decision", "evidence"), lines, title=title))
     for (by, reason), skips in sorted(crawl.skips.items()):
         if by == name:
-            lines = [(skip.url, skip.detail) for skip in skips.items()]
-            found.append(table(("link", "detail"), lines, title=f"Links refused: {reason}"))
+            links = [(skip.url, skip.detail) for skip in skips.items()]
+            found.append(table(("link", "detail"), links, title=f"Links refused: {reason}"))
     if (holds := crawl.held.samples.get(name)) is not None:
-        held = [(crawl.texts.get(key, ""), holder.removeprefix(f"{name} ")) for key, holder in holds.items()]
+        held = [(crawl.texts.get(key, ""), _holder(holder, name)) for key, holder in holds.items()]
         found.append(table(("URL", "held for"), held, title=f"{holds.n:,} URLs held back"))
     return found
+
+
+def _redirect(crawl: Crawl, key: bytes, target: str, verdict: VerdictRecord) -> tuple[Cell, ...]:
+    effect = "let off" if verdict.keep and verdict.follow else verdict.reason or "refused"
+    evidence = verdict_object(Standing(verdict, 0.0), crawl.texts)["evidence"]
+    return crawl.texts.get(key, ""), target, effect, _evidence(evidence)
+
+
+def _holder(holder: str, name: str) -> str:
+    """Return what a holder is named after, without its filter's name."""
+    rest = holder.removeprefix(f"{name} ")
+    if name != depth_cutoff.NAME:
+        return rest
+    depth, _, place = rest.partition(" ")
+    return f"depth {depth} of {place}"
 
 
 def _evidence(evidence: Mapping[str, Any]) -> str:

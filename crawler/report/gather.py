@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from config.settings import Settings
@@ -16,6 +17,7 @@ from crawler.report.tables import (
     Failed,
     Held,
     Hosts,
+    Redirects,
     Skip,
     filter_of,
     read_aliases,
@@ -23,10 +25,12 @@ from crawler.report.tables import (
     read_failures,
     read_held,
     read_hosts,
+    read_redirects,
     read_robots,
     read_skips,
 )
 from crawler.totals import Totals
+from storage.export.judged import Standing, named_keys
 from storage.export.texts import Texts
 from storage.view import View
 
@@ -47,6 +51,7 @@ class Crawl:
     robots: Counter[str]
     discovery: Timeline
     failures: dict[str, Failed]
+    redirects: dict[str, Redirects]
     skips: dict[tuple[str, str], Sample[Skip]]
     held: Held
     aliases: Sample[tuple[bytes, str, str]]
@@ -58,7 +63,7 @@ class Crawl:
 
 def gather(view: View, *, with_order: bool) -> Crawl:
     """Read a store. with_order: rank its link graph, too."""
-    held, aliases, failures = read_held(view), read_aliases(view), read_failures(view)
+    held, aliases, failures, redirects = read_held(view), read_aliases(view), read_failures(view), read_redirects(view)
     return Crawl(
         name=view.path.resolve().name,
         settings=view.settings,
@@ -72,13 +77,14 @@ def gather(view: View, *, with_order: bool) -> Crawl:
         robots=read_robots(view),
         discovery=read_discovery(view),
         failures=failures,
+        redirects=redirects,
         skips=read_skips(view),
         held=held,
         aliases=aliases,
         rules=dict(Counter(view.rules.all()).most_common(_MOST_RULES)),
         learned=read_learned(view, held),
         order=read_order(view) if with_order else None,
-        texts=_texts(view, held, aliases, failures),
+        texts=Texts(view).of_keys(_named(held, aliases, failures, redirects)),
     )
 
 
@@ -91,16 +97,30 @@ def _totals(view: View) -> Status:
     return status
 
 
-def _texts(view: View, held: Held, aliases: Sample[tuple[bytes, str, str]], failures: dict[str, Failed]) -> dict[bytes, str]:
-    """Return the text of each URL that samples name by its key."""
-    keys = [key for sample in held.samples.values() for key, _ in sample.items()]
-    keys += [key for key, _, _ in aliases.items()]
-    keys += [key for failed in failures.values() for key, _ in failed.sample.items()]
-    return Texts(view).of_keys(keys)
+def _named(
+    held: Held, aliases: Sample[tuple[bytes, str, str]], failures: dict[str, Failed], redirects: dict[str, Redirects]
+) -> Iterator[bytes]:
+    """Yield the keys that samples name URLs by."""
+    for holds in held.samples.values():
+        yield from (key for key, _ in holds.items())
+    yield from (key for key, _, _ in aliases.items())
+    for failed in failures.values():
+        yield from (key for key, _ in failed.sample.items())
+    for of in redirects.values():
+        for key, _, verdict in of.sample.items():
+            yield key
+            yield from named_keys([Standing(verdict, 0.0)])
 
 
 def filter_names(crawl: Crawl) -> list[str]:
     """Return every filter that is configured or has said something, in the order of the configuration."""
     configured = [name for name in crawl.settings.filters.__struct_fields__ if hasattr(getattr(crawl.settings.filters, name), "mode")]
-    heard = {*crawl.totals.saved, *crawl.totals.would_save, *crawl.pages.filters, *crawl.held.by_filter, *map(filter_of, crawl.rules)}
+    heard = {
+        *crawl.totals.saved,
+        *crawl.totals.would_save,
+        *crawl.pages.filters,
+        *crawl.held.by_filter,
+        *crawl.redirects,
+        *map(filter_of, crawl.rules),
+    }
     return [*configured, *sorted(heard - set(configured))]

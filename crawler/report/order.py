@@ -30,7 +30,8 @@ class Order:
     n_fetches: int
     captured: list[tuple[float, float]]
     captured_by_best: list[tuple[float, float]]
-    captured_across: list[tuple[float, float]]  # with links across hosts alone counted
+    across: list[tuple[float, float]]  # the same two, with links across hosts alone counted
+    across_by_best: list[tuple[float, float]]
     by_slice: list[float]
     by_depth: list[tuple[int, float, int]]  # clicks from a seed, mean rank of what was fetched there, pages
     top: list[tuple[str, float, int, int]]  # URL, rank, number of its fetch from 1, 0 for none; links to it
@@ -54,8 +55,9 @@ def read_order(view: View) -> Order | None:
         n_links=graph.n_links,
         n_fetches=len(fetches),
         captured=_curve(ranks, fetches),
-        captured_by_best=_curve(ranks, fetches[np.argsort(-ranks[fetches], kind="stable")]),
-        captured_across=_curve(across, fetches),
+        captured_by_best=_curve(ranks, _by_rank(ranks, fetches)),
+        across=_curve(across, fetches),
+        across_by_best=_curve(across, _by_rank(across, fetches)),
         by_slice=measures.mean_by_slice(ranks, fetches).tolist(),
         by_depth=_by_depth(ranks[fetches], crawled.depths[fetches]),
         top=_top(subject, ranks, fetches),
@@ -67,6 +69,10 @@ def read_order(view: View) -> Order | None:
 def _curve(ranks: F64, order: I64) -> list[tuple[float, float]]:
     shares = [i / POINTS for i in range(POINTS + 1)]
     return list(zip(shares, measures.captured(ranks, order, shares), strict=True))
+
+
+def _by_rank(ranks: F64, fetches: I64) -> I64:
+    return fetches[np.argsort(-ranks[fetches], kind="stable")]
 
 
 def _by_depth(ranks: F64, depths: I64) -> list[tuple[int, float, int]]:

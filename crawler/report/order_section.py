@@ -8,6 +8,9 @@ from crawler.report.markup import Markup
 from crawler.report.order import Order
 from crawler.report.svg import Axis, Series, columns, in_percent, lines
 
+_NAMES = ("this crawl", "best possible", "random order")
+_FETCHES = Axis("share of the fetches", in_percent, 1.0)
+
 
 def order(crawl: Crawl) -> Section | None:
     """Curves of PageRank over the order of the fetches, and the pages of highest rank."""
@@ -36,25 +39,18 @@ def order(crawl: Crawl) -> Section | None:
 
 
 def _figures(found: Order) -> Markup:
-    end = found.captured[-1][1]
-    fetches = Axis("share of the fetches", in_percent, 1.0)
-    got = lines(
-        [
-            Series("this crawl", found.captured, is_filled=True),
-            Series("best possible", found.captured_by_best),
-            Series("links across hosts alone", found.captured_across),
-            Series("random", [(0.0, 0.0), (1.0, end)]),
-        ],
-        fetches,
-        Axis("share of all PageRank", in_percent),
-    )
     by_slice = [((i + 0.5) / len(found.by_slice), mean) for i, mean in enumerate(found.by_slice)]
-    slices = lines([Series("mean PageRank", by_slice, is_filled=True)], fetches, Axis("mean PageRank"))
+    slices = lines([Series("mean PageRank", by_slice, is_filled=True)], _FETCHES, Axis("mean PageRank"))
     depths = columns([(str(depth), mean) for depth, mean, _ in found.by_depth], Axis("clicks from a seed"), Axis("mean PageRank"))
     return grid(
-        figure(
-            "PageRank got after a share of the fetches", got, ("this crawl", "best possible", "links across hosts alone", "random order")
-        ),
+        figure("Share of PageRank got", _captured(found.captured, found.captured_by_best), _NAMES),
+        figure("The same over links across hosts alone", _captured(found.across, found.across_by_best), _NAMES),
         figure("Mean PageRank by slice of the crawl", slices, text=f"{len(found.by_slice)} slices of as many pages each."),
         figure("Mean PageRank by depth", depths),
     )
+
+
+def _captured(got: list[tuple[float, float]], best: list[tuple[float, float]]) -> Markup:
+    curves = (got, best, [(0.0, 0.0), got[-1]])
+    series = [Series(name, curve, is_filled=curve is got) for name, curve in zip(_NAMES, curves, strict=True)]
+    return lines(series, _FETCHES, Axis("share of all PageRank", in_percent))

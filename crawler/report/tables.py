@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final
 
 from crawler.core.ports import HostRecord
 from crawler.core.robots import RobotsRecord
 from crawler.report.pages import SAMPLES
 from crawler.report.sampling import Largest, Sample, Timeline
-from storage.export.scans import hosts
-from storage.schema import ALIAS, ALIASES, FAILURE, FAILURES, HELD, ROBOTS, URL, URLS, Codec, FailureRecord
+from storage.export.scans import hosts, revisions
+from storage.schema import ALIAS, ALIASES, EDGE, EDGES, FAILURE, FAILURES, HELD, ROBOTS, URL, URLS, Codec, FailureRecord, VerdictRecord
 from storage.view import View
 
 TOP_HOSTS: Final = 20
 SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)  # bounds of pages a host
 _MOST_HOLDERS: Final = 5_000
+_CHUNK: Final = 1000
 _ROBOTS: Final = Codec(RobotsRecord)
 
 
@@ -91,6 +92,34 @@ def read_failures(view: View) -> dict[str, Failed]:
         of.n += 1
         of.n_final += record.final
         of.sample.offer(key.hex(), (key, record))
+    return found
+
+
+@dataclass(slots=True)
+class Redirects:
+    """What one filter says today of URLs that redirected. sample: (key, where it led, verdict)."""
+
+    refused: int = 0
+    let_off: int = 0
+    sample: Sample[tuple[bytes, str, VerdictRecord]] = field(default_factory=lambda: Sample(SAMPLES))
+
+
+def read_redirects(view: View) -> dict[str, Redirects]:
+    """Return the newest verdicts on redirects by filter; those on pages stand with the pages."""
+    found: dict[str, Redirects] = {}
+    rows = revisions(view)
+    while chunk := list(islice(rows, _CHUNK)):
+        edges = view.get_many(EDGES, [key for key, _ in chunk])
+        for (key, revised), edge in zip(chunk, edges, strict=True):
+            if edge is None:
+                continue
+            target = EDGE.decode(edge).to_text
+            for verdict in {revision.verdict.filter: revision.verdict for revision in revised}.values():
+                of = found.setdefault(verdict.filter, Redirects())
+                is_refused = not (verdict.keep and verdict.follow)
+                of.refused += is_refused
+                of.let_off += not is_refused
+                of.sample.offer(key.hex(), (key, target, verdict))
     return found
 
 
