@@ -1,7 +1,6 @@
 """What the fetches of one pattern prove about its yield: a test that may be looked at after every fetch, with decay.
 
-**Barren.** A pattern is barren when "its yield is `min_yield` or more" is rejected by betting against it [Waudby-Smith, Ramdas, JRSS B
-2024]: a gambler who believes in a smaller yield q multiplies her wealth by q/θ for a fetch that was worth it and by (1−q)/(1−θ) for one
+**Barren.** A pattern is barren when "its yield is `min_yield` or more" is rejected by betting against it [WSR24]: a gambler who believes in a smaller yield q multiplies her wealth by q/θ for a fetch that was worth it and by (1−q)/(1−θ) for one
 that was not. Whatever the true yield ≥ θ, her expected wealth never grows, hence reaches 1/α with a probability of at most α, however
 often it is looked at [Ville 1939]. The wealth is spread over four beliefs, most of it on q = 0: with θ = .05 and α = .05, 63 fetches in a
 row that were worth nothing decide, 164 with one that was, 206 with two. Of patterns that yield 5 % one in 22 is called barren within 2,000
