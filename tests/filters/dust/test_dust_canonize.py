@@ -44,7 +44,7 @@ def test_canonizing_ends_and_twice_is_once(rules: list[Rule], url: str) -> None:
 @examples(max_examples=200, deadline=None, derandomize=True)
 @given(rules=_some_rules(shrink=True), url=urls)
 def test_each_change_by_a_shrinking_rule_goes_down_in_shortlex_order(rules: list[Rule], url: str) -> None:
-    """Mutation: pairs were turned to lead from the first to the second."""
+    """Mutation: `Parameter` set a value where it should drop the parameter."""
     for rule in rules:
         changed = applier(rule)(url)
         assert changed == url or shortlex(changed) < shortlex(url)
