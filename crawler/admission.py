@@ -23,6 +23,7 @@ from storage.organs import Organs
 from storage.schema import SeenRow
 
 _SITE = itemgetter(slice(8))  # of a key
+_REMEMBERED = 50_000  # URLs whose finders are; 8 MB
 
 
 class Admission:
@@ -35,6 +36,7 @@ class Admission:
         self._totals = totals
         self._effects = effects
         self._cash = Cash()
+        self._finders: dict[int, bytes] = {}  # site that named a URL first, by sequence number
 
     def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False) -> list[int]:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order."""
@@ -50,7 +52,7 @@ class Admission:
                     worth != row.worth
                     or distance < row.seed_distance
                     or hops < row.hops
-                    or (row.site_depth and (is_redirect or depth < row.site_depth or key[:8] != site))
+                    or (row.site_depth and (depth < row.site_depth or key[:8] != site or (is_redirect and row.hops)))
                 ):
                     nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops), worth=worth)
                     self._rediscovered(source, key, row, nearest, text, step=step)
@@ -134,17 +136,17 @@ class Admission:
 
     def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
         """Move a waiting URL forward if this link brings it nearer, or makes it worth more."""
-        via = self._organs.seen.record(row.seq).via
-        if not step:
+        if not step and row.hops:
             depth = 0  # the second redirect that leads there: what many redirects lead to is to be known soon
         elif key[:8] == source.key[:8]:
             depth = source.site_depth + step
         else:
-            is_found_twice = via[:8] not in (b"", key[:8], source.key[:8])  # first by a third site
+            is_found_twice = self._found_by(row.seq) not in (b"", key[:8], source.key[:8])  # first by a third site
             depth = 0 if is_found_twice else directory_depth(text)
         nearest = nearest._replace(site_depth=min(depth, row.site_depth))
         if nearest == row:
             return
+        via = self._organs.seen.record(row.seq).via
         url = self._tools.urls.url(
             text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=via
         )
@@ -155,6 +157,15 @@ class Admission:
         waiting = Entry(Lane.FRESH, self._frontier.order.rank(row.site_depth, row.worth), row.seq, 0, url)
         if self._frontier.raise_rank(waiting, nearer, nearest.worth):
             self._organs.seen.update(key, nearest)
+
+    def _found_by(self, seq: int) -> bytes:
+        """Return the site that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
+        site = self._finders.get(seq)
+        if site is None:
+            if len(self._finders) >= _REMEMBERED:
+                self._finders.clear()
+            site = self._finders[seq] = self._organs.seen.record(seq).via[:8]
+        return site
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)
