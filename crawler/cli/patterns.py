@@ -69,15 +69,20 @@ def patterns(
         _print(_told(answers, settings.filters.pattern_yield, choice, wants_replay=wants_replay), choice)
         return 0
     with reading(Path(source)) as view:
-        settings = crawl_config(view.settings, configs, sets)
-        if not wants_replay and any(True for _ in _learned(view)):
-            _print(_known(view, choice), choice)
-            return 0
-        answers = read_store(view, URLSpace(view.secret, url_rules(view.settings)))
-        if not wants_replay:
-            click.echo(f"{source}: the crawl ran without {NAME}; this is what its answers teach", err=True)
-        _print(_told(answers, settings.filters.pattern_yield, choice, wants_replay=wants_replay), choice)
+        of = crawl_config(view.settings, configs, sets).filters.pattern_yield
+        _print(_of_store(view, of, choice, wants_replay=wants_replay), choice)
     return 0
+
+
+def _of_store(view: View, settings: PatternYield, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
+    """Yield what the crawl's filter has learned; of a crawl without it, and for a replay, what its answers teach."""
+    if not wants_replay and any(True for _ in _learned(view)):
+        yield from _known(view, choice)
+        return
+    answers = read_store(view, URLSpace(view.secret, url_rules(view.settings)))
+    if not wants_replay:
+        click.echo(f"{view.path}: the crawl ran without {NAME}; this is what its answers teach", err=True)
+    yield from _told(answers, settings, choice, wants_replay=wants_replay)
 
 
 @dataclass(frozen=True)

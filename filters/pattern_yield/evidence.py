@@ -1,10 +1,11 @@
 """What the fetches of one pattern prove about its yield: a test that may be looked at after every fetch, with decay.
 
-**Barren.** A pattern is barren when "its yield is `min_yield` or more" is rejected by betting against it [WSR24]: a gambler who believes in a smaller yield q multiplies her wealth by q/θ for a fetch that was worth it and by (1−q)/(1−θ) for one
-that was not. Whatever the true yield ≥ θ, her expected wealth never grows, hence reaches 1/α with a probability of at most α, however
-often it is looked at [Ville 1939]. The wealth is spread over four beliefs, most of it on q = 0: with θ = .05 and α = .05, 63 fetches in a
-row that were worth nothing decide, 164 with one that was, 206 with two. Of patterns that yield 5 % one in 22 is called barren within 2,000
-fetches; a Wilson bound looked at after every fetch calls nine in ten so within 1,000.
+**Barren.** A pattern is barren when "its yield is `min_yield` or more" is rejected by betting against it [WSR24]: a gambler who believes
+in a smaller yield q multiplies her wealth by q/θ for a fetch that was worth it and by (1−q)/(1−θ) for one that was not. Whatever the true
+yield ≥ θ, her expected wealth never grows, hence reaches 1/α with a probability of at most α, however often it is looked at [Ville 1939].
+The wealth is spread over four beliefs, most of it on q = 0: with θ = .05 and α = .05, 63 fetches in a row that were worth nothing decide,
+164 with one that was, 206 with two. Of patterns that yield 5 % one in 22 is called barren within 2,000 fetches; a Wilson bound looked at
+after every fetch calls nine in ten so within 1,000.
 
 **Decay.** After 400 fetches without a decision the bets begin anew, so that an archive whose end is barren is found out. The k-th test
 may err with probability α_k: .9 α for the first, .1 α / (k (k − 1)) for the others; together α, for ever.

@@ -89,7 +89,7 @@ class YieldOfPages:
         before = self._sites.glance(memory, site)
         worth = self._worth(measure, judgement, memory)
         is_passed_over = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE
-        has_source = bool(via) and (before.n_sources > 0 or via[:8] != site)
+        has_source = bool(via) and worth is not None and (before.n_sources > 0 or via[:8] != site)
         if is_passed_over and not has_source:
             return NO_EFFECTS
         tree = self._sites.tree(memory, site)
