@@ -57,6 +57,7 @@ def test_every_command_of_the_console_blocks_runs(tmp_path: Path) -> None:
         assert run.returncode == 0, f"{shlex.join(command)}: {run.stderr}"
         assert "Traceback" not in run.stderr
     assert (tmp_path / "pages.csv").read_text().startswith("url,status,depth,title")
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
 
 
 def test_every_command_is_in_the_readme_and_every_one_of_the_readme_is_a_command() -> None:
@@ -92,6 +93,12 @@ def test_the_code_map_is_the_tree() -> None:
     assert packages - {"storage/export/"} <= set(places)
     for file in re.findall(r"`(\w+\.(?:py|yaml))`", section("Code map")):
         assert list(ROOT.glob(f"**/{file}")), file
+
+
+def test_every_image_of_the_readme_is_there_and_small() -> None:
+    images = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert images
+    assert all(0 < (ROOT / image).stat().st_size < 300_000 for image in images)
 
 
 def test_every_benchmark_that_the_readme_names_is_there() -> None:

@@ -11,7 +11,7 @@ from crawler.report.svg import share_bar
 
 _MOST_TIME = 253402300800  # the year 10000
 _EVEN = 4  # figures, that stand better in two columns than in three
-_LONG = 30  # characters, from which a cell wants room
+_LONG, _LONGER = 30, 110  # characters, from which a cell wants room
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,8 @@ def _cell(cell: Cell, is_numeric: bool) -> Markup:
         case Markup():
             return element("td", cell)
         case str():
-            return element("td", crawled(cell), class_="long" if len(cell) > _LONG else None)
+            room = "long longer" if len(cell) > _LONGER else "long" if len(cell) > _LONG else None
+            return element("td", crawled(cell), class_=room)
         case int():
             return element("td", f"{cell:,}", class_="n")
         case float():

@@ -13,7 +13,7 @@ from crawler.report.markup import Child, Markup, element
 from crawler.report.pages import GAPS, TIMES, Level
 from crawler.report.sampling import Timeline
 from crawler.report.svg import Axis, Series, columns, in_percent, lines, stacked_bar
-from crawler.report.tables import SIZES
+from crawler.report.tables import SIZES, Hosts
 
 _STATES = {
     "done": "fetched or given up",
@@ -196,20 +196,20 @@ def top_hosts(crawl: Crawl) -> Section | None:
         return None
     n_pages = hosts.n_pages or 1
     head = f"{percent(sum(record.n_pages for record in hosts.largest[:10]) / n_pages)} of all pages are of the ten hosts with most."
-    tables: list[Child] = [element("p", head), table(_HOST_COLUMNS, [_host_row(record, n_pages) for record in hosts.largest])]
+    tables: list[Child] = [element("p", head), table(_HOST_COLUMNS, [_host_row(record, hosts) for record in hosts.largest])]
     if hosts.failing:
-        tables.append(table(_HOST_COLUMNS, [_host_row(record, n_pages) for record in hosts.failing], title="Most failed requests"))
+        tables.append(table(_HOST_COLUMNS, [_host_row(record, hosts) for record in hosts.failing], title="Most failed requests"))
     return Section("hosts", "Top hosts", tuple(tables))
 
 
 _HOST_COLUMNS = ("host", "pages", "share", "waiting", "requests", "failed", "received", "Crawl-delay", "parked")
 
 
-def _host_row(record: HostRecord, n_pages: int) -> tuple[Cell, ...]:
-    share = record.n_pages / n_pages
+def _host_row(record: HostRecord, hosts: Hosts) -> tuple[Cell, ...]:
+    bar = Bar(record.n_pages / (hosts.largest[0].n_pages or 1), percent(record.n_pages / (hosts.n_pages or 1)))
     delay = seconds(record.crawl_delay) if record.crawl_delay >= 0 else None
     counts = (record.n_queued, record.n_requests, record.n_failed)
-    return (record.name, record.n_pages, Bar(share, percent(share)), *counts, size(record.n_bytes), delay, record.parked)
+    return (record.name, record.n_pages, bar, *counts, size(record.n_bytes), delay, record.parked)
 
 
 def errors(crawl: Crawl) -> Section | None:

@@ -47,8 +47,9 @@ h3+.stack{margin-top:6px}
 .plot{display:block;width:100%;height:auto;overflow:visible}
 .plot text{font-size:11.5px;fill:var(--soft);font-variant-numeric:tabular-nums}
 .rung{stroke:var(--rule);stroke-width:1}
-.line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
-.l1{stroke:var(--s1)}.l2{stroke:var(--s2);stroke-dasharray:5 4}.l3{stroke:var(--s3)}.l4{stroke:var(--s4);stroke-dasharray:2 4}
+.line{fill:none;stroke-width:2;vector-effect:non-scaling-stroke;stroke-linejoin:round;stroke-linecap:round}
+.l1{stroke:var(--s1)}.l2{stroke:var(--s2);stroke-dasharray:5 4}.l3{stroke:var(--s3);stroke-dasharray:1 4}
+.l4{stroke:var(--s4);stroke-dasharray:2 4}
 .area{stroke:none;fill:var(--fill)}
 .c1,.k1{fill:var(--s1);background:var(--s1)}.c2,.k2{fill:var(--s2);background:var(--s2)}.c3,.k3{fill:var(--s3);background:var(--s3)}
 .c4,.k4{fill:var(--s4);background:var(--s4)}.c5,.k5{fill:var(--s5);background:var(--s5)}.c6,.k6{fill:var(--s6);background:var(--s6)}
@@ -70,12 +71,13 @@ th{color:var(--soft);font-weight:500;white-space:nowrap}
 tr:last-child td{border-bottom:0}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 bdi{overflow-wrap:anywhere;display:inline-block;overflow:hidden;vertical-align:top;max-width:100%}
-.long{min-width:14rem}
+.long{min-width:14rem}.longer{min-width:22rem}
 details{border-top:1px solid var(--rule);padding:8px 0}
 summary{cursor:pointer;font-weight:500}
 details>*:nth-child(2){margin-top:8px}
 .good{color:var(--s3)}.bad{color:var(--s6)}
 footer{color:var(--soft);font-size:.82rem;padding-bottom:28px}
+@media (min-width:1000px){.two .plot text{font-size:9px}}
 @media (max-width:700px){.tiles{grid-template-columns:repeat(2,1fr)}}
 @media (max-width:560px){header,main,footer{padding-left:12px;padding-right:12px}section{padding:16px 14px}
 .scroll{margin:0 -14px 14px;padding:0 14px}.facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:8px}h1{font-size:1.35rem}
