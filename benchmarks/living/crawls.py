@@ -1,0 +1,156 @@
+"""One crawl of a site by the command line, and what its store and its log of requests say."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks.living.apache import Place
+from benchmarks.living.site import Site
+from config.settings import Filters
+from crawler.core.url import URLSpace
+from crawler.seeds import url_rules
+from storage.view import View
+
+MAX_PAGES = 5_000
+_ALWAYS_ON = "media"  # what is no page is fetched by none of the crawls
+_QUICK = (
+    "politeness.min_delay=0",
+    "politeness.delay_factor=0",
+    "politeness.address_delay=0",
+    "limits.min_free_disk=0",
+    "limits.max_wait=20",
+)
+_ALLOWED = ("fetch.allow_addresses=[127.0.0.0/8]", "fetch.allow_ports=any", "identity.contact=https://example.org/bot")
+_WORD = re.compile(r"\w+")
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?")
+
+
+def filters_of(name: str) -> list[str]:
+    """Return the filters of a set: "a+b", or "all", or "all-c": all but c; raises ValueError on a name that is none."""
+    first, *without = name.split("-")
+    chosen = filter_names() if first == "all" else first.split("+")
+    unknown = {*chosen, *without} - set(filter_names())
+    if unknown:
+        raise ValueError(f"no filter: {', '.join(sorted(unknown))}; there are {', '.join(filter_names())}, and all")
+    return [filter_ for filter_ in chosen if filter_ not in without]
+
+
+def filter_names() -> list[str]:
+    """Return the filters that a crawl can be run with or without."""
+    modes = [field.name for field in msgspec.structs.fields(Filters) if hasattr(field.default_factory, "mode")]
+    return [name for name in modes if name != _ALWAYS_ON]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A page of a crawl."""
+
+    url: str
+    status: int
+    text: str  # its visible words, without times of day, which some servers put under every page, as `Site.shown` has it; "" if not stored
+    fingerprint: str  # of the text as it came
+    is_kept: bool
+    verdicts: list[dict[str, Any]]
+
+    @property
+    def document(self) -> str:
+        """What the page shows, by its text; "" if that is not stored."""
+        return blake2b(self.text.encode(), digest_size=12).hexdigest() if self.text else ""
+
+    def dropped_by(self) -> list[str]:
+        """Return the filters that dropped it and why."""
+        return [f"{verdict['filter']}:{verdict['reason']}" for verdict in self.verdicts if not verdict["keep"]]
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """What one crawl came to."""
+
+    directory: Path
+    answers: list[Answer]
+    states: dict[str, tuple[str, str]]  # URL → state, reason
+    requests: Counter[str]  # by purpose, robots.txt left out
+    n_audited: int
+    n_served: int  # requests by the server's own log
+    cpu_s: float
+    is_cut: bool  # by limits.max_pages
+
+
+def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str]) -> Crawl:
+    """Crawl the site with these filters enforced and all others off."""
+    log, access = directory.with_suffix(".log"), place.directory / "access.log"
+    modes = [f"filters.{name}.mode={'enforce' if name in filters else 'off'}" for name in filter_names()]
+    own = (f'dns.static={{".example": "{place.address}"}}', f"limits.max_pages={MAX_PAGES}", f"log.requests={log}")
+    sets = [part for value in (*_QUICK, *_ALLOWED, *own, *modes, *site.settings) for part in ("--set", value)]
+    n_before, cpu_before = _count(access), _cpu()
+    seed = place.url(site.hosts[0], site.seed)
+    command = [sys.executable, "-m", "crawler.cli", "crawl", seed, *sets, "-o", str(directory), "--progress", "none"]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+    cpu_s, n_served = _cpu() - cpu_before, _count(access) - n_before
+    totals = json.loads(thresher("stats", str(directory), "--json"))
+    requests = Counter(line.split("\t")[4] for line in log.read_text("ascii").splitlines())
+    return Crawl(
+        directory=directory,
+        answers=list(_answers(site, directory)),
+        states={row["url"]: (row["state"], row["reason"] or "") for row in _rows(directory, "urls", "url,state,reason")},
+        requests=Counter({purpose: n for purpose, n in requests.items() if purpose != "robots"}),
+        n_audited=totals["audited"],
+        n_served=n_served,
+        cpu_s=cpu_s,
+        is_cut=totals["pages"] >= MAX_PAGES,
+    )
+
+
+def thresher(*arguments: str) -> str:
+    """Run a command; return its standard output."""
+    command = [sys.executable, "-m", "crawler.cli", *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def holders(directory: Path, urls: Iterable[str]) -> dict[str, list[str]]:
+    """Return held URL → the filters that hold it, with the pattern or rule that each names."""
+    with View(directory) as view:
+        space = URLSpace(view.secret, url_rules(view.settings))
+        return {url: view.held.holders(space.key(url)) for url in urls}
+
+
+def refusals(directory: Path) -> dict[str, list[str]]:
+    """Return URL → what the log of skipped URLs says of it: reason and filter."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in _rows(directory, "skipped", "url,reason,by"):
+        found[row["url"]].append(f"{row['by'] or 'core'}:{row['reason']}")
+    return found
+
+
+def _answers(site: Site, directory: Path) -> Iterator[Answer]:
+    for row in _rows(directory, "pages", "url,status,text,fingerprint,keep,verdicts"):
+        text = " ".join(_WORD.findall(site.shown(row["url"], _CLOCK.sub("", row["text"] or ""))))
+        yield Answer(row["url"], row["status"] or 0, text, row["fingerprint"] or "", row["keep"], row["verdicts"])
+
+
+def _rows(directory: Path, what: str, fields: str) -> Iterator[dict[str, Any]]:
+    for line in thresher("export", str(directory), "--what", what, "--fields", fields).splitlines():
+        yield json.loads(line)
+
+
+def _count(access: Path) -> int:
+    """Return the lines of the server's log, without robots.txt and what the server asks itself."""
+    lines = access.read_text("utf-8", "replace").splitlines() if access.exists() else []
+    return sum(".example /" in line and ".example /robots.txt" not in line for line in lines)
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -1,0 +1,41 @@
+"""What the harness asks of a site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from benchmarks.living.apache import Place
+
+Judge = Callable[[str], bool]
+
+
+class Build(Protocol):
+    def __call__(self, place: Place, /) -> str:
+        """Fill the place's directory; return the directives that serve it."""
+
+
+def as_it_is(url: str, text: str) -> str:
+    """Return a page's text unchanged."""
+    return text
+
+
+@dataclass(frozen=True)
+class Site:
+    """One kind of software with what it shows."""
+
+    name: str
+    about: str
+    address: str  # of loopback
+    hosts: tuple[str, ...]  # names in .example; the first has the seed
+    seed: str  # path
+    needs: dict[Path, str]  # file → Debian package that has it
+    build: Build
+    kind: Callable[[str], str]  # of a URL, for tables
+    modules: str = ""  # of Apache, beyond those of every site
+    settings: tuple[str, ...] = ()  # of the crawl
+    shown: Callable[[str, str], str] = as_it_is  # URL, text → what of it is the document's, without what every view repeats
+    missing: Callable[[Path], Judge] | None = None  # directory → does this URL show that a page does not exist?
+    empty: Callable[[Path], Judge] | None = None  # directory → is this URL a view of a page that does not exist, and so no document?
