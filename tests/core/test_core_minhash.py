@@ -22,7 +22,7 @@ def _two_sets(share: float, n: int, seed: int) -> tuple[U64, U64]:
 
 @pytest.mark.parametrize("share", [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 def test_the_estimate_is_within_three_standard_errors_of_the_resemblance(share: float) -> None:
-    """Matrix row 13. Broken once (slots by the low bits of one another's hash): fails."""
+    """Matrix row 13. Broken once (a slot kept the last hash in place of the least): fails."""
     k, n_trials = 128, 30
     found = [resemblance(*(slots(side, k) for side in _two_sets(share, 2000, seed))) for seed in range(n_trials)]
     assert abs(np.mean(found) - share) < 3 * np.sqrt(share * (1 - share) / k / n_trials)

@@ -277,8 +277,8 @@ def test_what_is_learned_depends_on_measures_and_judgements_alone() -> None:
         assert bench.gate.decide(measure, bench.memory)[0] == verdict
         told.append((measure, Judgement(verdict.keep, verdict.follow, (verdict,))))
         bench.gate.observe(*told[-1], bench.memory)
-    again = Bench(max_links=10)
+    replayed = DictMemory()
     for measure, judgement in told:
-        again.gate.observe(measure, judgement, again.memory)
-    assert again.memory.rows == bench.memory.rows
+        bench.gate.observe(measure, judgement, replayed)
+    assert replayed.rows == bench.memory.rows
     assert any(judgement.verdicts[0].reason is Reason.NEAR_REPLICA for _, judgement in told)
