@@ -114,15 +114,8 @@ def replicas(
     """
     what = What(pairs, wants_mirrors, indexes, labels, figure)
     what.check()
-    rule = Tolerance(
-        d=d,
-        c=c,
-        gamma=gamma,
-        mean=not is_sum,
-        iterations=iterations,
-        candidates=Candidates(candidates),
-        resemblance=resemblance,
-    )
+    way = Candidates(candidates)
+    rule = Tolerance(d=d, c=c, gamma=gamma, mean=not is_sum, iterations=iterations, candidates=way, resemblance=resemblance)
     found = _read(source, Recipe(k=k, counting=Counting(counting), strip=not whole_text))
     if labels is not None:
         from crawler.cli.replicas_evaluate import evaluate
