@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
 from small_store import HOSTILE, SmallStore
 
 from config.settings import Filters, PatternYield, Settings
@@ -17,6 +17,8 @@ from crawler.core.model import State
 from filters.pattern_yield.evidence import Evidence
 from filters.pattern_yield.filter import holder
 from filters.pattern_yield.records import Pattern, encode, pattern_key
+
+Command = Callable[..., Any]  # see conftest.py
 
 
 def lines(text: str) -> list[dict[str, Any]]:
