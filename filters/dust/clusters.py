@@ -1,7 +1,7 @@
 """Rules learnt from clusters of copies, general over a cluster [Dasgupta et al. 2008; Koppula et al. 2010; DUSTER 2013].
 
-Within a cluster every URL is compared with one target, at the host with most URLs the first in shortlex order: what they share at both
-ends is cut off but for one token, and each word or number of what is left becomes a hole. `x.com/money/` beside `money.x.com/` is then
+Within a cluster every URL is compared with one target, at the host that the site uses most the first in shortlex order: what they share at
+both ends is cut off but for one token, and each word or number of what is left becomes a hole. `x.com/money/` beside `money.x.com/` is then
 `{1}.{2}/{3}/` → `{3}.{1}.{2}/`, the same for every cluster of that kind. Pairs of one form are put together: a hole that always held one
 text is that text again, a hole that held several stays one, of numbers if it held only these; what surrounds all of them becomes context.
 Forms without a hole left are plain substitutions, and are found so even where the buckets of phase 1 overflow.
@@ -13,16 +13,16 @@ Time: 30 µs per URL that is a copy.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from filters.dust.rules import LearnedRule, Substitution, place_of, shortlex, written
+from filters.dust.rules import LearnedRule, Substitution, shortlex, written
 from filters.dust.tokens import END, START, anchored, tokens
-from filters.dust.urllist import UrlList
+from filters.dust.urllist import UrlList, origin
 
 _MOST_MEMBERS: Final = 50  # of a cluster that are compared
 _MOST_CHANGED: Final = 24  # tokens: longer differences are no rule
@@ -46,9 +46,9 @@ class _Family:
 def cluster_rules(known: UrlList, least: int) -> list[LearnedRule]:
     """Return the rules that at least `least` clusters of copies show, in no particular order."""
     families: defaultdict[tuple[_Form, _Form], _Family] = defaultdict(_Family)
-    popular = Counter(place_of(url)[0] for url, is_good in zip(known.urls, known.is_good, strict=True) if is_good)
+    used = known.popularity
     for number, members in enumerate(_clusters(known)):
-        urls = sorted((known.urls[i] for i in members), key=lambda url: (-popular[place_of(url)[0]], shortlex(url)))[:_MOST_MEMBERS]
+        urls = sorted((known.urls[i] for i in members), key=lambda url: (-used.get(origin(url), 0), shortlex(url)))[:_MOST_MEMBERS]
         for url in urls[1:]:
             _compare(url, urls[0], number, families)
     return [rule for forms, family in families.items() if len(family.clusters) >= least for rule in _generalised(forms, family, least)]

@@ -92,11 +92,6 @@ def instances(rule: Rule, known: UrlList, order: Shuffled) -> Iterator[Instance]
         at = order.text.find(mark, order.starts[n + 1])
 
 
-def n_instances(rule: Rule, known: UrlList, order: Shuffled) -> int:
-    """Return how many URLs of the list a rule changes, at most `_MOST_APPLIED`."""
-    return sum(1 for _ in islice(instances(rule, known, order), _MOST_APPLIED))
-
-
 def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[int, int], bool] = lambda agree, disagree: False) -> Evidence:
     """Compare the pages that the list knows, in chance order, until `stop(agree, disagree)`."""
     found = Evidence()

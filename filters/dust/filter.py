@@ -21,7 +21,8 @@ Memory: per site the list (170 bytes and the URL for each page, `max_urls` at mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from types import NoneType
 from typing import Final
@@ -31,6 +32,7 @@ import msgspec
 from config.settings import Dust
 from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Recall, Request, Rewrite, Study, Verdict
 from crawler.core.ports import Memory
+from crawler.core.url import origin_of
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
@@ -44,6 +46,8 @@ _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come
 _AT_ONCE: Final = 100  # pages asked for at once
 _FREE: Final = 10  # pages asked for in vain that are always allowed
+_SAMPLE: Final = 4  # one page in so many has its links counted
+_MOST_ORIGINS: Final = 64
 _MOST_SITES: Final = 1_000  # whose rules are kept ready
 _NO_VERDICT: Final = Verdict(NAME)
 _encode = msgspec.msgpack.Encoder().encode
@@ -90,6 +94,8 @@ class LinkGate:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+        if batch.source.seed_distance == 0 and batch.keys == (batch.source.key,):
+            return NOTHING_REFUSED, NO_EFFECTS  # a seed whose turn has come: it was asked for by name
         keys = dict(zip(batch.sites, batch.keys, strict=True))  # one of each site
         of_site = {site: canonizer for site, key in keys.items() if (canonizer := self._books.canonizer(memory, key[:_SITE])) is not None}
         if not of_site:
@@ -117,6 +123,7 @@ class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
     via: bytes
     look: Look
     is_error: bool  # a status that no canonical page has
+    origins: dict[str, int]  # of its site: links to each; of a sample of pages
 
 
 class PageGate:
@@ -130,7 +137,10 @@ class PageGate:
         self._books = books
 
     def measure(self, page: Page, /) -> PageMeasure:
-        return PageMeasure(page.url.text, page.url.site, page.url.key, page.url.via, look_of(page), page.status >= 400)
+        url = page.url
+        is_sample = url.key[-1] % _SAMPLE == 0
+        origins = _own_origins(page.links, url.site) if is_sample else {}
+        return PageMeasure(url.text, url.site, url.key, url.via, look_of(page), page.status >= 400, origins)
 
     def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
@@ -143,6 +153,7 @@ class PageGate:
         was_wanted = progress.outstanding > 0 and was_asked(memory, site, measure.url)
         if progress.n_pages >= self._settings.max_urls and not was_wanted:
             return effects
+        _add(progress.origins, measure.origins)
         is_new = write_look(memory, site, measure.url, look)
         progress.n_pages += is_new
         if was_wanted and is_new:
@@ -179,7 +190,8 @@ class Miner:
         """Return a copy of what is known of a site."""
         progress, book = read_progress(memory, site), read_book(memory, site)
         mines = progress is None or not progress.is_judging
-        return _encode(Material(list_of(memory, site), book.rules if book else [], mines, self._settings.max_rules))
+        origins = progress.origins if progress else {}
+        return _encode(Material(list_of(memory, site), book.rules if book else [], origins, mines, self._settings.max_rules))
 
     def found(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
         """Take over the rules, ask for the pages that they lack, say when to study again."""
@@ -195,6 +207,18 @@ class Miner:
             progress.next_at = 2 * progress.n_pages
         write_progress(memory, site, progress)
         return tuple(Request(url, Purpose.AUDIT) for url in wanted)
+
+
+def _own_origins(links: Sequence[str], site: str) -> dict[str, int]:
+    """Count a page's links to each origin of its own site."""
+    return {each: n for each, n in Counter(map(origin_of, links)).items() if site_named(each) == site}
+
+
+def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
+    """Add counts, of no more than `_MOST_ORIGINS`."""
+    for each, n in more.items():
+        if each in counts or len(counts) < _MOST_ORIGINS:
+            counts[each] = counts.get(each, 0) + n
 
 
 def _is_due(progress: Progress) -> bool:

@@ -21,17 +21,17 @@ from filters.dust.canonize import Canonizer
 from filters.dust.clusters import cluster_rules
 from filters.dust.context import narrowed
 from filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
-from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, instances, n_instances, tells_apart, wilson, with_evidence
+from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, instances, tells_apart, wilson, with_evidence
 from filters.dust.parameters import parameter_rules
-from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, place_of, reversed_rule, shortlex, written
+from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, reversed_rule, shortlex, written
 from filters.dust.substrings import LikelyPair, Limits, likely_pairs
 from filters.dust.tokens import spans
 from filters.dust.universal import universal_rules
-from filters.dust.urllist import UrlList
+from filters.dust.urllist import UrlList, origin
 
 OF_TEXTS: Final = Limits(low=24, high=24)  # buckets of copies alone seldom overflow
 _MOST_PAIRS: Final = 30_000
-_MOST_COUNTED: Final = 1_000  # URLs of a form
+_MOST_COUNTED: Final = 200  # URLs by which the hosts of a rule are found
 _SAMPLE: Final = 20  # URLs by which a rule is found to be part of another
 _CLEAN: Final = 3  # pairs, all of which agree
 _UNKNOWN: Final = 0.5  # agreement of a rule of which no pair is known
@@ -62,7 +62,7 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
         for judged in _judged(learned, known, order):
             _keep_best(found, judged)
     for rule in universal_rules():
-        if _leads_to_fewer(rule, known, order):
+        if _leads_to_less(rule, known, order):
             continue
         for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order):
             if len(judged.evidence.seen) >= limits.min_support:
@@ -87,21 +87,19 @@ def oriented(pair: LikelyPair) -> Substitution:
 
 
 def _towards_more(learned: LearnedRule, known: UrlList, order: Shuffled) -> LearnedRule:
-    """Return a rule between hosts in the direction that leads to the form of which there are more URLs: fewer are fetched again."""
-    turned = reversed_rule(learned) if learned.rule.place == "host" else None
-    if turned is None or n_instances(turned.rule, known, order) >= n_instances(learned.rule, known, order):
-        return learned
-    return turned
+    """Return a rule between hosts in the direction that leads to the host that the site uses more: fewer pages are fetched again."""
+    turned = reversed_rule(learned) if _leads_to_less(learned.rule, known, order) else None
+    return learned if turned is None else turned
 
 
-def _leads_to_fewer(rule: Rule, known: UrlList, order: Shuffled) -> bool:
-    """Return whether a hypothesis on hosts leads from those with more URLs to those with fewer."""
+def _leads_to_less(rule: Rule, known: UrlList, order: Shuffled) -> bool:
+    """Return whether a rule leads from hosts that the site uses much to hosts that it uses less."""
     if rule.place != "host":
         return False
     found = list(islice(instances(rule, known, order), _MOST_COUNTED))
-    origins = {instance.target.partition("://")[0] + place_of(instance.target)[0] for instance in found}
-    there = sum(url.partition("://")[0] + place_of(url)[0] in origins for url in known.urls)
-    return there < len(found)
+    here, there = {origin(known.urls[instance.at]) for instance in found}, {origin(instance.target) for instance in found}
+    used = known.popularity
+    return sum(used.get(each, 0) for each in here - there) > sum(used.get(each, 0) for each in there - here)
 
 
 class Judged(NamedTuple):

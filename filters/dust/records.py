@@ -40,6 +40,7 @@ class Progress(msgspec.Struct, array_like=True):
     asked: int = 0  # pages asked for in all
     wasted: int = 0  # pages asked for that were none
     asked_at: int = 0  # pages in the list when some were asked for last
+    origins: dict[str, int] = {}  # of the site: links to each, on a sample of its pages
     is_judging: bool = False  # the rules wait for what was asked for; else for more pages
 
 

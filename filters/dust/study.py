@@ -24,6 +24,7 @@ class Material(msgspec.Struct, array_like=True, frozen=True):
 
     pages: list[bytes]
     rules: list[LearnedRule]
+    origins: dict[str, int]  # how much the site uses each
     mines: bool  # else the rules are only judged
     max_rules: int
 
@@ -47,7 +48,7 @@ def study(message: bytes) -> bytes:
 
 def studied(material: Material) -> Finding:
     """Mine and judge."""
-    known = UrlList.of(sightings(material.pages))
+    known = UrlList.of(sightings(material.pages), material.origins)
     settled = [learned for learned in material.rules if learned.standing in ("valid", "withdrawn") or learned.disabled]
     taken = {learned.rule for learned in settled}
     likely = mine(known, Mining(at_most=material.max_rules)) if material.mines else material.rules

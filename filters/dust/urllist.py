@@ -6,6 +6,7 @@ or empty stay in the list: they are like no other, and a rule that leads to one 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -59,10 +60,11 @@ class UrlList:
     smallest: I64  # bytes, -1: unknown
     largest: I64
     texts: Texts | None  # None: no text is known of any
+    popularity: Mapping[str, int]  # origin → how much the site uses it
 
     @classmethod
-    def of(cls, sightings: Iterable[Sighting]) -> UrlList:
-        """Gather what was seen."""
+    def of(cls, sightings: Iterable[Sighting], popularity: Mapping[str, int] | None = None) -> UrlList:
+        """Gather what was seen. popularity: origin → links to it; None: the list's own URLs are counted."""
         newest: dict[str, Sighting] = {}
         sizes: dict[str, tuple[int, int]] = {}
         for sighting in sightings:
@@ -76,7 +78,8 @@ class UrlList:
         ranges = np.array([sizes.get(url, (_UNKNOWN_SIZE, _UNKNOWN_SIZE)) for url in urls], dtype=np.int64).reshape(-1, 2)
         is_good = np.array([sighting.is_good for sighting in newest.values()], dtype=np.bool_)
         index = {url: i for i, url in enumerate(urls)}
-        return cls(urls, index, is_good, ranges[:, 0], ranges[:, 1], _texts(list(newest.values())))
+        used = popularity or Counter(origin(url) for url, good in zip(urls, is_good, strict=True) if good)
+        return cls(urls, index, is_good, ranges[:, 0], ranges[:, 1], _texts(list(newest.values())), used)
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -109,6 +112,13 @@ class UrlList:
         if (self.smallest[places] < 0).any():
             return urls, places, Kinds()
         return urls, places, Kinds(smallest=self.smallest[places], largest=self.largest[places])
+
+
+def origin(url: str) -> str:
+    """Return scheme and host of a URL, whatever it looks like."""
+    begin = url.find("://") + 3
+    end = min((at for mark in "/?#" if (at := url.find(mark, begin)) >= 0), default=len(url))
+    return url[:end]
 
 
 def read_line(text: str) -> Sighting:

@@ -101,6 +101,13 @@ def test_new_links_are_rewritten_by_valid_rules_alone() -> None:
     }
 
 
+def test_a_seed_is_fetched_whatever_the_rules_say() -> None:
+    at = taught()
+    seed, known = (SPACE.url("http://a.example/story?id=77", seed_distance=distance) for distance in (0, 1))
+    assert at.panel.turn(seed).held == ()
+    assert [effect for _, effect in at.panel.turn(known).held] != []
+
+
 def test_a_disabled_rule_rewrites_nothing() -> None:
     at = taught()
     memory = at.memories[NAME]

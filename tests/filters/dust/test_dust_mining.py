@@ -112,6 +112,12 @@ def test_a_rule_leads_to_the_host_with_more_urls() -> None:
     assert Canonizer(valid(listed(shows)))("http://s.com/new") == "http://www.s.com/new"
 
 
+def test_a_rule_leads_to_the_host_that_the_site_links_to_whatever_was_fetched_so_far() -> None:
+    sightings = [Sighting(f"http://{host}s.com/{i}", fingerprint=f"text {i}") for i in range(60) for host in ("m.", "www.")]
+    known = UrlList.of(sightings, {"http://m.s.com": 20, "http://www.s.com": 900})
+    assert Canonizer(valid(known))("http://m.s.com/new") == "http://www.s.com/new"
+
+
 def test_a_context_without_a_known_target_is_not_taken_in() -> None:
     rule = Substitution(source="/$", target="$")
     seen: list[tuple[str, bool | None]] = [(f"http://s/a/{i}/", True) for i in range(20)]
