@@ -68,6 +68,7 @@ class HostileStore(SmallStore):
         for number in range(n_pages):
             self._page(number)
         self._failures()
+        self._redirect()
         self._refused()
         self._learned()
         self.close()
@@ -96,12 +97,22 @@ class HostileStore(SmallStore):
 
     def _failures(self) -> None:
         for cause in (Cause.CONN_REFUSED, Cause.HTTP_429):
-            url = self.url(f"/failed/{cause}/{self.text()}")
+            url = self.url(f"https://a.example/failed/{cause}/{self.text()}")
             self.known(url, State.DONE)
             self.store.failures.put(url.key, FailureRecord(cause, self.text(), NOW, 4, True, 0))
             self.totals.failed(cause, terminal=True)
             self.settle(url)
         self.store.robots.put(self.space.origin_key("https://a.example"), RobotsRecord(self.text(), "allow", NOW, NOW + 1, 404), b"")
+
+    def _redirect(self) -> None:
+        old, new = self.url(f"https://a.example/old/{self.text()}"), self.url(f"https://a.example/new/{self.text()}")
+        self.known(old, State.DONE)
+        self.known(new)
+        self.store.redirects.put(old.key, new.key, new.text, 302, NOW)
+        self.totals.redirect(302)
+        verdict = Verdict("soft_error", keep=False, follow=False, reason=Reason.SOFT_ERROR, evidence={"kind": self.text()})
+        self.store.verdicts.revise(old.key, verdict, NOW)
+        self.settle(old)
 
     def _refused(self) -> None:
         for reason, by in ((Reason.PATH_TRAP, "path_trap"), (Reason.BAD_SCHEME, "url"), (Reason.EXCLUDED, self.text()[:50])):
@@ -110,11 +121,11 @@ class HostileStore(SmallStore):
                 self.totals.skip(reason)
         form = self.text()
         for holder in (pattern_yield.holder(form), f"depth_cutoff 4 {form}"):
-            url = self.url(f"/held/{self.text()}")
+            url = self.url(f"https://a.example/held/{self.text()}")
             self.known(url, State.HELD, Reason.HELD_BY_FILTER)
             self.store.held.hold(url.key, holder)
             self.totals.saved(holder.partition(" ")[0])
-        alias, rule = self.url(f"/alias/{self.text()}"), f"dust:{self.text()}"
+        alias, rule = self.url(f"https://a.example/alias/{self.text()}"), f"dust:{self.text()}"
         self.known(alias, State.ALIAS, Reason.REWRITTEN)
         self.store.aliases.put(alias.key, self.text(), rule)
         self.store.rules.may_record(rule)

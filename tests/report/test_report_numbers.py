@@ -98,6 +98,13 @@ def test_what_filters_said_is_counted_by_its_newest_word(hostile: Path) -> None:
     assert filters(crawl) is not None
 
 
+def test_a_verdict_on_a_redirect_is_none_on_a_page(hostile: Path, hostile_page: str) -> None:
+    crawl = read(hostile)
+    assert {name: (of.refused, of.let_off) for name, of in crawl.redirects.items()} == {"soft_error": (1, 0)}
+    assert crawl.pages.filters["soft_error"].revised == 0
+    assert "Redirects: 1 refused, 0 let off" in hostile_page
+
+
 def test_what_was_learned_of_sites_is_found(hostile: Path) -> None:
     learned = read(hostile).learned
     assert (learned.dust.standing, len(learned.dust.rules)) == ({"valid": 1}, 1)
