@@ -11,7 +11,7 @@ from crawler.core.host_queue import HostQueue
 from crawler.core.order.cash import HIGHEST
 from crawler.core.ports import QueueStore
 
-SEQ_BITS = 64
+_SEQ_BITS = 64
 _FRACTION_BITS = 20
 
 
@@ -30,10 +30,10 @@ class HostRank:
 
     def precedence(self, host: HostQueue) -> int:
         assert host.head is not None
-        return host.head.seq - (links_per_page(host, self._store) << SEQ_BITS)
+        return host.head.seq - (_links_per_page(host, self._store) << _SEQ_BITS)
 
 
-def links_per_page(host: HostQueue, store: QueueStore) -> int:
+def _links_per_page(host: HostQueue, store: QueueStore) -> int:
     """Return how many sites link to the host's for each page that it has given and the next one, times 2^20."""
     site = store.site(host.key[:8])
     return (site.n_linking << _FRACTION_BITS) // (host.record.n_pages + 1) if site else 0
