@@ -120,7 +120,7 @@ def _cell(cell: Cell, is_numeric: bool) -> Markup:
         case Bar():
             return element("td", element("div", share_bar(cell.share), element("span", cell.text) if cell.text else None), class_="barred")
         case Markup():
-            return element("td", cell)
+            return element("td", cell, class_="long longer")
         case str():
             room = "long longer" if len(cell) > _LONGER else "long" if len(cell) > _LONG else None
             return element("td", crawled(cell), class_=room)

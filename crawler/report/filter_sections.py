@@ -7,7 +7,7 @@ from typing import Any
 
 from crawler.report.blocks import Bar, Cell, Section, facts, figure, grid, more, note, percent, table
 from crawler.report.gather import Crawl, filter_names
-from crawler.report.markup import Child, Markup, element
+from crawler.report.markup import Child, Markup, crawled, element
 from crawler.report.pages import FilterWords
 from crawler.report.svg import Axis, columns, in_percent
 from crawler.report.tables import filter_of
@@ -17,6 +17,8 @@ from filters.dust.rules import LearnedRule
 from filters.pattern_yield.evidence import interval
 from storage.export.judged import Standing, verdict_object
 from storage.schema import VerdictRecord
+
+_EVIDENCE = 600  # characters of it that are shown
 
 
 def filters(crawl: Crawl) -> Section | None:
@@ -58,7 +60,7 @@ def _samples(crawl: Crawl, name: str) -> list[Child]:
     found: list[Child] = []
     if (sample := crawl.pages.decisions.get(name)) is not None:
         rows = [(made.url, made.effect, made.reason, _evidence(made.evidence)) for made in sample.items()]
-        found.append(table(("page", "decision", "reason", "evidence"), rows, title=f"{sample.n:,} decisions about pages"))
+        found.append(table(("page", "decision", "reason", "evidence"), rows, title=f"Decisions about pages: {sample.n:,}"))
     if (redirects := crawl.redirects.get(name)) is not None:
         title = f"Redirects: {redirects.refused:,} refused, {redirects.let_off:,} let off"
         lines = [_redirect(crawl, *judged) for judged in redirects.sample.items()]
@@ -69,12 +71,12 @@ def _samples(crawl: Crawl, name: str) -> list[Child]:
             found.append(table(("link", "detail"), links, title=f"Links refused: {reason}"))
     if (holds := crawl.held.samples.get(name)) is not None:
         held = [(crawl.texts.get(key, ""), _holder(holder, name)) for key, holder in holds.items()]
-        found.append(table(("URL", "held for"), held, title=f"{holds.n:,} URLs held back"))
+        found.append(table(("URL", "held for"), held, title=f"URLs held back: {holds.n:,}"))
     return found
 
 
 def _redirect(crawl: Crawl, key: bytes, target: str, verdict: VerdictRecord) -> tuple[Cell, ...]:
-    effect = "let off" if verdict.keep and verdict.follow else verdict.reason or "refused"
+    effect = verdict.reason or ("let off" if verdict.keep and verdict.follow else "refused")
     evidence = verdict_object(Standing(verdict, 0.0), crawl.texts)["evidence"]
     return crawl.texts.get(key, ""), target, effect, _evidence(evidence)
 
@@ -88,8 +90,8 @@ def _holder(holder: str, name: str) -> str:
     return f"depth {depth} of {place}"
 
 
-def _evidence(evidence: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {_shown(value)}" for name, value in evidence.items())
+def _evidence(evidence: Mapping[str, Any]) -> Markup:
+    return crawled(", ".join(f"{name} {_shown(value)}" for name, value in evidence.items()) or "–", _EVIDENCE)
 
 
 def _shown(value: object) -> str:
@@ -159,11 +161,11 @@ def patterns(crawl: Crawl) -> Section | None:
         return None
     head = f"Of {found.n_known:,} patterns of URLs {found.n_barren:,} are barren: what they cover is held back but for an audited share."
     rows: list[tuple[Cell, ...]] = []
-    for site, pattern, n_held in found.barren:
+    for _, pattern, n_held in found.barren:
         of = pattern.evidence
         low, high = interval(of.fetched, of.worth)
-        rows.append((site, pattern.form, of.fetched, of.worth, f"{low:.1%} – {high:.1%}", n_held))
-    names = ("site", "pattern", "fetched", "worth it", "yield, 95 %", "URLs held")
+        rows.append((pattern.form, of.fetched, of.worth, f"{low:.1%} – {high:.1%}", n_held))
+    names = ("pattern", "fetched", "worth it", "yield, 95 %", "URLs held")
     return Section("patterns", "Site patterns cut", (element("p", head), table(names, rows)))
 
 
@@ -182,15 +184,15 @@ def depth_limits(crawl: Crawl) -> Section | None:
     body: list[Child] = [figures]
     if found.places:
         head = f"Of {found.n_places:,} places {found.n_limited:,} are cut before the deepest level known of their site."
-        rows = [_place(*place) for place in found.places]
-        names = ("site", "place", "deepest fetched", "fetched", "worth it", "URLs held")
+        rows = [_place(place, n_held) for _, place, n_held in found.places]
+        names = ("place", "deepest fetched", "fetched", "worth it", "URLs held")
         body += [element("p", head), table(names, rows)]
     return Section("depth-advice", "Depth advice", tuple(body))
 
 
-def _place(site: str, place: Place, n_held: int) -> tuple[Cell, ...]:
+def _place(place: Place, n_held: int) -> tuple[Cell, ...]:
     share = _share(place.new, place.fetched)
-    return site, place.form, place.limit, place.n_ever, percent(share), n_held
+    return place.form, place.limit, place.n_ever, percent(share), n_held
 
 
 def _share(part: Iterable[int], whole: Iterable[int]) -> float | None:

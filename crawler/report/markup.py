@@ -41,11 +41,11 @@ def join(children: Iterable[Child]) -> Markup:
     return Markup("".join(map(_child, children)))
 
 
-def crawled(text: str) -> Markup:
-    """Return a text of the web, a long one cut in its middle, that cannot reorder what stands around it."""
-    shown = printable(text if len(text) <= _MOST else f"{text[:_HEAD]}{text[-_MOST:]}")
-    if len(shown) > _HEAD + _TAIL:
-        shown = f"{shown[:_HEAD]} … {shown[-_TAIL:]}"
+def crawled(text: str, head: int = _HEAD) -> Markup:
+    """Return a text of the web that cannot reorder what stands around it. head: characters of a long one that are shown, beside its end."""
+    shown = printable(text if len(text) <= _MOST else f"{text[:head]}{text[-_MOST:]}")
+    if len(shown) > head + _TAIL:
+        shown = f"{shown[:head]} … {shown[-_TAIL:]}"
     return element("bdi", shown)
 
 

@@ -122,7 +122,7 @@ def _hear(row: PageRow, found: Pages) -> None:
         if verdict.keep and verdict.follow and not standing.revised_at:
             continue
         effects = ("not kept" if not verdict.keep else "", "not followed" if not verdict.follow else "")
-        effect = " and ".join(filter(None, effects)) or "let off"
+        effect = " and ".join(filter(None, effects)) or ("noted" if verdict.reason else "let off")
         evidence = verdict_object(standing, row.texts)["evidence"]
         sample = found.decisions.setdefault(verdict.filter, Sample(SAMPLES))
         sample.offer(row.page.url, Decision(row.page.url, verdict.reason, effect, evidence))

@@ -38,7 +38,8 @@ section>:last-child{margin-bottom:0}
 .facts dd{margin:0;overflow-wrap:anywhere}
 .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,320px),1fr));gap:22px 26px;margin:0 0 16px}
 .two{grid-template-columns:repeat(auto-fit,minmax(min(100%,max(320px,40%)),1fr))}
-figure{margin:0;min-width:0;max-width:560px}
+figure{margin:0;min-width:0;max-width:440px}
+.two figure{max-width:560px}
 figcaption{margin:0 0 6px}
 h3+.stack{margin-top:6px}
 .legend{display:flex;flex-wrap:wrap;gap:2px 14px;margin:2px 0 0;font-size:.8rem;color:var(--soft)}
