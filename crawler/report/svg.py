@@ -14,6 +14,7 @@ from crawler.report.markup import Markup, element, join
 _WIDTH, _HEIGHT = 400, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 10, 38
 _MOST_TICKS = 5
+_LEAST = 1e-300  # of what an axis can be divided for
 
 Format = Callable[[float], str]
 
@@ -107,7 +108,7 @@ def stacked_bar(parts: Sequence[tuple[str, float]]) -> Markup:
 
 def nice_ticks(most: float, n: int = _MOST_TICKS) -> list[float]:
     """Return up to n + 1 round values from 0 to `most` at most, apart by 1, 2 or 5 times a power of ten."""
-    if not (isfinite(most) and most > 0):
+    if not (isfinite(most) and most > _LEAST):
         return [0.0]
     power = 10.0 ** floor(log10(most / n))
     step = next(power * factor for factor in (1, 2, 5, 10, 20) if most / (power * factor) <= n)
