@@ -122,10 +122,8 @@ def _losses(site: Site, found: Comparison) -> list[str]:
 
 
 def _soft_errors(site: Site, place: Place, found: Comparison) -> list[str]:
-    """Hold the recorded soft errors against the truth."""
-    if site.missing is None:
-        return []
-    is_missing = site.missing(place.directory)
+    """Hold the recorded soft errors against the truth: only the wiki answers 200 for what is missing."""
+    is_missing = site.missing(place.directory) if site.missing else _never
     truth = {answer.url for answer in found.base.answers if is_missing(answer.url)}
     fetched = {answer.url for answer in found.other.answers}
     recorded = {answer.url for answer in found.other.answers if any(word.startswith("soft_error:") for word in answer.dropped_by())}
@@ -133,6 +131,8 @@ def _soft_errors(site: Site, place: Place, found: Comparison) -> list[str]:
     met, shown = truth & fetched, [sum(site.kind(url) == "show" for url in urls) for urls in (right, truth & fetched)]
     recall = f"recall {len(right) / max(1, len(met)):.2f}, exports of a page left out {shown[0]} of {shown[1]}"
     others = dict(kinds.most_common())
+    if not truth and not recorded:
+        return []
     lines = [
         f"URLs that show a missing page: {len(truth)}; fetched {len(met)}, of these recorded as soft errors {len(right)}: {recall}",
         f"recorded as soft errors: {len(recorded)}, of which {len(right)} show a missing page; others by view: {others}",
