@@ -179,14 +179,14 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    mode: FilterMode = "enforce"
+    mode: FilterMode = "off"
     min_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.05  # share of a pattern's fetches that must be worth it
     error: Annotated[float, Meta(gt=0, lt=1)] = 0.05  # probability of ever setting back a pattern that yields min_yield
     audit_share: Share = 0.03  # of the URLs that are set back, fetched all the same
 
 
 class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    mode: FilterMode = "enforce"
+    mode: FilterMode = "off"
     target: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # share of a surfer's page views that is to be crawled
     floor: Count = 3  # clicks from the site's entry up to which nothing is cut for its depth
     ceiling: Positive | None = None  # clicks from the site's entry beyond which everything is cut
@@ -201,7 +201,7 @@ class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    mode: FilterMode = "enforce"
+    mode: FilterMode = "off"
     min_tokens: Count = 50  # shorter texts are never called replicas
     max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.03  # D: of texts, exclusive
     max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.05  # C: of neighbourhoods, exclusive
@@ -213,7 +213,7 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    mode: FilterMode = "enforce"
+    mode: FilterMode = "off"
     first_mining: Positive = 200  # pages of a site at which its URLs are mined first; then at each doubling
     max_urls: Positive = 10_000  # pages of a site that are remembered for mining
     max_rules: Positive = 100  # likely rules of a site that are judged

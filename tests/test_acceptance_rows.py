@@ -54,7 +54,6 @@ OPEN = {
     "P37": "there is no proxy feature, and nothing to test",
     "P38": "no `whoami`",
     "P39": "no recrawl, so no conditional requests",
-    "P49": "challenge pages are not recognised",
     "P50": "no off-peak window, no global rate",
     "P52": "no opt-out list",
     "P53": "no report for a site's owner",

@@ -42,7 +42,7 @@ def test_a_seed_may_leave_the_scheme_out(text: str, url: str) -> None:
         ("/x", Reason.BAD_URL),
         ("#x", Reason.BAD_URL),
         ("me@b.example", Reason.BAD_URL),
-        ("mailto:me@b.example", Reason.BAD_URL),
+        ("mailto:me@b.example", Reason.BAD_SCHEME),
         ("javascript:alert(1)", Reason.BAD_SCHEME),
         ("data:text/html,x", Reason.BAD_SCHEME),
         ("ftp://b.example", Reason.BAD_SCHEME),

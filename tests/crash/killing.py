@@ -129,7 +129,7 @@ class Bench:
         return write_config(directory, self.options(server), server.web.seeds())
 
     def options(self, server: ServerProcess) -> Options:
-        filters = {"path_trap": {"mode": self.mode}, "exact_duplicate": {"mode": self.mode}}
+        filters = {name: {"mode": self.mode} for name in ("path_trap", "exact_duplicate", "soft_error")}
         return options(server, politeness={"min_delay": MIN_DELAY_S}, fetch={"concurrency": CONCURRENCY}, filters=filters)
 
     def reference(self, directory: Path) -> tuple[Findings, Truth]:

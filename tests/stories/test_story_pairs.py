@@ -120,7 +120,7 @@ async def test_what_is_not_fetched_as_a_page_is_final_as_it_stands(tmp_path: Pat
 
 async def test_a_target_that_becomes_an_alias_while_it_waits_is_final(tmp_path: Path) -> None:
     async with LittleWeb() as web:
-        web.page("a.test/", "a.test/0", "a.test/1", "a.test/2")
+        web.page("a.test/", "a.test/0", "a.test/1")
         web.redirect("a.test/0", "a.test/2")
         web.page("a.test/1")
         witness = PairWitness()
