@@ -136,9 +136,12 @@ def title_key(title: str, url_words: Sequence[str]) -> bytes:
 
 
 def _name_words(url: str) -> list[str]:
-    """Return the words of the last segment of a URL, or of its query."""
+    """Return the words of the last segment of a URL, or of the longest value of its query, without the namespace before a colon."""
     path, mark, query = url.partition("?")
-    return _url_words("//" + (query if mark else path.rstrip("/").rpartition("/")[2]))
+    if not mark:
+        return _url_words("//" + path.rstrip("/").rpartition("/")[2])
+    value = max((parameter.rpartition("=")[2] for parameter in query.split("&")), key=len)
+    return _url_words("//" + unquote(value).rpartition(":")[2])
 
 
 def _url_words(url: str) -> list[str]:

@@ -105,7 +105,7 @@ class PageGate:
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
         directory, host = read_places(memory, measure.directory, measure.host)
-        measure.__dict__["is_calm"] = host.is_good and not directory.answers_everything and _is_ordinary(measure)
+        measure.__dict__["is_calm"] = _has_shown(measure, host) and not directory.answers_everything and _is_ordinary(measure)
         kind, word = self._find(measure, directory, host)
         return (soft_error(kind, word) if kind else NO_SOFT_ERROR), NO_EFFECTS
 
@@ -213,11 +213,17 @@ def _learn_error_page(measure: Measure, host: Host, memory: Memory) -> None:
         HOSTS.put(memory, measure.host, host)
 
 
+def _has_shown(measure: Measure, host: Host) -> bool:
+    """Tell whether the host has shown all that a good page could show of it."""
+    return host.is_good and not (measure.is_exempt and host.home is None)
+
+
 def _learn_good_page(measure: Measure, directory: Directory, host: Host, memory: Memory) -> None:
     if measure.hint:
         return
-    if not host.is_good:
+    if not _has_shown(measure, host):
         host.is_good = True
+        host.home = measure.look if measure.is_exempt and host.home is None else host.home
         HOSTS.put(memory, measure.host, host)
     if directory.answers_everything:
         directory.n_good += 1

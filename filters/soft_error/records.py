@@ -82,6 +82,7 @@ class Host(msgspec.Struct, array_like=True):
     n_walls: int = 0  # challenges, consent pages, empty shells
     landings: list[bytes] = []  # keys of where probes landed
     texts: list[Text] = []
+    home: Look | None = None  # the first good page that is home or a seed
 
 
 class Suspect(msgspec.Struct, array_like=True, frozen=True):

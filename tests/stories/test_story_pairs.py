@@ -10,7 +10,7 @@ import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 from planted import PageScript, PairWitness
 
-from config.settings import Limits
+from config.settings import Frontier, Limits
 from config.settings import Scope as ScopeSettings
 from crawler.core.model import Mode, Reason, Rewrite
 from filters.base import Plug
@@ -127,7 +127,7 @@ async def test_a_target_that_becomes_an_alias_while_it_waits_is_final(tmp_path: 
         dust = PageScript("dust", asks={web.url("a.test/1"): (Rewrite(web.url("a.test/2"), web.url("a.test/1"), "same page"),)})
         crawled = await crawl(
             tmp_path / "c",
-            settings(web, ["a.test/"]),
+            settings(web, ["a.test/"], frontier=Frontier(order="fifo")),
             [Plug("dust", Mode.ENFORCE, page=dust), Plug("witness", Mode.ENFORCE, redirect=witness)],
         )
     assert places(web, crawled) == {"a.test/0": ("a.test/2", 1, 0)}

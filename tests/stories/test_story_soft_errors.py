@@ -212,3 +212,33 @@ async def test_a_site_that_shows_its_home_page_for_whatever_is_missing_keeps_its
         web.missing["a.test/"] = lambda place: web.page(place, "a.test/x/1", "a.test/x/2", text=home)
         crawled = await crawl(tmp_path / "c", probing(web))
     assert soft(web, crawled).keys() == {"a.test/x/1", "a.test/x/2"}
+
+
+async def test_a_wiki_that_names_what_is_missing_once_is_found_out_for_every_name(tmp_path: Path) -> None:
+    """As DokuWiki does: the id stands once among the words of a template. Mutation: a run of all words of the query was demanded."""
+    names = ["collation", "catalog", "wiki:rowtypes", "operators", "lock_table", "xid8"]
+    menu = " ".join(f"menu{i}" for i in range(40))
+    async with LittleWeb() as web:
+        web.page("a.test/", *[f"a.test/doku.php?id={name}" for name in ("start", *names)])
+        web.page("a.test/doku.php?id=start", text=" ".join(f"word{i}" for i in range(90)))
+
+        def missing(place: str) -> None:
+            name = place.rpartition("=")[2].rpartition(":")[2]
+            web.page(place, text=f"{menu} Trace: {name} This topic does not exist yet. You have followed a link to nothing.")
+
+        web.missing["a.test/doku.php"] = missing
+        crawled = await crawl(tmp_path / "c", probing(web))
+    assert soft(web, crawled).keys() == {f"a.test/doku.php?id={name}" for name in names}
+    assert len(probes(web)) <= 2
+
+
+async def test_a_script_that_shows_its_home_whatever_it_is_asked_says_nothing_about_what_is_missing(tmp_path: Path) -> None:
+    """As cgit's sort orders do. Mutation: the probe's answer was taken for the look of what is missing."""
+    home = "Repositories. " + " ".join(f"word{i}" for i in range(30))
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/?s=name", "a.test/?s=idle", "a.test/?q=nobody", text=home)
+        for query in ("s=name", "s=idle"):
+            web.page(f"a.test/?{query}", text=home)
+        web.missing["a.test/?"] = lambda place: web.page(place, text=home)
+        crawled = await crawl(tmp_path / "c", probing(web))
+    assert soft(web, crawled) == {}
