@@ -103,10 +103,12 @@ def row_15(web: KnownWeb, concurrency: int = 64) -> None:
     by_10 = [captured(ranks, order, [0.1], n_pages=n_pages)[0] for order in (fetched, at_random, deep)]
     days = mean_by_slice(ranks, fetched, N_SLICES)
     quarters = [float(part.mean()) for part in np.array_split(days, 4)]
-    top = mean_slice_of_top(ranks, fetched, [max(1, n_pages // 1000), n_pages], N_SLICES)
+    tops = [max(1, n_pages // 1000), n_pages]
+    top = mean_slice_of_top(ranks, fetched, tops, N_SLICES)
+    honest = mean_slice_of_top(np.where(web.is_farm, 0.0, ranks), fetched, tops, N_SLICES)
     print(f"  row 15: by 10 % polite {by_10[0]:.3f}, random {by_10[1]:.3f} ({by_10[0] / by_10[1]:.2f} x), depth-first {by_10[2]:.3f}")
     print(f"  row 15: mean rank of day 1 {days[0]:.2f}, day 2 {days[1]:.2f}, of quarters {', '.join(f'{q:.2f}' for q in quarters)}")
-    print(f"  row 15: mean day of the top 0.1 % {top[0]:.1f}, of all {top[1]:.1f}")
+    print(f"  row 15: mean day of the top 0.1 % {top[0]:.1f}, without pages of farms {honest[0]:.1f}, of all {top[1]:.1f}")
 
 
 def farms(web: KnownWeb) -> None:
