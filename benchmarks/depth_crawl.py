@@ -60,9 +60,9 @@ class Crawl:
 def settings_of(server: ServerProcess, budget: int, *, others: bool, cutoff: DepthCutoff, max_depth: int | None = None) -> Settings:
     """Return the configuration of a crawl. others: other learning filters are on."""
     base = bench_settings(server, budget)
-    off = {} if others else {name: _off(getattr(base.filters, name)) for name in _learners(base)}
-    off["path_trap"] = _off(base.filters.path_trap)
-    filters = msgspec.structs.replace(base.filters, **off, depth_cutoff=cutoff)
+    modes = {name: _in_mode(getattr(base.filters, name), "enforce" if others else "off") for name in _learners(base)}
+    modes["path_trap"] = _in_mode(base.filters.path_trap, "off")
+    filters = msgspec.structs.replace(base.filters, **modes, depth_cutoff=cutoff)
     limits = msgspec.structs.replace(base.limits, max_wait=5.0, max_pages_per_host=None, max_depth=max_depth)
     return msgspec.structs.replace(base, filters=filters, limits=limits)
 
@@ -72,8 +72,8 @@ def _learners(of: Settings) -> list[str]:
     return [name for name in of.filters.__struct_fields__ if hasattr(getattr(of.filters, name), "mode") and name not in kept]
 
 
-def _off(part: msgspec.Struct) -> msgspec.Struct:
-    return msgspec.structs.replace(part, mode="off")
+def _in_mode(part: msgspec.Struct, mode: str) -> msgspec.Struct:
+    return msgspec.structs.replace(part, mode=mode)
 
 
 def crawl(name: str, path: Path, web: LabelledWeb, settings: Settings) -> Crawl:
@@ -107,7 +107,7 @@ async def _run(path: Path, settings: Settings) -> None:
 
 def compare(directory: Path, n_pages: int, budget: int, *, others: bool, q: float | None = None) -> tuple[int, list[Crawl]]:
     """Make the three crawls; return the number of documents that there are, and what they came to."""
-    off, on = DepthCutoff(mode="off"), DepthCutoff(q=q)
+    off, on = DepthCutoff(mode="off"), DepthCutoff(mode="enforce", q=q)
     with ServerProcess("depth", changes={"part_pages": n_pages}) as server:
         web = server.web
         assert isinstance(web, LabelledWeb)

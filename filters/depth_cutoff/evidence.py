@@ -1,17 +1,18 @@
 """How deep one place of a site deserves to be crawled, from what its pages were worth level by level: model B whose levels differ [BC04].
 
-A surfer who downloads what is known goes back, says [BC04]: she goes on with the probability f that the next page is new. A **place** is a
-pattern of URLs, a directory, or the whole host. Seen from outside of it, level 0, its first pages are level 1; with ν_i the share of new
-pages among those fetched on level i, f_0 = ν_1, f_1 = ν_2 … and beyond the deepest level fetched f stays what it is in all. The place is
-worth its levels up to the first k whose cumulative share reaches the target. That one rule cuts both a calendar, whose pages are alike,
-and facets, which all lie on one level: where next to nothing is new, k is 0. A chain of pages that are each new goes on. A level is worth
-no less than a deeper one that is known by 8 fetches or more: it leads there.
+A surfer who downloads what is known goes back, says [BC04]: she goes on with a probability f that rises with the share of new pages. A
+**place** is a pattern of URLs, a parameter, a directory, or the whole host. Seen from outside of it, level 0, its first pages are level 1;
+with ν_i the share of new pages among those fetched on level i, f_0 = g(ν_1), f_1 = g(ν_2) … and beyond the deepest level fetched f stays as
+it is there. g is 0 up to ν = .05, a new page for twenty fetches, and 1 from .3 on, a new page for three. The place is worth its levels up
+to the first k whose cumulative share reaches the target. That one rule cuts both a calendar, whose pages are alike, and facets, which all
+lie on one level: where next to nothing is new, k is 0. A chain of pages that are each new goes on. A level is worth no less than a deeper
+one that is known by 8 fetches or more: it leads there.
 
-**Smoothing.** ν_i is the mean of a Beta distribution whose prior is the place's own share over all levels, with the weight of two fetches;
-that one's prior is the share of the place around it, likewise; the prior of the whole host is .95. What surrounds it speaks for a place
-that nobody has seen yet, and three fetches overrule it.
+**Smoothing.** ν_i is the mean of a Beta distribution whose prior is the place's own share over all levels, with the weight of 8 fetches;
+that one's prior is the share of what lies around the place, without its own fetches, with the weight of 1.5; that of the whole host is .95.
+What surrounds a place speaks for it while nobody has seen it, and a few fetches overrule that.
 
-**q.** Where visitors' logs tell with which probability q they go deeper (`thresher depth fit`), f is q ν: the crawl then goes as deep as
+**q.** Where visitors' logs tell with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes as deep as
 they do, chains included. The floor holds for all cuts that rest on depth, that is those by q and of whole hosts.
 
 **Decay.** When 256 fetches are counted, all counts are halved, so that a place may change.
@@ -26,7 +27,10 @@ import msgspec
 from filters.depth_cutoff.models import levels_for_varying
 
 PRIOR = 0.95  # share of new pages on a host of which nothing is known
-WEIGHT = 2.0  # of a prior, in fetches
+WEIGHT = 1.5  # of what lies around a place, in fetches
+LEVEL_WEIGHT = 8.0  # of the whole place for one of its levels, in fetches
+WORTHLESS = 0.05  # share of new pages up to which nobody goes on
+WORTHWHILE = 0.3  # from which everybody does: three fetches for a new page
 ENOUGH = 8  # fetches on a level, from which it speaks for those above it
 WINDOW = 256  # fetches after which counts are halved
 UNLIMITED = 1000  # levels
@@ -41,7 +45,6 @@ class Place(msgspec.Struct, array_like=True):
     new: list[int] = []
     limit: int = UNLIMITED  # greatest depth that is fetched
     n_taught: int = 0  # worthless fetches that the place around it has learned of
-    names: list[int] = []  # hashes of the parameter names met in it, of a directory
     n_ever: int = 0  # fetches, never halved
     first: int = _DEEPEST  # least depth that was fetched, but 0, where sites are entered
 
@@ -60,9 +63,18 @@ class Place(msgspec.Struct, array_like=True):
             self.fetched = [n // 2 for n in self.fetched]
             self.new = [min(-(-n // 2), of) for n, of in zip(self.new, self.fetched, strict=True)]
 
-    def share(self, prior: float) -> float:
-        """Return the share of new pages over all levels, smoothed."""
-        return (sum(self.new) + WEIGHT * prior) / (sum(self.fetched) + WEIGHT)
+    @property
+    def n_new(self) -> int:
+        return sum(self.new)
+
+    @property
+    def n_old(self) -> int:
+        return sum(self.fetched) - sum(self.new)
+
+    def share(self, prior: float, *, new: int = 0, old: int = 0) -> float:
+        """Return the share of new pages over all levels, smoothed; new, old: fetches of a place within this one, which are left out."""
+        n_new, n_old = max(0, self.n_new - new), max(0, self.n_old - old)
+        return (n_new + WEIGHT * prior) / (n_new + n_old + WEIGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +108,12 @@ class Rule:
 
 
 def _by_level(place: Place, overall: float) -> list[float]:
-    """Return with which probability a surfer goes on to each level from the first, and beyond the deepest."""
-    found = [overall]
+    """Return with which probability a surfer goes on to each level from the first; the last holds beyond."""
+    found: list[float] = []
     deeper = 0.0
     for n_new, n in zip(reversed(place.new[place.first :]), reversed(place.fetched[place.first :]), strict=True):
-        share = (n_new + WEIGHT * overall) / (n + WEIGHT)
+        share = (n_new + LEVEL_WEIGHT * overall) / (n + LEVEL_WEIGHT)
         found.append(max(share, deeper))
         if n >= ENOUGH:
             deeper = max(deeper, share)
-    return found[::-1]
+    return [min(1.0, max(0.0, (share - WORTHLESS) / (WORTHWHILE - WORTHLESS))) for share in reversed(found or [overall])]

@@ -1,9 +1,9 @@
 """One site's evidence over a filter's memory: its places, what they have shown, and its levels.
 
 **A fetch was worth it** if the page is a 200 that every filter kept and followed, and there is something new on it against the pages of
-its directory (filters/depth_cutoff/novelty.py). It teaches its pattern, the directory around it and the host; each teaches the next one no
-more than 16 worthless fetches, so that one barren place does not speak for all. While a site shows one text for one URL after another,
-which may be an outage or a consent page, only the first 8 of a row teach.
+its directory (filters/depth_cutoff/novelty.py). It teaches its pattern, its parameters, the directory and the host; of worthless fetches a
+pattern and a directory teach what lies around them no more than 16, so that one barren place does not speak for all. While a site shows
+one text for one URL after another, which may be an outage or a consent page, only the first 8 of a row teach.
 
 **Records** (key: the site's 8 bytes, then)
     h                   → Head: levels, vocabulary, how many places have which limit
@@ -15,6 +15,7 @@ Memory: 60 bytes a pattern, 2 KiB a directory. Time: 60 µs per page.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +31,6 @@ from filters.pattern_yield.vocabulary import Vocabulary
 TAUGHT = 16  # worthless fetches that a place teaches the one around it
 RUN = 8  # of one text in a row that teach
 LOW = 16  # limits below are counted
-_MOST_NAMES = 64
 _DEEPEST = 63
 _HEAD_WEIGHT = 1e12
 _TABLE_WEIGHT = 16.0
@@ -120,14 +120,14 @@ class Ledger:
         return None if self._explores(where) and depth <= self._rule.unknown() else found
 
     def speaker(self, where: Places) -> Place | None:
-        """Return the smallest known place that a URL belongs to."""
-        return next((place for form in reversed(where.ladder()) if (place := self._get(form)) is not None), None)
+        """Return the smallest known place that a URL belongs to; of its parameters the one that is cut first."""
+        known = self._get(where.pattern)
+        if known is None and where.parameters:
+            known = min((place for form in where.parameters if (place := self._get(form))), key=lambda place: place.limit, default=None)
+        return known or self._get(where.directory) or self._get(where.host)
 
     def _explores(self, where: Places) -> bool:
-        if not where.names:
-            return self._get(where.pattern) is None
-        directory = self._get(where.directory)
-        return directory is None or (len(directory.names) < _MOST_NAMES and not set(where.names) <= set(directory.names))
+        return any(self._get(form) is None for form in where.parameters or (where.pattern,))
 
     # -- learning
 
@@ -142,17 +142,20 @@ class Ledger:
         level.links += fetch.n_links
         if not self._teaches(fetch.text, is_new):
             return []
-        self._name(where)
-        raised, prior = [], PRIOR
-        teaches = self._taught(where.ladder(), is_new)
-        for form in where.ladder():
-            place = self._at(form)
-            if form in teaches:
-                place.learn(fetch.depth, is_new)
-                change = self._limit(place, prior, is_host=form == where.host)
-                raised += [change] if change.after > change.before else []
-            prior = place.share(prior)
-        return raised
+        *around, pattern = [self._at(form) for form in where.ladder()]
+        parameters = [self._at(form) for form in where.parameters]
+        learned = self._teach([*around, pattern], fetch.depth, is_new)
+        for place in parameters:
+            place.learn(fetch.depth, is_new)
+        changes, prior = [], PRIOR
+        for place, within in pairwise([*around, pattern]):
+            if place.form in learned:
+                changes.append(self._limit(place, prior, is_host=place.form == where.host))
+            prior = place.share(prior, new=within.n_new, old=within.n_taught)
+        changes += [self._limit(place, prior, is_host=False) for place in parameters]
+        prior = min([place.share(prior, new=pattern.n_new, old=pattern.n_old) for place in parameters], default=prior)
+        changes.append(self._limit(pattern, prior, is_host=not around))
+        return [change for change in changes if change.after > change.before]
 
     def links(self, depth: int, n_new: int) -> None:
         """Count the URLs that a page named first."""
@@ -174,22 +177,17 @@ class Ledger:
         head.run_text = text
         return is_new or head.run_length <= RUN
 
-    def _name(self, where: Places) -> None:
-        if where.names:
-            directory = self._at(where.directory)
-            directory.names += [name for name in where.names if name not in directory.names][: _MOST_NAMES - len(directory.names)]
-
-    def _taught(self, ladder: tuple[str, ...], is_new: bool) -> set[str]:
-        """Return the places that learn of a fetch: those up to one that has learned enough worthless ones from the smaller."""
-        teaches = set()
-        for form in reversed(ladder):
-            teaches.add(form)
-            place = self._at(form)
+    def _teach(self, ladder: list[Place], depth: int, is_new: bool) -> set[str]:
+        """Let places, the largest first, learn of a fetch up to one that has taught enough worthless ones; return those that did."""
+        learned = set()
+        for place in reversed(ladder):
+            place.learn(depth, is_new)
+            learned.add(place.form)
             if not is_new:
                 if place.n_taught >= TAUGHT:
                     break
                 place.n_taught += 1
-        return teaches
+        return learned
 
     def _limit(self, place: Place, prior: float, *, is_host: bool) -> Change:
         before = place.limit

@@ -112,21 +112,21 @@ def varying(deeper: Sequence[float], *, goes_on: bool = True) -> tuple[F64, floa
 def levels_for_varying(deeper: Sequence[float], wanted: float, *, goes_on: bool = True, most: int = 1000) -> int:
     """Return the smallest k whose levels 0 to k hold the wanted share under `varying`, at most `most`. Not numpy: filters ask often."""
     last = deeper[-1] if goes_on and deeper else 0.0
-    if last >= 1:
-        return most
     weight = total = 1.0
     weights = [weight]
     for probability in deeper:
         weight *= probability
         total += weight
         weights.append(weight)
-    total += weight * last / (1 - last)
+    if last >= 1 and weight > 0:
+        return most
+    total += weight * last / (1 - last) if weight > 0 else 0.0
     reached = 0.0
     for level, weight in enumerate(weights):
         reached += weight
         if reached >= (wanted - 1e-12) * total:
             return min(level, most)
     beyond = 1 - reached / total
-    if last <= 0 or wanted >= 1:
-        return most if last > 0 else min(len(deeper), most)
+    if last <= 0 or beyond <= 0 or wanted >= 1:
+        return most if last > 0 and beyond > 0 else min(len(deeper), most)
     return min(len(deeper) + ceil(log((1 - wanted) / beyond) / log(last) - 1e-9), most)

@@ -2,10 +2,11 @@
 
     http://a.example/c/3?f.size=m&f.colour=red
     a.example/c/<n>?f.colour=*&f.size=*       its pattern
+    a.example/c/<n>?f.size                    each of its parameters
     a.example/c/?                             the directory, up to the first segment that is no literal; URLs with a query apart
     a.example/*                               the host
 
-A URL **explores** when nobody has fetched its like: its pattern is unknown, or, if it has a query, one of its parameter names is.
+A URL **explores** when nobody has fetched its like: its pattern is unknown, or, if it has a query, one of its parameters is.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-import xxhash
-
 from filters.pattern_yield.patterns import Count, Parts, forms
+
+_MOST_PARAMETERS = 8  # that have a place of their own
 
 
 class Places(NamedTuple):
@@ -25,7 +26,7 @@ class Places(NamedTuple):
     pattern: str
     directory: str
     host: str
-    names: tuple[int, ...]  # hashes of its path's pattern with each of its parameter names; () without a query
+    parameters: tuple[str, ...]  # () without a query
 
     def ladder(self) -> tuple[str, ...]:
         """Return the places, the largest first, each once."""
@@ -48,5 +49,5 @@ def _places(path: str, host: str, names: tuple[str, ...]) -> Places:
         pattern=path + query + "&".join([f"{name}=*" for name in names]),
         directory="/".join([host, *literal, query]) if literal or names else everything,
         host=everything,
-        names=tuple([xxhash.xxh32_intdigest(f"{path}?{name}".encode()) for name in names]),
+        parameters=tuple([f"{path}?{name}" for name in dict.fromkeys(names)][:_MOST_PARAMETERS]),
     )

@@ -46,7 +46,7 @@ class Crawled:
     """A filter with its memory, told pages one by one."""
 
     def __init__(self, **settings: object) -> None:
-        self.settings = DepthCutoff(**settings)  # type: ignore[arg-type]
+        self.settings = DepthCutoff(mode="enforce", **settings)  # type: ignore[arg-type]
         self.memory = DictMemory()
         self.pages, self.links = DepthOfPages(self.settings), DepthOfLinks(self.settings)
         self.redirects = DepthOfRedirects(self.settings)
@@ -196,7 +196,7 @@ def test_halving_counts_does_not_move_a_place_s_entry() -> None:
     """Mutation: the first level still counted was taken for the entry, and the limit crept along with an endless space."""
     found = place()
     for i in range(2000):
-        found.learn(1 + i // 20, i % 2 == 0)
+        found.learn(1 + i // 20, i % 12 == 0)
     assert found.first == 1
     assert RULE.limit(found, PRIOR, is_host=False) < 10
 
