@@ -13,7 +13,7 @@ its site are compared anew, and the verdict is revised when that changes it.
 A host most of whose pages replicate those of another host at the same paths is a mirror: said once, by a revision of the verdict on the
 page that settled it; then its queue is set back for a day, again and again, or its links are refused too, as `mirrors` says.
 
-Time: 0.15 ms a page of 1,300 words and 60 links, the same with 300,000 pages known. Memory: see records.py.
+Time: 0.21 ms a page of 1,300 words and 60 links with 10,000 pages known, 0.23 ms with a million. Memory: see records.py.
 """
 
 from __future__ import annotations
