@@ -23,7 +23,7 @@ from crawler.core.url import origin_of
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
 from filters.soft_error import probe, stream
 from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, hint_of, kind_of
-from filters.soft_error.looks import NEARLY_EQUAL, Likeness, Look, compare, look_of, spread_of
+from filters.soft_error.looks import AKIN, Likeness, Look, compare, look_of, spread_of
 from filters.soft_error.pages import PageGate
 from filters.soft_error.records import (
     DIRECTORIES,
@@ -275,7 +275,7 @@ def _is_home_again(answer: Reduced, host: Host) -> bool:
     """Tell whether a script has shown the host's home, since it ignores what it was asked for: that says nothing about what is missing."""
     if "?" not in answer.url or answer.target or answer.hint or answer.look is None or host.home is None:
         return False
-    return compare(answer.look, (host.home,), spread=NEARLY_EQUAL) is Likeness.SAME
+    return compare(answer.look, (host.home,), spread=AKIN) is Likeness.SAME
 
 
 def _forget_suspects(directory: bytes, memory: Memory) -> None:

@@ -27,6 +27,7 @@ from crawler.core.sketch import word_hash
 
 N_KEPT = 64
 NEARLY_EQUAL = 0.02  # distance
+AKIN = 0.2  # distance of two pages that say the same, but for a clock, a name or a few links
 UNLIKE = 0.5  # distance from which a second probe would tell nothing
 _MOST_QUOTED = 60  # words of a page that quote its URL, at most
 _ENOUGH = 4 * N_KEPT  # pairs of which the smallest 64 different ones are surely found

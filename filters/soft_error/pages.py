@@ -24,7 +24,7 @@ from crawler.core.url import is_home, origin_of
 from filters.base import NO_EFFECTS, Effects
 from filters.soft_error import probe
 from filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
-from filters.soft_error.looks import NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match, spread_of
+from filters.soft_error.looks import AKIN, NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match, spread_of
 from filters.soft_error.records import (
     DIRECTORIES,
     HOSTS,
@@ -47,7 +47,6 @@ from filters.soft_error.redirects import count_walls, is_probed
 _MOST_TEXTS = 4  # of a host's error pages
 _ENOUGH_WORDS = 12  # of an error page that others are compared with
 _FEW_WORDS = 80  # of a page that may be an error page although nothing in it says so
-_AKIN = 0.2  # distance of two short pages that makes both suspect
 _SAYS_SO = {404: Kind.NOT_FOUND, 410: Kind.NOT_FOUND, 403: Kind.FORBIDDEN}
 
 
@@ -199,7 +198,7 @@ def _akin(measure: Measure, memory: Memory) -> list[Suspect]:
     if last is not None and last.page == this.page:
         return []
     LAST_SHORT.put(memory, measure.host, this)
-    if last is None or compare(this.look, (last.look,), spread=_AKIN) is not Likeness.SAME:
+    if last is None or compare(this.look, (last.look,), spread=AKIN) is not Likeness.SAME:
         return []
     return [last, this]
 
@@ -208,7 +207,7 @@ def _learn_error_page(measure: Measure, host: Host, memory: Memory) -> None:
     """Remember how the host's honest error pages look."""
     if measure.n_words < _ENOUGH_WORDS or len(host.texts) >= _MOST_TEXTS:
         return
-    if all(compare(measure.look, (text.look,), spread=_AKIN) is not Likeness.SAME for text in host.texts):
+    if all(compare(measure.look, (text.look,), spread=AKIN) is not Likeness.SAME for text in host.texts):
         host.texts.append(Text(measure.look, NEARLY_EQUAL, _SAYS_SO[measure.status]))
         HOSTS.put(memory, measure.host, host)
 

@@ -57,12 +57,12 @@ class LittleWeb:
     def place(self, url: str) -> str:
         return url.removeprefix("http://").replace(f":{self.port}/", "/", 1)
 
-    def page(self, place: str, *links: str, text: str = "", status: int = 200, head: str = "") -> None:
+    def page(self, place: str, *links: str, text: str = "", status: int = 200, head: str = "", title: str = "") -> None:
         """Put a page with links to other places, or to whatever else an href may hold."""
         hrefs = [self.url(link) if link.partition("/")[0].endswith(".test") else link for link in links]
         words = text or " ".join(f"{place.replace('/', '-')}-{i}" for i in range(30))
         anchors = "".join(f'<a href="{href}">x</a>' for href in hrefs)
-        body = f"<html><head><title>{place}</title>{head}</head><body><p>{words}</p>{anchors}</body></html>"
+        body = f"<html><head><title>{title or place}</title>{head}</head><body><p>{words}</p>{anchors}</body></html>"
         self._answers[place] = status, "Content-Type: text/html; charset=utf-8\r\n", body.encode()
 
     def redirect(self, place: str, target: str, status: int = 301) -> None:

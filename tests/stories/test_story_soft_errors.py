@@ -234,11 +234,10 @@ async def test_a_wiki_that_names_what_is_missing_once_is_found_out_for_every_nam
 
 async def test_a_script_that_shows_its_home_whatever_it_is_asked_says_nothing_about_what_is_missing(tmp_path: Path) -> None:
     """As cgit's sort orders do. Mutation: the probe's answer was taken for the look of what is missing."""
-    home = "Repositories. " + " ".join(f"word{i}" for i in range(30))
+    home, title = "Repositories. " + " ".join(f"word{i}" for i in range(30)), "Repositories"
     async with LittleWeb() as web:
-        web.page("a.test/", "a.test/?s=name", "a.test/?s=idle", "a.test/?q=nobody", text=home)
-        for query in ("s=name", "s=idle"):
-            web.page(f"a.test/?{query}", text=home)
-        web.missing["a.test/?"] = lambda place: web.page(place, text=home)
+        web.page("a.test/", "a.test/?s=name", "a.test/?s=idle", "a.test/?q=nobody", text=home, title=title)
+        web.missing["a.test/?"] = lambda place: web.page(place, text=home, title=title)
         crawled = await crawl(tmp_path / "c", probing(web))
+    assert len(probes(web)) == 1
     assert soft(web, crawled) == {}
