@@ -24,7 +24,7 @@ NAME = "near_replica"
 
 def only_replicas(**options: Any) -> Filters:
     """Return filters of which this one alone is at work."""
-    of = Filters(audit_share=0.0, near_replica=NearReplica(**options))
+    of = Filters(audit_share=0.0, near_replica=NearReplica(mode="enforce", **options))
     others = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name != NAME]
     return msgspec.structs.replace(of, **{name: msgspec.structs.replace(getattr(of, name), mode="off") for name in others})
 
