@@ -89,7 +89,7 @@ async def compare(n_pages: int, delay_s: float) -> None:
         assert isinstance(web, LabelledWeb)
         with tempfile.TemporaryDirectory(prefix="thresher-dust-") as path:
             without = await crawl(server, web, Path(path) / "without", (), delay_s)
-            found = await crawl(server, web, Path(path) / "with", (dust.plug(Dust()),), delay_s)
+            found = await crawl(server, web, Path(path) / "with", (dust.plug(Dust(mode="enforce")),), delay_s)
     report(web, without, found)
 
 

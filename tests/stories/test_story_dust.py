@@ -33,7 +33,7 @@ def forum(web: LittleWeb) -> None:
 
 async def told(path: Path, web: LittleWeb, *seeds: str, audit_share: float = 0.0, max_pages: int | None = None) -> Crawled:
     """Crawl with this filter alone; a store that is there goes on."""
-    own = Dust(first_mining=100)
+    own = Dust(mode="enforce", first_mining=100)
     filters = Filters(audit_share=audit_share, soft_error=SoftError(max_probes=0), dust=own)
     return await crawl(
         path, settings(web, list(seeds), filters=filters, limits=Limits(min_free_disk=0, max_wait=5.0, max_pages=max_pages)), (plug(own),)
