@@ -26,8 +26,8 @@ from filters.pattern_yield.vocabulary import Vocabulary
 from storage.env import Store
 
 SITE = SPACE.site_key("a.example")
-SURE = PatternYield(audit_share=0.0)
-TIGHT = PatternYield(min_yield=0.5, error=0.5, audit_share=0.0)  # two barren fetches in a row decide
+SURE = PatternYield(mode="enforce", audit_share=0.0)
+TIGHT = PatternYield(mode="enforce", min_yield=0.5, error=0.5, audit_share=0.0)  # two barren fetches in a row decide
 
 
 def panel(memory: Memory, settings: PatternYield = TIGHT) -> Panel:
