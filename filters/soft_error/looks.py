@@ -62,7 +62,7 @@ def look_of(page: Page) -> Look:
     tokens = page.tokens
     words = _url_words(page.url.text)
     if tokens.size and words:
-        tokens = _without_echo(tokens, words, _name_words(page.url.text) or words)
+        tokens = _without_echo(tokens, words, [name for name in _names(page.url.text) if name] or [words])
     return Look(sketch(tokens), int(tokens.size), title_key(page.title, words))
 
 
@@ -136,13 +136,13 @@ def title_key(title: str, url_words: Sequence[str]) -> bytes:
     return xxhash.xxh3_64_digest(lowered.encode("utf-8", "surrogatepass"))
 
 
-def _name_words(url: str) -> list[str]:
-    """Return the words of the last segment of a URL, or of the longest value of its query, without the namespace before a colon."""
+def _names(url: str) -> list[list[str]]:
+    """Return the words of a URL's last segment, or of the longest value in its query, with and without the namespace before a colon."""
     path, mark, query = url.partition("?")
     if not mark:
-        return _url_words("//" + path.rstrip("/").rpartition("/")[2])
-    value = max((parameter.rpartition("=")[2] for parameter in query.split("&")), key=len)
-    return _url_words("//" + unquote(value).rpartition(":")[2])
+        return [_url_words("//" + path.rstrip("/").rpartition("/")[2])]
+    value = unquote(max((parameter.rpartition("=")[2] for parameter in query.split("&")), key=len))
+    return [_url_words("//" + value), _url_words("//" + value.rpartition(":")[2])]
 
 
 def _url_words(url: str) -> list[str]:
@@ -151,12 +151,14 @@ def _url_words(url: str) -> list[str]:
     return _WORD.findall(unquote(text).lower() if "%" in text else text.lower())
 
 
-def _without_echo(tokens: U64, words: Sequence[str], name: Sequence[str]) -> U64:
+def _without_echo(tokens: U64, words: Sequence[str], names: Sequence[Sequence[str]]) -> U64:
     """Return the words of a text without what quotes the URL: `_ECHO` of its words in a row, or its name.
 
     Not each word of it: those that the template uses too would be missing from one page and not from the next.
     """
-    quoted = _runs(_among(tokens, words), _ECHO) | _runs(_among(tokens, name), min(_ECHO, len(name)))
+    quoted = _runs(_among(tokens, words), _ECHO)
+    for name in names:
+        quoted |= _runs(_among(tokens, name), min(_ECHO, len(name)))
     kept: U64 = tokens[~quoted]
     return kept
 

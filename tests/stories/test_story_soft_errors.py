@@ -216,15 +216,18 @@ async def test_a_site_that_shows_its_home_page_for_whatever_is_missing_keeps_its
 
 async def test_a_wiki_that_names_what_is_missing_once_is_found_out_for_every_name(tmp_path: Path) -> None:
     """As DokuWiki does: the id stands once among the words of a template. Mutation: a run of all words of the query was demanded."""
-    names = ["collation", "catalog", "wiki:rowtypes", "operators", "lock_table", "xid8"]
+    names = ["collation", "catalog", "wiki:rowtypes", "operators", "lock_table", "install:short"]
     menu = " ".join(f"menu{i}" for i in range(40))
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/doku.php?id={name}" for name in ("start", *names)])
         web.page("a.test/doku.php?id=start", text=" ".join(f"word{i}" for i in range(90)))
 
         def missing(place: str) -> None:
-            name = place.rpartition("=")[2].rpartition(":")[2]
-            web.page(place, text=f"{menu} Trace: {name} This topic does not exist yet. You have followed a link to nothing.")
+            path = place.rpartition("=")[2].split(":")
+            web.page(
+                place,
+                text=f"{menu} Trace: {path[-1]} You are here: {' » '.join(path)} This topic does not exist yet. You have followed a link to nothing.",
+            )
 
         web.missing["a.test/doku.php"] = missing
         crawled = await crawl(tmp_path / "c", probing(web))
