@@ -224,10 +224,8 @@ async def test_a_wiki_that_names_what_is_missing_once_is_found_out_for_every_nam
 
         def missing(place: str) -> None:
             path = place.rpartition("=")[2].split(":")
-            web.page(
-                place,
-                text=f"{menu} Trace: {path[-1]} You are here: {' » '.join(path)} This topic does not exist yet. You have followed a link to nothing.",
-            )
+            here = " » ".join(path)
+            web.page(place, text=f"{menu} Trace: {path[-1]} You are here: {here} This topic does not exist yet. A link led to nothing.")
 
         web.missing["a.test/doku.php"] = missing
         crawled = await crawl(tmp_path / "c", probing(web))
