@@ -9,6 +9,8 @@ so is it when this thread dies: every later call on it raises. Nothing is droppe
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -70,6 +72,7 @@ class Writer:
         self._segments.close()
 
     def _run(self) -> None:
+        _yield_the_core()
         try:
             self._work()
         finally:
@@ -123,6 +126,17 @@ class Writer:
         for part in _parts(state, self._disk):
             self._disk.commit(STATE, part, _before_state_commit)
             failpoint.reached("after_state_commit")
+
+
+def _yield_the_core() -> None:
+    """Ask the kernel not to interrupt other threads for this one whenever it wakes: Linux's SCHED_BATCH, at an unchanged share of the CPU.
+
+    Every call into LMDB and zstd gives up the interpreter's lock and takes it back. Where both threads share a core, each of these was a
+    chance to change threads: three times a page, at 8 % of all CPU time (`thresher bench crawl`).
+    """
+    if hasattr(os, "sched_setscheduler"):
+        with contextlib.suppress(OSError):  # a sandbox may forbid it; nothing but time is lost
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 class _Work:
