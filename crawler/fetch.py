@@ -37,7 +37,7 @@ from config.settings import Fetch
 from crawler.blame import blame
 from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from crawler.core.politeness import parse_retry_after
-from crawler.core.url import latin1_href
+from crawler.core.url_spelling import latin1_href
 from crawler.decode import ACCEPT_ENCODING, BodyDecoder, DecodeError
 from crawler.dns import Lookups, Resolver
 from crawler.guard import AddressGuard

@@ -27,7 +27,7 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 
 from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
-from crawler.core.url_spelling import ABSOLUTE, clean, host_fault, respell_escapes, root_and_folder
+from crawler.core.url_spelling import ABSOLUTE, NO_PAGES, host_fault, join_clean, no_page, plain_relative, respell_escapes, root_and_folder
 
 CACHE_HOSTS = 65_536
 CACHE_LINKS = 50_000
@@ -35,10 +35,6 @@ SHOWN = 200  # characters of a refused href that are kept
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LEEWAY = 16  # a link may be this many times longer than the URL it may become: "../", blanks, escapes
 
-_PLAIN_RELATIVE = re.compile(
-    r"[A-Za-z0-9._~-][^:\\\s]*\Z"
-)  # depends on the base's folder alone: no scheme, no query of its own, nothing odd
-_NO_PAGES = frozenset(("data", "javascript", "mailto", "sms", "tel"))  # schemes that stand in links and would read like a host and its port
 _REMEMBERED_LENGTH = 256
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
@@ -79,13 +75,6 @@ class _Cache(dict[str, T], Generic[T]):
             self.clear()
         self[key] = value
         return value
-
-
-def latin1_href(value: bytes) -> str:
-    """Return a header's raw bytes as an href: bytes beyond ASCII percent-encoded, so that what is requested is what was sent."""
-    if value.isascii():
-        return value.decode("ascii")
-    return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in value)
 
 
 def origin_of(url: str) -> str:
@@ -231,7 +220,7 @@ class URLSpace:
                     continue
                 if bare[0] == "/" or bare.startswith(ABSOLUTE):
                     self._meet(of_host, href, url)
-                elif folder and _PLAIN_RELATIVE.match(bare):
+                elif folder and plain_relative(bare):
                     self._meet(of_folder, href, url)
             urls[url] = None
         return list(urls), [(href[:SHOWN], reason) for href, reason in refusals.items()]
@@ -255,17 +244,17 @@ class URLSpace:
 
     def _join(self, base: str, href: str, root: str, folder: str) -> str:
         """Return the canonical form of one link. A clean one needs no parser; an odd one takes the long way, which says why: BadURL."""
-        if folder and (match := clean(href)) is not None and len(href) <= self._max_input:
-            origin, slash = match.groups()
-            if origin is None and href[0] != "?":
-                return self._finish((root if slash else folder) + href)
-            if origin in self._origins:  # as the parser spells it
-                return self._finish(href)
+        if len(href) > self._max_input:
+            return self.canonical(href, base)
+        if folder and (clean := join_clean(href, root, folder, self._origins)) is not None:
+            return self._finish(clean)
+        if match := no_page(href):
+            raise BadURL(Reason.BAD_SCHEME, f"scheme {match[1]}")
         try:
-            url = ada_url.join_url(base, href) if len(href) <= self._max_input else ""
+            url = ada_url.join_url(base, href)
         except ValueError:
-            url = ""
-        return self._finish(url) if url else self.canonical(href, base)
+            return self.canonical(href, base)
+        return self._finish(url)
 
     def _finish(self, url: str) -> str:
         """Put our rules on top of ada's `url`, which has no fragment; raises BadURL."""
@@ -325,7 +314,7 @@ class URLSpace:
         if not text:
             raise BadURL(Reason.BAD_URL, "empty")
         if not _SEED_SCHEME.match(text):
-            if (scheme := text.partition(":")[0].lower()) in _NO_PAGES:
+            if (scheme := text.partition(":")[0].lower()) in NO_PAGES:
                 raise BadURL(Reason.BAD_SCHEME, f"scheme {scheme}")
             text = "http://" + _bare_seed(text)
         return self.url(self.canonical(text))

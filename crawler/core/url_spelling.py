@@ -7,6 +7,7 @@ are valid Punycode and their own IDNA form. A clean link has nothing that the UR
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 import ada_url
 
@@ -16,12 +17,23 @@ _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _CHARACTERS = r"\-A-Za-z0-9_~$&()*+,;=@!"
 _SEGMENT = rf"[{_CHARACTERS}][{_CHARACTERS}.]*+"  # no dot in front: none of "." and ".."
-# A link that the URL standard would only put behind its base; groups: its scheme and authority or None, "/" or "".
-clean = re.compile(
-    rf"(?:(https?://[a-z0-9.-]++(?::[0-9]++)?)(?=/))?(/?)(?:{_SEGMENT}(?:/{_SEGMENT})*+/?)?(?:\?[{_CHARACTERS}./:?]*+)?"
+# A link that the URL standard would only put behind its base; groups: its scheme and authority or None, "/", "../" some times, or "".
+_clean = re.compile(
+    rf"(?:([Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9.-]++(?::[0-9]++)?)(?=/))?((?:\.\./)++|/?)(?:{_SEGMENT}(?:/{_SEGMENT})*+/?)?(?:\?[{_CHARACTERS}./:?]*+)?"
 ).fullmatch
+NO_PAGES = frozenset(("data", "javascript", "mailto", "sms", "tel"))  # schemes that stand in links and would read like a host and its port
+no_page = re.compile(rf"({'|'.join(sorted(NO_PAGES))}):[^/\s]").match  # surely a URL, and surely none that is fetched
+# Depends on the base's folder alone: no scheme, no query of its own, nothing odd.
+plain_relative = re.compile(r"[A-Za-z0-9._~-][^:\\\s]*").fullmatch
 ABSOLUTE = ("http://", "https://")
 _HOST = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+
+
+def latin1_href(value: bytes) -> str:
+    """Return a header's raw bytes as an href: bytes beyond ASCII percent-encoded, so that what is requested is what was sent."""
+    if value.isascii():
+        return value.decode("ascii")
+    return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in value)
 
 
 def root_and_folder(base: str) -> tuple[str, str]:
@@ -32,6 +44,23 @@ def root_and_folder(base: str) -> tuple[str, str]:
     path_end = base.find("?", cut)
     path = base if path_end < 0 else base[:path_end]
     return base[:cut], path[: path.rindex("/") + 1]
+
+
+def join_clean(href: str, root: str, folder: str, known: Container[str]) -> str | None:
+    """Return what a clean link of a page in `folder` at `root` means, None if it is not clean or its own authority is not `known`."""
+    match = _clean(href)
+    if match is None:
+        return None
+    origin, ahead = match.groups()
+    if origin is not None:
+        lowered = origin.lower()
+        return lowered + href[len(lowered) :] if lowered in known else None  # as the parser spells it
+    if href[0] == "?":
+        return None
+    if len(ahead) > 1:
+        parts = folder[len(root) + 1 :].split("/")[: -1 - len(ahead) // 3]
+        return "/".join([root, *parts, href[len(ahead) :]])
+    return (root if ahead else folder) + href
 
 
 def host_fault(host: str) -> str:

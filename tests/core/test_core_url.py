@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crawler.core.model import Reason
-from crawler.core.url import SHOWN, BadURL, URLRules, URLSpace, hostname_of, latin1_href, origin_of, site_of
+from crawler.core.url import SHOWN, BadURL, URLRules, URLSpace, hostname_of, origin_of, site_of
+from crawler.core.url_spelling import latin1_href
 
 SPACE = URLSpace(b"s" * 32, URLRules())
 ANY_PORT = URLSpace(b"s" * 32, URLRules(ports=None, strip_params=("utm_*", "fbclid")))

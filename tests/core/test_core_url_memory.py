@@ -1,5 +1,6 @@
 """Links that were met before are not joined again, and mean the same all the same."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +27,21 @@ def test_a_space_with_a_past_resolves_as_a_new_one(pages: list[tuple[str, list[s
 
 
 CLEAN = st.text(alphabet="aZ0-_~$&()*+,;=@!./:?'", min_size=1, max_size=12)
-PLACES = st.sampled_from(["", "/", "http://a.example", "http://a.example/", "https://a.example:8080/", "http://a.example:80/", "//", "../"])
+PLACES = st.sampled_from(
+    [
+        "",
+        "/",
+        "http://a.example",
+        "http://a.example/",
+        "https://a.example:8080/",
+        "http://a.example:80/",
+        "HTTP://A.example/",
+        "//",
+        "../",
+        "../" * 4,
+        "a/../",
+    ]
+)
 
 
 @given(st.sampled_from(BASES[:4]), PLACES, CLEAN)
@@ -40,3 +55,13 @@ def test_a_clean_link_means_what_the_parser_says(base: str, place: str, rest: st
     except BadURL:
         meant = []
     assert space.resolve(base, [place + rest])[0] == meant
+
+
+@given(st.sampled_from(["data", "javascript", "mailto", "sms", "tel", "MAILTO"]), st.text(alphabet="a/\\ \t[]:@%(é", max_size=6))
+@settings(max_examples=200, deadline=None)
+def test_what_is_no_page_is_refused_as_the_parser_refuses_it(scheme: str, rest: str) -> None:
+    """Mutation: with "/" allowed behind the scheme, "data://[" is a scheme without pages instead of no URL: this fails."""
+    space, href = URLSpace(bytes(16), URLRules()), f"{scheme}:{rest}"
+    with pytest.raises(BadURL) as raised:
+        space.canonical(href, BASES[0])
+    assert space.resolve(BASES[0], [href]) == ([], [(href, raised.value.reason)])
