@@ -19,15 +19,20 @@ import msgspec
 from config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
 from crawler.cli.common import json_option, print_json, print_table, set_option
 from crawler.core.errors import UsageError
+from crawler.demo.labelled import PARTS, LabelledWeb
 from crawler.demo.process import ServerProcess
+from crawler.filter_bench import ALL, PLAIN, Outcome, ablations, crawls, names
 from crawler.metrics import Status
 from crawler.opening import create_store, with_sets
 from crawler.version import VERSION
 
+_RATIOS = ("ratio at 1/4", "at 1/2", "ratio")
+_COLUMNS = ("crawl", "fetches", "useful", "useful/fetch", *_RATIOS, "adds", "lost", "lost %", "CPU s", "ended")
+
 
 @click.group()
 def bench() -> None:
-    """Measure this machine: pages per CPU second of the crawler's processes, on a web served from another core."""
+    """Measure the crawler on the demo web: pages per CPU second on this machine, and what the filters are worth."""
 
 
 @bench.command(epilog="Example: thresher bench crawl --pages 5000 --runs 3")
@@ -79,6 +84,90 @@ def crawl(profile: str, pages: int, hosts: int, runs: int, sets: tuple[str, ...]
     else:
         _show(report)
     return 0
+
+
+@bench.command(epilog="Example: thresher bench filters --pages 60 --sites 4 --without depth_cutoff")
+@click.option(
+    "--pages", type=click.IntRange(0, 10_000), default=150, show_default=True, help="Size of each planted site, 0 for each part's own."
+)
+@click.option(
+    "--sites",
+    type=click.IntRange(0, 1_000),
+    default=10,
+    show_default=True,
+    help="Sites of parts that may have any number, 0 for each part's own.",
+)
+@click.option("--part", "parts", type=click.Choice(list(PARTS)), multiple=True, help="Crawl only this part of the web.  [default: all]")
+@click.option("--fetches", type=click.IntRange(100), help="Requests a crawl may make.  [default: one for each URL that is not endless]")
+@click.option("--without", type=click.Choice([*names(), "none"]), multiple=True, help="Leave out this filter.  [default: each in turn]")
+@set_option
+@json_option
+def filters(
+    pages: int, sites: int, parts: tuple[str, ...], fetches: int | None, without: tuple[str, ...], sets: tuple[str, ...], as_json: bool
+) -> int:
+    """Crawl a web of planted redundancy with no filter, with all, and with all but one, and count useful pages per fetch.
+
+    Every crawl may make the same number of requests. A useful page is the first one kept of a document, by the web's own labels; a good
+    page is lost if it was not kept and will not be: it does not merely wait. The column "adds" is what the useful pages per fetch, in units
+    of the plain crawl's, fall by when the filter is left out.
+    """
+    changes: dict[str, object] = {"part_pages": pages, "part_sites": sites, **({"parts": parts} if parts else {})}
+    left_out = [name for name in (without or names()) if name != "none"]
+    with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, ServerProcess("labelled", changes=changes) as server:
+        web = server.web
+        assert isinstance(web, LabelledWeb)
+        n = fetches or len(web.truth().urls)
+        found = []
+        for outcome in crawls(web, _labelled_settings(server, sets), ablations(left_out), n, Path(temporary)):
+            click.echo(f"{outcome.name}: {len(outcome.useful_at):,} useful pages in {outcome.fetches:,} fetches", err=True)
+            found.append(outcome)
+        n_documents = len(web.truth().documents())
+    if not found[0].useful_at:
+        raise UsageError(f"the plain crawl found no useful page in {n:,} fetches: there is nothing to compare with")
+    rows = _filter_rows(found, n, n_documents)
+    if as_json:
+        print_json({"budget": n, "documents": n_documents, "crawls": rows})
+    else:
+        print_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in rows])
+        _show_kinds(found[0], found[1])
+    return 0
+
+
+def _labelled_settings(server: ServerProcess, sets: tuple[str, ...]) -> Settings:
+    """Return the benchmark's configuration, with a delay in which filters can learn, and no limit but the number of fetches."""
+    base = bench_settings(server, None)
+    limits = msgspec.structs.replace(base.limits, max_wait=5.0, max_pages_per_host=None)
+    politeness = msgspec.structs.replace(base.politeness, min_delay=0.02)
+    return with_sets(msgspec.structs.replace(base, limits=limits, politeness=politeness), sets)
+
+
+def _filter_rows(found: list[Outcome], budget: int, n_documents: int) -> list[dict[str, Any]]:
+    """Return a row for each crawl: the printed columns, and counts by kind."""
+    plain = {n: found[0].rate(n) for n in (budget // 4, budget // 2, budget)}
+    ratio = {of.name: [of.rate(n) / rate if rate else None for n, rate in plain.items()] for of in found}
+    return [
+        {
+            "crawl": of.name,
+            "fetches": of.fetches,
+            "useful": len(of.useful_at),
+            "useful/fetch": round(of.rate(budget), 3),
+            **{column: value and round(value, 3) for column, value in zip(_RATIOS, ratio[of.name], strict=True)},
+            "adds": None if of.name in (PLAIN, ALL) else round((found[1].rate(budget) - of.rate(budget)) / plain[budget], 3),
+            "lost": of.lost.total(),
+            "lost %": round(100 * of.lost.total() / n_documents, 2),
+            "CPU s": round(of.cpu_s, 1),
+            "ended": "budget" if of.is_cut else "nothing left",
+            "wasted_by_kind": dict(of.wasted.most_common()),
+            "lost_by_kind": dict(of.lost.most_common()),
+        }
+        for of in found
+    ]
+
+
+def _show_kinds(plain: Outcome, every: Outcome) -> None:
+    print_table(("fetched in vain", PLAIN, ALL), [(kind, n, every.wasted[kind]) for kind, n in plain.wasted.most_common()])
+    if every.lost:
+        print_table(("lost with all filters", "documents"), every.lost.most_common())
 
 
 def _run(profile: str, hosts: int, pages: int, sets: tuple[str, ...], cores: list[int]) -> dict[str, Any]:

@@ -1,0 +1,56 @@
+"""`thresher bench filters`: plain breadth-first, all filters, all but one, on one labelled web at an equal number of requests."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("--set", "politeness.min_delay=0", "--set", "limits.max_wait=1")
+
+
+def bench(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "crawler.cli", "bench", "filters", *QUICK, *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+def test_each_crawl_is_judged_by_the_labels_at_the_same_budget() -> None:
+    """Row 22, small: the web's traps alone. Mutation: `_lost` counted what merely waits; the ablated crawl then lost documents."""
+    run = bench("--part", "depth", "--pages", "60", "--sites", "4", "--fetches", "600", "--without", "depth_cutoff", "--json")
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    plain, every, without = report["crawls"]
+    assert [row["crawl"] for row in report["crawls"]] == ["plain", "all", "all but depth_cutoff"]
+    assert plain["fetches"] == report["budget"] == 600
+    assert plain["useful"] + sum(plain["wasted_by_kind"].values()) == 600
+    assert plain["ratio"] == 1
+    assert every["ended"] == "nothing left"
+    assert every["ratio"] >= 1.5
+    assert every["lost %"] <= 2
+    assert every["useful"] + every["lost"] == report["documents"]
+    assert without["lost"] == 0
+    assert every["adds"] is None
+    assert without["adds"] > 0.2
+
+
+def test_one_line_of_the_table_for_each_crawl() -> None:
+    run = bench("--part", "replicas", "--pages", "20", "--sites", "4", "--without", "none")
+    assert run.returncode == 0, run.stderr
+    head, *lines = run.stdout.splitlines()
+    assert head.split()[:3] == ["crawl", "fetches", "useful"]
+    assert [line.split()[0] for line in lines[:2]] == ["plain", "all"]
+    assert lines[2].startswith("fetched in vain")
+
+
+def test_a_crawl_that_ends_early_gives_no_figure() -> None:
+    run = bench("--part", "replicas", "--pages", "20", "--sites", "4", "--set", "limits.max_time=0", "--json")
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert "plain: the crawl ended after 0 of" in run.stderr
+
+
+def test_an_unknown_filter_is_named_with_those_that_there_are() -> None:
+    run = bench("--without", "depth-cutoff")
+    assert run.returncode == 2
+    assert "'depth-cutoff' is not one of" in run.stderr
+    assert "'depth_cutoff'" in run.stderr
