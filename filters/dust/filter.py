@@ -1,8 +1,9 @@
 """DUST as it is plugged in: a site's URL aliases are learnt while it is crawled, and no longer fetched [BKS07].
 
 `plug` puts together:
-    PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled; compares pages that were fetched
-               in spite of a rule (audits, seeds) with their canonical page, and withdraws a rule that turns bad
+    PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled, or grown by a quarter if it
+               holds copies that its rules do not explain; compares pages that were fetched in spite of a rule (audits, seeds) with their
+               canonical page, and withdraws a rule that turns bad
     LinkGate   rewrites new links by the site's valid rules; asked again when a URL's turn comes, so that what was queued before a rule was
                valid is rewritten then
     Miner      the study: mining and judging (filters/dust/study.py), and what follows from it
@@ -45,6 +46,8 @@ from filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come
 _AT_ONCE: Final = 100  # pages asked for at once
+_GROWTH: Final = 1.25  # of the list until it is mined again, while there are copies that no rule explains
+_FEWEST_COPIES: Final = 3  # fewer are no rule's support
 _FREE: Final = 10  # pages asked for in vain that are always allowed
 _SAMPLE: Final = 4  # one page in so many has its links counted
 _MOST_ORIGINS: Final = 64
@@ -196,7 +199,7 @@ class Miner:
     def found(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
         """Take over the rules, ask for the pages that they lack, say when to study again."""
         progress = read_progress(memory, site) or Progress()
-        write_book(memory, site, RuleBook(progress.site, finding.rules))
+        write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))
         most_wasted = _FREE + self._settings.validation_share * finding.n_copies
         room = self._settings.validations - progress.asked if progress.wasted <= most_wasted else 0
         new = (url for url in finding.wanted if site_named(url) == progress.site and note_asked(memory, site, url))
@@ -204,9 +207,17 @@ class Miner:
         progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages
         if progress.n_pages >= progress.next_at:
-            progress.next_at = 2 * progress.n_pages
+            grows = _GROWTH if finding.n_unexplained >= _FEWEST_COPIES else 2.0
+            progress.next_at = int(grows * progress.n_pages)
         write_progress(memory, site, progress)
         return tuple(Request(url, Purpose.AUDIT) for url in wanted)
+
+
+def _as_of_now(book: RuleBook | None, found: Sequence[LearnedRule]) -> list[LearnedRule]:
+    """Return the rules of a finding; settled ones as the book has them, since audits may have spoken meanwhile."""
+    settled = {learned.rule: learned for learned in book.rules if learned.is_settled} if book else {}
+    rules = [settled.pop(learned.rule, learned) for learned in found]
+    return [*rules, *settled.values()]
 
 
 def _own_origins(links: Sequence[str], site: str) -> dict[str, int]:

@@ -50,11 +50,7 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
     """Return likely rules, best first."""
     limits = how.limits or (Limits() if known.texts is None else OF_TEXTS)
     order = in_chance_order(known)
-    candidates = [
-        *parameter_rules(known, limits.min_support),
-        *cluster_rules(known, limits.min_support),
-        *substring_rules(known, limits, how.elimination),
-    ]
+    candidates = _candidates(known, limits, how.elimination)
     candidates = sorted(_distinct(candidates), key=lambda learned: -learned.support)[: 2 * how.at_most]
     candidates = _distinct(_towards_more(learned, known, order) for learned in candidates)
     found: dict[int, Judged] = {}
@@ -68,6 +64,14 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
             if len(judged.evidence.seen) >= limits.min_support:
                 _keep_best(found, judged)
     return _adding(sorted(found.values(), key=_rank))[: how.at_most]
+
+
+def _candidates(known: UrlList, limits: Limits, elimination: Elimination) -> list[LearnedRule]:
+    """Return what the list suggests; where texts are known and fewer are copies than a rule's support, that is nothing."""
+    if known.texts is not None and known.n_copies < limits.min_support:
+        return []
+    least = limits.min_support
+    return [*parameter_rules(known, least), *cluster_rules(known, least), *substring_rules(known, limits, elimination)]
 
 
 def substring_rules(known: UrlList, limits: Limits, elimination: Elimination = AS_PUBLISHED) -> list[LearnedRule]:

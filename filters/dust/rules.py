@@ -152,6 +152,11 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
     alarm: float = 0.0  # cumulative sum of what audits say against it
     examples: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether mining has no more to say about it: only audits and the operator have."""
+        return self.standing in ("valid", "withdrawn") or self.disabled
+
 
 def place_of(url: str) -> tuple[str, str]:
     """Return host (with port) and path of a URL."""

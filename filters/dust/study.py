@@ -1,18 +1,23 @@
 """What is too long for the loop: mining a site's list and judging its rules. Runs in a process of its own, bytes in and bytes out.
 
 `mine` looks for rules and judges them by the list; `judge` judges the ones that are waiting again, when the pages they asked for have
-come. Rules that are valid stay so: what speaks against them later is for the audits to tell. Withdrawn rules are not learnt again.
+come. The list is studied with what valid rules say taken for granted, each page under its canonical URL: `m.x/story?id=7` and
+`x/story_7?from=feed` are then the pair that shows `story?id=` → `story_`, and copies that are explained cost nothing any more.
+
+Rules that are valid stay so: what speaks against them later is for the audits to tell. Withdrawn rules are not learnt again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
+from filters.dust.canonize import Canonizer
 from filters.dust.mine import Mining, mine
 from filters.dust.records import sightings
-from filters.dust.rules import LearnedRule
+from filters.dust.rules import LearnedRule, Rule
 from filters.dust.urllist import UrlList
 from filters.dust.validate import judge
 
@@ -35,6 +40,7 @@ class Finding(msgspec.Struct, array_like=True, frozen=True):
     rules: list[LearnedRule] = []  # in the order in which they are applied
     wanted: list[str] = []  # URLs whose pages would decide more cases, those of the best rules first
     n_copies: int = 0  # pages of the list that show what another one shows
+    n_unexplained: int = 0  # of them those that no valid rule leads to the other one
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -48,20 +54,31 @@ def study(message: bytes) -> bytes:
 
 def studied(material: Material) -> Finding:
     """Mine and judge."""
-    known = UrlList.of(sightings(material.pages), material.origins)
-    settled = [learned for learned in material.rules if learned.standing in ("valid", "withdrawn") or learned.disabled]
+    settled = [learned for learned in material.rules if learned.is_settled]
     taken = {learned.rule for learned in settled}
+    valid = [learned.rule for learned in settled if learned.standing == "valid" and not learned.disabled]
+    known, n_aliases = _explained(material, valid)
     likely = mine(known, Mining(at_most=material.max_rules)) if material.mines else material.rules
     candidates = [learned for learned in likely if learned.rule not in taken]
-    valid = [learned.rule for learned in settled if learned.standing == "valid" and not learned.disabled]
     judged = judge(candidates, known, given=valid)
     found = [learned for learned in judged.rules if learned.standing == "valid" and learned.rule not in taken]
     waiting = [learned for learned in judged.rules if learned.standing == "undecided"][:_MOST_WAITING]
-    return Finding([*settled, *found, *waiting], judged.wanted, _n_copies(known))
+    unexplained = known.n_copies
+    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, unexplained)
 
 
-def _n_copies(known: UrlList) -> int:
-    if known.texts is None:
-        return 0
-    labels = known.texts.labels[known.texts.labels != 0]
-    return int(labels.size) - len(set(labels.tolist()))
+def _explained(material: Material, valid: Sequence[Rule]) -> tuple[UrlList, int]:
+    """Return the list with each page under its canonical URL, and how many pages went with others of the same."""
+    canonical = Canonizer(valid)
+    pages = list(sightings(material.pages))
+    if not valid:
+        return UrlList.of(pages, material.origins), 0
+    moved, own = [], []
+    for page in pages:
+        url = canonical(page.url)
+        if url == page.url:
+            own.append(page)
+        else:
+            moved.append(msgspec.structs.replace(page, url=url))
+    known = UrlList.of([*moved, *own], material.origins)  # of equal URLs the last good one counts
+    return known, len(pages) - len(known)

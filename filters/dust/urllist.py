@@ -95,6 +95,14 @@ class UrlList:
             return None
         return bool(self.smallest[one] <= self.largest[other] and self.smallest[other] <= self.largest[one])
 
+    @property
+    def n_copies(self) -> int:
+        """How many pages show what another one shows, 0 if no text is known."""
+        if self.texts is None:
+            return 0
+        labels = self.texts.labels[self.texts.labels != 0]
+        return int(labels.size - np.unique(labels).size)
+
     def has_text(self, url: str) -> bool:
         """Return whether it is known what a URL shows, if only that it is an error."""
         i = self.index.get(url)

@@ -79,8 +79,8 @@ def taught() -> Bench:
 
 def test_a_site_is_studied_when_its_list_is_long_enough_and_again_when_it_has_doubled() -> None:
     at = bench()
-    asked = [effect for seen in stories(range(120)) for effect in _after(at, seen)]
-    assert asked[0] == Study(SITE)
+    asked = [effect for seen in stories(range(240), ["story_"]) for effect in _after(at, seen)]
+    assert asked == [Study(SITE), Study(SITE)]
     assert read_progress(at.memories[NAME], SITE).next_at == 320  # type: ignore[union-attr]
 
 
@@ -89,6 +89,33 @@ def _after(at: Bench, seen: Page) -> list[Effect]:
     if Study(SITE) in effects:
         studied(at)
     return effects
+
+
+def test_a_site_is_studied_sooner_while_it_holds_copies_that_no_rule_explains() -> None:
+    at = bench()
+    learn(at, (page for i in range(40) for page in (story(i, "a"), story(i, f"b{i}x", f"story{i}"))))
+    studied(at)
+    assert read_progress(at.memories[NAME], SITE).next_at == 100  # type: ignore[union-attr]
+
+
+def test_pages_are_compared_under_their_canonical_urls() -> None:
+    at = taught()
+    forms = ("story?id=", "tale-")  # never "story_", so that "tale-" has nothing to be compared with but what the first rule leads to
+    learn(at, stories(range(100, 160), forms))
+    studied(at)
+    assert standings(at)['"/tale-" → "/story_"'] == "valid"
+
+
+def test_a_rule_that_is_withdrawn_while_a_study_is_under_way_stays_so() -> None:
+    at = taught()
+    memory = at.memories[NAME]
+    material = at.panel.gather(NAME, SITE)
+    book = read_book(memory, SITE)
+    assert book is not None
+    book.rules = [msgspec.structs.replace(learned, standing="withdrawn") for learned in book.rules]
+    write_book(memory, SITE, book)
+    at.panel.found(NAME, SITE, study(material))
+    assert standings(at)[RULE] == "withdrawn"
 
 
 def test_new_links_are_rewritten_by_valid_rules_alone() -> None:
