@@ -21,7 +21,7 @@ nothing but recorded verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -74,6 +74,13 @@ class LinkJudgement:
 
 NOTHING_REFUSED = LinkRuling()
 
+
+class _NothingLearned(tuple[Effect, ...]):
+    """No effects; a type of its own, since there is only one empty tuple."""
+
+
+NOTHING_LEARNED: Effects = _NothingLearned()  # of `observe`: the memory is as it was, the journal need not keep the measure
+
 S = TypeVar("S", contravariant=True)
 M = TypeVar("M")
 R = TypeVar("R", covariant=True)
@@ -95,7 +102,7 @@ class Filter(Protocol[S, M, R, J]):
         ...
 
     def observe(self, measure: M, judgement: J, memory: Memory, /) -> Effects:
-        """Learn from the panel's judgement: the only place that writes the memory."""
+        """Learn from the panel's judgement: the only place that writes the memory. `NOTHING_LEARNED` if it did not."""
         ...
 
 
@@ -153,6 +160,14 @@ class Student(Protocol):
         ...
 
 
+Again = Callable[[bytes, Memory], bool]
+
+
+def always(_key: bytes, _memory: Memory, /) -> bool:
+    """Have every URL judged again when its turn comes."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Plug:
     """One configured filter: its mode and its parts by gate."""
@@ -166,7 +181,9 @@ class Plug:
     page: PageFilter | None = None
     asker: Asker | None = None
     student: Student | None = None
-    again: bool = False  # `learned` is asked again when a URL's turn comes: whom it holds or refuses then is not fetched
+    again: Again | None = (
+        None  # when a URL's turn comes, tells by its key whether `learned` is to judge it again: held or refused, it is not fetched
+    )
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:

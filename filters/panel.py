@@ -33,7 +33,7 @@ from crawler.core.model import (
     Verdict,
 )
 from crawler.core.ports import Memory
-from filters.base import Candidate, Gate, LinkJudgement, LinkRuling, Plug
+from filters.base import NOTHING_LEARNED, Candidate, Gate, LinkJudgement, LinkRuling, Plug
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
@@ -90,7 +90,7 @@ class Panel:
             for gate, part in plug.parts():
                 self._learning[gate].append((plug, part))
         self._learning[Gate.UNREAD] = [(plug, plug.page) for plug in plugs if plug.unread and plug.page]
-        self._again = [(plug, plug.learned) for plug in plugs if plug.again and plug.learned]
+        self._again = [(plug, plug.again, plug.learned) for plug in plugs if plug.again and plug.learned]
 
     def enforces(self, name: str) -> bool:
         """Return whether the filter of this name may change what becomes of a URL."""
@@ -112,13 +112,14 @@ class Panel:
 
     def turn(self, url: CrawlURL) -> Turn:
         """Ask again, before a URL is requested, who holds, rewrites or refuses it by now, and which observers would."""
-        if not self._again:
+        asked_again = [(plug, part) for plug, again, part in self._again if again(url.key, self._memories[plug.name])]
+        if not asked_again:
             return FREE
         batch = LinkBatch.of(url)
         holds: list[Asked] = []
         refused: dict[int, Verdict] = {}
         said: list[str] = []
-        for plug, part in self._again:
+        for plug, part in asked_again:
             ruling, asked = part.decide(part.measure(batch), self._memories[plug.name])
             if plug.mode is Mode.ENFORCE:
                 _merge(ruling, into=refused)
@@ -169,6 +170,8 @@ class Panel:
         measures: list[tuple[str, bytes]] = []
         for (plug, part), measure in zip(self._learning[sitting.gate], sitting.measures, strict=True):
             asked = part.observe(measure, sitting.judgement, self._memories[plug.name])
+            if asked is NOTHING_LEARNED:
+                continue
             if part.measure_type is not NoneType:
                 measures.append((plug.name, _encode(measure)))
             effects += [(plug.name, effect) for effect in asked if plug.mode is Mode.ENFORCE or isinstance(effect, Study)]

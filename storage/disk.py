@@ -132,10 +132,9 @@ class Disk:
             if not write.puts:
                 return
             append = TABLES[write.table].append and (not cursor.last() or cursor.key() < write.puts[0][0])
-            for n, (key, value) in enumerate(write.puts, 1):
-                cursor.put(key, value, append=append)
-                if n % _PUTS_PER_TURN == 0:
-                    time.sleep(0)
+            for first in range(0, len(write.puts), _PUTS_PER_TURN):
+                cursor.putmulti(write.puts[first : first + _PUTS_PER_TURN], append=append)
+                time.sleep(0)
 
     def _grow(self, env: str) -> None:
         """Double the map. No transaction of ours is open meanwhile; other processes are told by LMDB itself."""

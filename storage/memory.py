@@ -6,7 +6,11 @@ When a site's records outgrow the cap, those of least weight go, among equals th
 cap is free: so that the sorting is paid once for many puts. `touched` is the number of the visit that wrote the record last; the same
 visits therefore always leave the same records.
 
-Time: 2 µs per put, 1 µs per read; an eviction costs 2 µs per record of the site.
+What was read or written lately, and what was lately not there, is remembered in two generations of a dict: the pages of one host ask for
+the same records again and again.
+
+Memory: 8,192 to 16,384 records remembered a filter. Time: 2 µs per put, 0.4 µs per read that was remembered, else 4; an eviction costs
+2 µs per record of the site.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from storage.schema import MEMORY, MEMORY_BYTES
 
 _SITE = 8
 _KEPT_SHARE = 0.9
+_GENERATION = 8_192
 _MET_SITES = 10_000  # whose bytes used are remembered; about 1 MB
 
 
@@ -36,22 +41,46 @@ class Memory:
         self._tag = filter_tag(filter_name)
         self._site_bytes = site_bytes
         self._used: dict[bytes, int] = {}  # of sites met lately; nobody else writes these records
+        self._young: dict[bytes, bytes | None] = {}
+        self._old: dict[bytes, bytes | None] = {}
 
     def get(self, key: bytes, /) -> bytes | None:
-        value = self._rows.get(MEMORY, self._tag + key)
-        return None if value is None else value[MEMORY_HEADER:]
+        try:
+            return self._young[key]
+        except KeyError:
+            return self._colder([key])[0]
 
     def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]:
-        values = self._rows.get_many(MEMORY, [self._tag + key for key in keys])
-        return [None if value is None else value[MEMORY_HEADER:] for value in values]
+        keys = list(keys)
+        young = self._young
+        try:
+            return [young[key] for key in keys]
+        except KeyError:
+            return self._colder(keys)
+
+    def _colder(self, keys: list[bytes]) -> list[bytes | None]:
+        """Read records of which some are not in the young generation, and put them there."""
+        unmet = [key for key in keys if key not in self._young and key not in self._old]
+        values = self._rows.get_many(MEMORY, [self._tag + key for key in unmet]) if unmet else ()
+        read = {key: None if value is None else value[MEMORY_HEADER:] for key, value in zip(unmet, values, strict=True)}
+        found = [read[key] if key in read else self._young[key] if key in self._young else self._old[key] for key in keys]
+        for key, value in zip(keys, found, strict=True):
+            self._remember(key, value)
+        return found
+
+    def _remember(self, key: bytes, value: bytes | None) -> None:
+        if len(self._young) >= _GENERATION and key not in self._young:
+            self._young, self._old = {}, self._young
+        self._young[key] = value
 
     def put(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None:
         """Write a record; it may push out lighter ones of its site, or itself if it is the lightest."""
         assert len(key) >= _SITE, f"a key begins with the 8 bytes of its site, found {key.hex()}"
         row = self._tag + key
-        earlier = self._rows.get(MEMORY, row)
+        earlier = self.get(key)
         self._rows.put(MEMORY, row, pack_memory(weight, self._rows.visit, value))
-        grown = MEMORY_HEADER + len(value) - len(earlier) if earlier is not None else len(row) + MEMORY_HEADER + len(value)
+        self._remember(key, value)
+        grown = len(value) - len(earlier) if earlier is not None else len(row) + MEMORY_HEADER + len(value)
         site = key[:_SITE]
         before = self.used(site)
         used = before + grown
@@ -65,6 +94,7 @@ class Memory:
         value = self._rows.get(MEMORY, row)
         if value is not None:
             self._rows.delete(MEMORY, row)
+            self._remember(key, None)
             self._save_used(key[:_SITE], self.used(key[:_SITE]) - len(row) - len(value))
 
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
@@ -97,5 +127,6 @@ class Memory:
             if used <= self._site_bytes * _KEPT_SHARE:
                 break
             self._rows.delete(MEMORY, row)
+            self._remember(row[len(self._tag) :], None)
             used -= len(row) + len(value)
         return used

@@ -14,7 +14,7 @@ import numpy as np
 from config.settings import DepthCutoff
 from crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
 from filters.depth_cutoff.evidence import Place, Rule
 from filters.depth_cutoff.ledger import LOW, Change, Fetch, Ledger, least_limit
 from filters.depth_cutoff.novelty import sample
@@ -193,7 +193,7 @@ def plug(settings: DepthCutoff) -> Plug:
         learned=DepthOfLinks(settings),
         redirect=DepthOfRedirects(settings),
         page=DepthOfPages(settings),
-        again=True,
+        again=always,
     )
 
 

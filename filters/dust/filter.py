@@ -34,7 +34,7 @@ from config.settings import Dust
 from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Recall, Request, Rewrite, Study, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import origin_of
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from filters.dust.records import Look, Progress, list_of, note_asked, read_look, read_progress, was_asked, write_look, write_progress
@@ -61,7 +61,7 @@ def plug(settings: Dust) -> Plug:
     books = _Books()
     pages = PageGate(settings, books)
     miner = Miner(settings)
-    return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=True, page=pages, student=miner)
+    return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=always, page=pages, student=miner)
 
 
 class _Books:

@@ -29,7 +29,7 @@ from crawler.core.minhash import minhash
 from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Park, Reason, Revise, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import is_home
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
 from filters.near_replica import compare
 from filters.near_replica.collide import Grid
 from filters.near_replica.compare import Likeness, Limits
@@ -68,7 +68,11 @@ def plug(settings: NearReplica, *, tells_copies: bool) -> Plug:
     """Return the filter with its parts.    tells_copies: nobody else tells copies to the word on one site"""
     learned = MirrorGate() if settings.mirrors == "drop" else None
     return Plug(
-        NAME, Mode(settings.mode), learned=learned, again=learned is not None, page=ReplicaGate(settings, tells_copies=tells_copies)
+        NAME,
+        Mode(settings.mode),
+        learned=learned,
+        again=always if learned is not None else None,
+        page=ReplicaGate(settings, tells_copies=tells_copies),
     )
 
 

@@ -25,7 +25,7 @@ from config.settings import PatternYield
 from crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import is_home, origin_of
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
 from filters.pattern_yield.evidence import Rule
 from filters.pattern_yield.patterns import magnitude, parse
 from filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
@@ -42,7 +42,7 @@ def plug(settings: PatternYield, *, tells_copies: bool) -> Plug:
     sites = Sites(Rule(settings.min_yield, settings.error))
     pages = YieldOfPages(sites, tells_copies=tells_copies)
     links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites)
-    return Plug(NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=True, unread=True)
+    return Plug(NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=always, unread=True)
 
 
 def holder(form: str) -> str:

@@ -62,7 +62,7 @@ def plug(settings: SoftError) -> Plug:
         NAME,
         Mode(settings.mode),
         learned=LinkGate(settings, faults),
-        again=True,
+        again=faults.has,
         redirect=RedirectGate(settings, faults),
         page=PageGate(settings),
         asker=Prober(settings, faults),
@@ -83,7 +83,7 @@ class LinkGate:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        faulty = {site for site in {key[:_SITE] for key in batch.keys} if self._faults.has(memory, site)}
+        faulty = {site for site in {key[:_SITE] for key in batch.keys} if self._faults.has(site, memory)}
         if not faulty:
             return NOTHING_REFUSED, NO_EFFECTS
         links = [i for i, key in enumerate(batch.keys) if key[:_SITE] in faulty]

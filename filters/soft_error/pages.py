@@ -8,7 +8,7 @@ with 404. Pages that wait for their probe are kept meanwhile, and their verdict 
 Home pages and seeds are exempt, but for gates, parked hosts and empty shells. Challenge and consent pages that name themselves are
 set aside at once: they teach no filter anything, and a host that shows nothing else is parked.
 
-Cost of an ordinary page: its title is searched for phrases, its text too if it is short, and one record is read twice: some 20 µs.
+Cost of an ordinary page: its title is searched for phrases, its text too if it is short, and one record is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from config.settings import SoftError
 from crawler.core.model import Effect, Judgement, Page, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import is_home, origin_of
-from filters.base import NO_EFFECTS, Effects
+from filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from filters.soft_error import probe
 from filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
 from filters.soft_error.looks import AKIN, NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match, spread_of
@@ -39,7 +39,6 @@ from filters.soft_error.records import (
     Suspect,
     Target,
     Text,
-    read_places,
     soft_error,
 )
 from filters.soft_error.redirects import count_walls, is_probed
@@ -51,11 +50,10 @@ _SAYS_SO = {404: Kind.NOT_FOUND, 410: Kind.NOT_FOUND, 403: Kind.FORBIDDEN}
 
 
 class Measure(msgspec.Struct, array_like=True, dict=True):
-    """What judging a page needs of it. Its look is made when it is first needed, which for most pages it never is."""
+    """What judging a page needs of it. Its look and its directory are made when first needed, which for most pages they never are."""
 
     page: bytes  # key
     host: bytes
-    directory: bytes
     day: int
     status: int
     n_words: int
@@ -64,7 +62,15 @@ class Measure(msgspec.Struct, array_like=True, dict=True):
     is_exempt: bool
     is_target: bool  # a redirect led to it
     url: str = ""  # of pages that may become suspects
+    made_directory: bytes = b""
     made_look: Look | None = None
+
+    @property
+    def directory(self) -> bytes:
+        """The key of the page's directory."""
+        if not self.made_directory:
+            self.made_directory = probe.directory_key(self.__dict__["seen"].url)
+        return self.made_directory
 
     @property
     def look(self) -> Look:
@@ -89,7 +95,6 @@ class PageGate:
         measure = Measure(
             page=url.key,
             host=probe.host_key(url),
-            directory=probe.directory_key(url),
             day=probe.day_of(page.at),
             status=page.status,
             n_words=n_words,
@@ -103,15 +108,15 @@ class PageGate:
         return measure
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
-        directory, host = read_places(memory, measure.directory, measure.host)
+        directory, host = _places(measure, memory)
         measure.__dict__["is_calm"] = _has_shown(measure, host) and not directory.answers_everything and _is_ordinary(measure)
         kind, word = self._find(measure, directory, host)
         return (soft_error(kind, word) if kind else NO_SOFT_ERROR), NO_EFFECTS
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
-        if measure.__dict__.get("is_calm") and judgement.keep:  # a replay, which has not decided, finds the same out
-            return NO_EFFECTS
-        directory, host = read_places(memory, measure.directory, measure.host)
+        if measure.__dict__.get("is_calm") and judgement.keep:
+            return NOTHING_LEARNED
+        directory, host = _places(measure, memory)
         kind, _ = self._find(measure, directory, host)
         if measure.is_target and measure.status == 200:
             TARGETS.put(memory, measure.page, Target(measure.look, measure.hint))
@@ -171,6 +176,12 @@ class PageGate:
             for suspect in suspects:
                 SUSPECTS.put(memory, measure.directory + suspect.page, suspect)
         return effects
+
+
+def _places(measure: Measure, memory: Memory) -> tuple[Directory, Host]:
+    """Return what is known of a page's directory and host. As long as the host was never probed, its directories need no name."""
+    host = HOSTS.get(memory, measure.host) or Host()
+    return (DIRECTORIES.get(memory, measure.directory) if host.day >= 0 else None) or Directory(), host
 
 
 def _suspect_of(measure: Measure) -> Suspect:

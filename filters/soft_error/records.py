@@ -172,7 +172,9 @@ class FaultySites:
         self._known[key[:_SITE]] = True
         _FAULTY.put(memory, key[:_SITE], True)
 
-    def has(self, memory: Memory, site: bytes) -> bool:
+    def has(self, key: bytes, memory: Memory) -> bool:
+        """Tell whether the site of a key is entered."""
+        site = key[:_SITE]
         known = self._known.get(site)
         if known is None:
             if len(self._known) >= _SITES_REMEMBERED:

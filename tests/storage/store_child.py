@@ -1,7 +1,8 @@
-"""A small crawl without a network, run as a child that may be killed: python store_child.py DIR SEED VISITS.
+"""A small crawl without a network, run as a child that may be killed: python store_child.py DIR SEED VISITS [PACE].
 
 It visits a web that is a pure function of its URLs: page n links to pages 2n+1, 2n+2 and n // 3. Every acknowledged commit is
-printed as the number of URLs that are done and known, after the store says that it is on disk.
+printed as the number of URLs that are done and known, after the store says that it is on disk. With PACE it does so
+after so many visits, and then waits for a line on standard input.
 """
 
 from __future__ import annotations
@@ -86,13 +87,13 @@ class Crawl:
         store.end_visit()
         return True
 
-    def run(self, n_visits: int) -> None:
+    def run(self, n_visits: int, pace: int = 0) -> None:
         if not len(self.store.seen):
             self.admit(0)
             self.store.end_visit()
         acknowledged: list[tuple[int, int]] = []
         future = None
-        for _ in range(n_visits):
+        for n in range(1, n_visits + 1):
             if not self.visit():
                 break
             if self.dice.random() < 0.15 and not self.store.committing:
@@ -101,9 +102,15 @@ class Crawl:
                     print(*acknowledged.pop(), flush=True)
                 acknowledged.append((self.store.seen.count(State.DONE), len(self.store.seen)))
                 future = self.store.flush(self.now)
+            if pace and n % pace == 0:
+                if future is not None:
+                    future.result()
+                self.store.flush(self.now).result()
+                print(self.store.seen.count(State.DONE), len(self.store.seen), flush=True)
+                sys.stdin.readline()
         self.store.close(self.now)
         print(self.store.seen.count(State.DONE), len(self.store.seen), flush=True)
 
 
 if __name__ == "__main__":
-    Crawl(Path(sys.argv[1]), int(sys.argv[2])).run(int(sys.argv[3]))
+    Crawl(Path(sys.argv[1]), int(sys.argv[2])).run(*map(int, sys.argv[3:]))

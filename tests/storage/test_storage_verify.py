@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -264,16 +265,25 @@ def test_a_view_follows_a_crawl_that_runs_and_grows(tmp_path: Path, monkeypatch:
     child = Path(__file__).with_name("store_child.py")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, str(child), str(tmp_path), "1", "1500"], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
+        [sys.executable, str(child), str(tmp_path), "1", "1500", "100"],
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
+    assert process.stdin is not None
     assert process.stdout is not None
     process.stdout.readline()
     seen = []
     with View(tmp_path) as view:
         while process.poll() is None:
+            with contextlib.suppress(BrokenPipeError):  # it has ended meanwhile
+                os.write(process.stdin.fileno(), b"\n")
             seen.append(view.seen.count(State.DONE))
             assert len(list(view.all_pages())) >= seen[-1]
         assert len(list(view.all_pages())) == 1500
+    process.stdin.close()
     process.stdout.close()
     assert seen == sorted(seen)
     assert len(set(seen)) > 2
