@@ -176,6 +176,7 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     mode: FilterMode = "enforce"
     min_tokens: Count = 20  # shorter texts are never called copies
     store_copies: bool = False  # keep the body of a copy too
+    max_links: Count = 50  # new links per kind of URL followed from copies that led to copies only; ten kinds per site
 
 
 class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

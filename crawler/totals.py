@@ -66,7 +66,7 @@ class Totals:
         self._counters.add(_SKIPPED + reason, n)
 
     def saved(self, name: str, n: int = 1) -> None:
-        """Count what a filter saved: links not queued, copies whose links were not followed."""
+        """Count what a filter saved: links not queued, copies not stored or not followed."""
         self._counters.add(_SAVED + name, n)
 
     def would_save(self, name: str) -> None:

@@ -1,23 +1,43 @@
 """Exact duplicates: a page whose visible text a page of the same site showed before.
 
-The record of a copy is kept, its links are not followed and its body is not stored (`store_copies` keeps it). Seeds and home pages are
-never copies. Where two copies exist the canonical one is preferred whichever came first: a page that names itself in rel=canonical
-replaces a kept copy that does not, and the verdict on the older is revised [BMSV18, 4.4 gates links likewise, by a digest of the page].
+The record of a copy is kept, its body is not stored (`store_copies` keeps it), its links are followed within a budget (copy_links.py).
+Seeds and home pages are never copies. Where two copies exist the canonical one is preferred whichever came first: a page that names
+itself in rel=canonical replaces a kept copy that does not, and the verdict on the older is revised [BMSV18, 4.4 gates links likewise, by
+a digest of the page].
+
+A clock at the foot of a page would make each of its copies a text of its own. So where a text ends on a time (three numbers in a row or
+more among its last words), these numbers do not count, unless the text is short.
 
 Memory: per site, text fingerprint (16 bytes) → key of the kept page and whether it names itself canonical; 17 bytes a text.
+Time: 6 µs a page.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+import numpy as np
 
 from config.settings import ExactDuplicate
-from crawler.core.model import Judgement, Page, Reason, Revise, Verdict
+from crawler.core.model import U64, Judgement, Mode, Page, Reason, Revise, Verdict
 from crawler.core.ports import Memory
+from crawler.core.sketch import fingerprint, word_hash
 from crawler.core.url import is_home
-from filters.base import NO_EFFECTS, Effects
+from filters import copy_links
+from filters.base import NO_EFFECTS, Effects, Plug
 
 NAME = "exact_duplicate"
+_FOOT: Final = 32  # words
+_WITH_FOOT: Final = 100  # words from which a text may end on a time
+_CLOCK: Final = 3  # numbers in a row: a time with seconds, or a date with more
+_NO_TIME: Final = np.uint64(0)
+_NUMBERS: Final = frozenset(word_hash(f"{number:0{width}}") for width in (1, 2, 4) for number in range(10**width))
+
+
+def plug(settings: ExactDuplicate) -> Plug:
+    """Return the filter with its parts."""
+    return Plug(NAME, Mode(settings.mode), learned=copy_links.Ledger(NAME), page=ExactDuplicateFilter(settings))
 
 
 class Measure(msgspec.Struct, array_like=True, frozen=True):
@@ -25,6 +45,8 @@ class Measure(msgspec.Struct, array_like=True, frozen=True):
 
     cell: bytes  # memory key: the site's 8 bytes, then the fingerprint; b"" if the page is no text to compare
     page: bytes  # key of the page
+    kind: bytes  # of URL, as copy_links.py tells kinds
+    via: bytes  # key of the page that led to it, b"" for none
     names_itself: bool  # rel=canonical is the page's own URL
     exempt: bool
 
@@ -38,12 +60,15 @@ class ExactDuplicateFilter:
     def __init__(self, settings: ExactDuplicate) -> None:
         self._min_tokens = settings.min_tokens
         self._store_copies = settings.store_copies
+        self._max_links = settings.max_links
 
     def measure(self, page: Page, /) -> Measure:
         comparable = page.status == 200 and len(page.tokens) >= self._min_tokens
         return Measure(
-            cell=page.url.key[:8] + page.fingerprint if comparable else b"",
+            cell=page.url.key[:8] + _print(page) if comparable else b"",
             page=page.url.key,
+            kind=copy_links.kind_of(page.url),
+            via=page.url.via,
             names_itself=page.canonical == page.url.text,
             exempt=page.url.seed_distance == 0 or is_home(page.url.text),
         )
@@ -54,14 +79,20 @@ class ExactDuplicateFilter:
             return Verdict(NAME), NO_EFFECTS
         key, kept_names_itself = kept
         if measure.names_itself and not kept_names_itself:
-            return Verdict(NAME, evidence={"replaces": key.hex()}), (Revise(key, self._copy_of(measure.page)),)
-        return self._copy_of(key), NO_EFFECTS
+            return Verdict(NAME, evidence={"replaces": key.hex()}), (Revise(key, self._copy_of(measure.page, follow=True)),)
+        return self._copy_of(key, follow=copy_links.may_follow(measure.page, measure.kind, self._max_links, memory)), NO_EFFECTS
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
-        if measure.cell and judgement.keep and judgement.follow:
-            kept = self._kept(measure, memory)
-            if kept is None or (measure.names_itself and not kept[1]):
-                memory.put(measure.cell, measure.page + bytes([measure.names_itself]))
+        if not measure.cell or not judgement.follow:
+            return NO_EFFECTS
+        kept = self._kept(measure, memory)
+        replaces = kept is not None and measure.names_itself and not kept[1]
+        if judgement.keep and (kept is None or replaces):
+            memory.put(measure.cell, measure.page + bytes([measure.names_itself]))
+        if kept is None:
+            copy_links.pay(measure.via, memory)
+        elif not replaces and not measure.exempt:
+            copy_links.mark(measure.page, measure.kind, memory)
         return NO_EFFECTS
 
     def _kept(self, measure: Measure, memory: Memory) -> tuple[bytes, bool] | None:
@@ -69,7 +100,33 @@ class ExactDuplicateFilter:
         value = memory.get(measure.cell) if measure.cell else None
         return (value[:16], bool(value[16])) if value and value[:16] != measure.page else None
 
-    def _copy_of(self, key: bytes) -> Verdict:
-        return Verdict(
-            NAME, keep=self._store_copies, follow=False, score=1.0, reason=Reason.DUPLICATE_CONTENT, evidence={"copy_of": key.hex()}
-        )
+    def _copy_of(self, key: bytes, *, follow: bool) -> Verdict:
+        evidence = {"copy_of": key.hex()}
+        return Verdict(NAME, keep=self._store_copies, follow=follow, score=1.0, reason=Reason.DUPLICATE_CONTENT, evidence=evidence)
+
+
+def _print(page: Page) -> bytes:
+    """Return 16 bytes that stand for the page's words, a time at their end left out."""
+    if page.tokens.size < _WITH_FOOT:
+        return page.fingerprint
+    foot = page.tokens[-_FOOT:].tolist()
+    places = _times(foot)
+    if not places:
+        return page.fingerprint
+    words: U64 = page.tokens.copy()
+    words[[place - _FOOT for place in places]] = _NO_TIME
+    return fingerprint(words)
+
+
+def _times(words: list[int]) -> list[int]:
+    """Return the places of words that belong to a time."""
+    found: list[int] = []
+    run: list[int] = []
+    for place, word in enumerate([*words, 0]):
+        if word in _NUMBERS:
+            run.append(place)
+            continue
+        if len(run) >= _CLOCK:
+            found += run
+        run = []
+    return found

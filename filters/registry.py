@@ -28,7 +28,7 @@ def plugs(settings: Settings, seeds: Sequence[str]) -> tuple[Plug, ...]:
         ),
         Plug(path_trap.NAME, Mode(of.path_trap.mode), static=path_trap.ShapeTrap(of.path_trap), learned=path_trap.YieldTrap(of.path_trap)),
         soft_errors.plug(of.soft_error),
-        Plug(exact_duplicate.NAME, Mode(of.exact_duplicate.mode), page=exact_duplicate.ExactDuplicateFilter(of.exact_duplicate)),
+        exact_duplicate.plug(of.exact_duplicate),
         near_replica.plug(of.near_replica, tells_copies=of.exact_duplicate.mode != "enforce"),
         dust.plug(of.dust),
         pattern_yield.plug(of.pattern_yield, tells_copies=of.exact_duplicate.mode != "enforce"),

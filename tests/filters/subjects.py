@@ -18,10 +18,12 @@ def candidate(text: str) -> Candidate:
     return Candidate(url.text, url.host, url.site)
 
 
-def page(text: str, body: str = LONG_TEXT, *, status: int = 200, canonical: str = "", seed_distance: int = 1) -> Page:
+def page(
+    text: str, body: str = LONG_TEXT, *, status: int = 200, canonical: str = "", seed_distance: int = 1, via: CrawlURL | None = None
+) -> Page:
     tokens = token_hashes(body)
     return Page(
-        url=SPACE.url(SPACE.canonical(text), seed_distance=seed_distance),
+        url=SPACE.url(SPACE.canonical(text), seed_distance=seed_distance, via=via.key if via else b""),
         status=status,
         mime_type="text/html",
         title="",

@@ -1,11 +1,18 @@
-"""Exact duplicates: the copy is recorded and not followed; the canonical one is preferred."""
+"""Exact duplicates: the copy is recorded, its links are followed while that pays; the canonical one is preferred."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
 from dict_memory import DictMemory
-from subjects import LONG_TEXT, page
+from subjects import LONG_TEXT, batch, page
 
 from config.settings import ExactDuplicate
-from crawler.core.model import Judgement, Page, Reason, Revise, Verdict
-from filters.base import Effects
+from crawler.core.model import CrawlURL, Judgement, Page, Reason, Revise, Verdict
+from filters.base import Effects, LinkJudgement
+from filters.copy_links import Ledger
 from filters.exact_duplicate import ExactDuplicateFilter
 
 
@@ -22,37 +29,37 @@ def test_the_second_page_with_a_text_is_a_copy_of_the_first() -> None:
     first, _ = judge(rule, page("http://a.example/1"), memory)
     second, _ = judge(rule, page("http://a.example/2"), memory)
     assert (first.keep, first.follow) == (True, True)
-    assert (second.keep, second.follow, second.reason) == (False, False, Reason.DUPLICATE_CONTENT)
+    assert (second.keep, second.follow, second.reason) == (False, True, Reason.DUPLICATE_CONTENT)
     assert second.evidence["copy_of"] == page("http://a.example/1").url.key.hex()
 
 
 def test_the_same_page_again_is_no_copy_of_itself() -> None:
     rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
-    assert judge(rule, page("http://a.example/1"), memory)[0].follow
+    assert judge(rule, page("http://a.example/1"), memory)[0] == Verdict("exact_duplicate")
 
 
 def test_short_texts_other_sites_and_errors_are_never_copies() -> None:
     rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     judge(rule, page("http://a.example/3", "no results"), memory)
-    assert judge(rule, page("http://b.example/1"), memory)[0].follow
-    assert judge(rule, page("http://a.example/4", "no results"), memory)[0].follow
-    assert judge(rule, page("http://a.example/5", status=404), memory)[0].follow
+    assert judge(rule, page("http://b.example/1"), memory)[0].keep
+    assert judge(rule, page("http://a.example/4", "no results"), memory)[0].keep
+    assert judge(rule, page("http://a.example/5", status=404), memory)[0].keep
 
 
 def test_seeds_and_home_pages_are_never_copies() -> None:
     rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
-    assert judge(rule, page("http://www.a.example/"), memory)[0].follow
-    assert judge(rule, page("http://a.example/seed", seed_distance=0), memory)[0].follow
+    assert judge(rule, page("http://www.a.example/"), memory)[0].keep
+    assert judge(rule, page("http://a.example/seed", seed_distance=0), memory)[0].keep
 
 
 def test_a_page_that_any_filter_dropped_teaches_nothing() -> None:
     rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
     judge(rule, page("http://a.example/1"), memory, dropped=True)
     assert not memory.rows
-    assert judge(rule, page("http://a.example/2"), memory)[0].follow
+    assert judge(rule, page("http://a.example/2"), memory)[0].keep
 
 
 def test_a_page_that_names_itself_canonical_replaces_a_kept_copy_that_does_not() -> None:
@@ -62,7 +69,7 @@ def test_a_page_that_names_itself_canonical_replaces_a_kept_copy_that_does_not()
     verdict, effects = judge(rule, new, memory)
     assert verdict.follow
     assert effects == (
-        Revise(old.url.key, Verdict("exact_duplicate", False, False, 1.0, Reason.DUPLICATE_CONTENT, {"copy_of": new.url.key.hex()})),
+        Revise(old.url.key, Verdict("exact_duplicate", False, True, 1.0, Reason.DUPLICATE_CONTENT, {"copy_of": new.url.key.hex()})),
     )
     assert judge(rule, page("http://a.example/3", LONG_TEXT), memory)[0].evidence["copy_of"] == new.url.key.hex()
 
@@ -71,4 +78,89 @@ def test_copies_can_be_stored() -> None:
     rule, memory = ExactDuplicateFilter(ExactDuplicate(store_copies=True)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     verdict, _ = judge(rule, page("http://a.example/2"), memory)
-    assert (verdict.keep, verdict.follow) == (True, False)
+    assert (verdict.keep, verdict.reason) == (True, Reason.DUPLICATE_CONTENT)
+
+
+# -- a clock at the foot
+
+
+_WORDS = " ".join(f"word{i}" for i in range(120))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_copy"),
+    [
+        (f"{_WORDS} made at 2026-11-21 15:36:39 +0000", f"{_WORDS} made at 2026-11-22 08:01:02 +0000", True),
+        (f"{_WORDS} 12:59:01 seen", f"{_WORDS} 13:00:40 seen", True),
+        (f"{_WORDS} item 12 of 300", f"{_WORDS} item 13 of 300", False),
+        (f"12:59:01 {_WORDS}", f"13:00:40 {_WORDS}", False),
+        (f"{LONG_TEXT} 2026-11-21", f"{LONG_TEXT} 2026-11-22", False),
+    ],
+    ids=["a date with a time", "a time", "no time", "a time that heads the text", "a short text"],
+)
+def test_a_time_at_the_foot_of_a_long_text_does_not_count(one: str, other: str, is_copy: bool) -> None:
+    rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
+    judge(rule, page("http://a.example/1", one), memory)
+    assert judge(rule, page("http://a.example/2", other), memory)[0].keep != is_copy
+
+
+# -- links of copies
+
+
+def lead_to(source: CrawlURL, n_new: int, memory: DictMemory) -> None:
+    """Let a page have new links, all of them admitted."""
+    ledger = Ledger("exact_duplicate")
+    links = replace(batch(*[f"{source.text}/{i}" for i in range(n_new)]), source=source)
+    ledger.observe(ledger.measure(links), LinkJudgement(np.ones(n_new, dtype=np.bool_), {}), memory)
+
+
+def copy(number: int, via: CrawlURL | None = None) -> Page:
+    return page(f"http://a.example/copy{number}", via=via)
+
+
+def test_links_of_copies_are_followed_until_a_budget_of_new_ones_is_used_up() -> None:
+    """Broken once (`Ledger` charged nothing): fails."""
+    rule, memory = ExactDuplicateFilter(ExactDuplicate(max_links=100)), DictMemory()
+    judge(rule, page("http://a.example/1"), memory)
+    followed = []
+    for number in range(6):
+        followed.append(judge(rule, copy(number), memory)[0].follow)
+        lead_to(copy(number).url, 30, memory)
+    assert followed == [True, True, True, True, False, False]
+    assert judge(rule, page("http://a.example/new", "new " * 30), memory)[0].follow
+
+
+def test_new_links_on_pages_that_are_no_copies_cost_nothing() -> None:
+    rule, memory = ExactDuplicateFilter(ExactDuplicate(max_links=1)), DictMemory()
+    original = page("http://a.example/1")
+    judge(rule, original, memory)
+    lead_to(original.url, 500, memory)
+    assert judge(rule, copy(1), memory)[0].follow
+
+
+@pytest.mark.parametrize(("every", "goes_on"), [(10, True), (30, False)])
+def test_a_page_that_is_no_copy_pays_for_ten_links(every: int, goes_on: bool) -> None:
+    """Copies lead to copies, but each tenth to something new: they are followed for ever. Broken once (`pay` did nothing): fails."""
+    rule, memory = ExactDuplicateFilter(ExactDuplicate(max_links=100)), DictMemory()
+    judge(rule, page("http://a.example/1"), memory)
+    for number in range(50):
+        parent = copy(number)
+        follow = judge(rule, parent, memory)[0].follow
+        lead_to(parent.url, 10, memory)
+        if (10 * number) % every == 0:
+            judge(rule, page(f"http://a.example/new{number}", f"new{number} " * 30, via=parent.url), memory)
+    assert follow == goes_on
+
+
+def test_each_kind_of_url_has_a_budget_of_its_own_and_the_site_ten() -> None:
+    """Broken once (one account for all): fails."""
+    rule, memory = ExactDuplicateFilter(ExactDuplicate(max_links=20)), DictMemory()
+    judge(rule, page("http://a.example/1"), memory)
+    for kind in range(10):
+        first, second = (page(f"http://a.example/doc?id={i}&p{kind}=1") for i in (1, 2))
+        assert judge(rule, first, memory)[0].follow, "of no other kind"
+        lead_to(first.url, 20, memory)
+        assert not judge(rule, second, memory)[0].follow
+    assert not judge(rule, page("http://a.example/other/1"), memory)[0].follow, "the site has had ten times as much"
+    judge(rule, page("http://a.example/new", "new " * 30, via=page("http://a.example/doc?id=1&p0=1").url), memory)
+    assert judge(rule, page("http://a.example/other/2"), memory)[0].follow

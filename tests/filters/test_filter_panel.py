@@ -260,4 +260,4 @@ def test_an_observer_s_refusals_are_noted_and_not_audited() -> None:
 def test_a_copy_with_the_text_of_a_kept_page_is_told_in_one_panel_of_all_filters() -> None:
     bench = Bench.of(registered())
     bench.tell([page("http://a.example/1", LONG_TEXT)])
-    assert not bench.panel.page(page("http://a.example/2", LONG_TEXT)).judgement.follow
+    assert not bench.panel.page(page("http://a.example/2", LONG_TEXT)).judgement.keep

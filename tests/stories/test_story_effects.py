@@ -380,7 +380,7 @@ async def test_the_canonical_copy_is_preferred_whichever_came_first(tmp_path: Pa
         crawled = await crawl(tmp_path / "c", configuration)
     assert crawled.revised == {web.url("a.test/1?ref=x"): ["exact_duplicate"]}
     kept = {web.place(url): (page.keep, page.follow) for url, page in crawled.pages.items()}
-    assert kept == {"a.test/": (True, True), "a.test/1?ref=x": (True, True), "a.test/1": (True, True), "a.test/2": (False, False)}
+    assert kept == {"a.test/": (True, True), "a.test/1?ref=x": (True, True), "a.test/1": (True, True), "a.test/2": (False, True)}
     key = space(web, tmp_path / "c").key(web.url("a.test/1")).hex()
     assert crawled.pages[web.url("a.test/2")].verdicts[0].evidence == {"copy_of": key}
 

@@ -1,0 +1,93 @@
+"""Links of copies: followed as long as enough of them lead to pages that are no copies.
+
+A copy may lead where its original does not: `?h=branch` on a page of a repository's browser stands on every link of it too, and the few
+pages by which the branch differs are met in no other way. Session ids do the same to every link of every page and never end. So there
+are accounts, one for each kind of URL (host, first directory, names of parameters) and one for the site. A new link on a copy is charged,
+a page found by such a link that is no copy pays for `_PAYS`; while less than the budget is unpaid, links of copies are followed. So a
+space of copies costs one budget, and where a site shows everything twice only those kinds are left that lead to something.
+
+The page gate decides and marks the copies that are followed; the learned gate beside it (`Ledger`) sees which of their links were new.
+
+Memory: 8 bytes a kind, 24 for each copy that was followed. Time: 3 µs a page, one read.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import xxhash
+
+from crawler.core.model import CrawlURL, LinkBatch
+from crawler.core.ports import Memory
+from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
+
+_PAYS: Final = 10  # links for one page that is no copy
+_OF_SITE: Final = 10  # budgets of one kind that a site has in all
+_LASTING: Final = 1e9  # weight of what the rest depends on
+_EVERY_KIND: Final = bytes(4)
+
+
+def kind_of(url: CrawlURL) -> bytes:
+    """Return 4 bytes that stand for the URL's host, first directory and names of parameters."""
+    path, _, query = url.text[len(url.host) :].partition("?")
+    names = "&".join([part.partition("=")[0] for part in query.split("&")]) if query else ""
+    return xxhash.xxh32_digest(f"{url.host}{path[: path.find('/', 1) + 1]}?{names}".encode())
+
+
+def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:
+    """Return whether the links of a copy are followed.    page: its key; budget: links of one kind"""
+    site = page[:8]
+    return _unpaid(site, kind, memory) < budget and _unpaid(site, _EVERY_KIND, memory) < _OF_SITE * budget
+
+
+def mark(page: bytes, kind: bytes, memory: Memory) -> None:
+    """Note that the links of a copy are followed."""
+    memory.put(_mark_key(page), kind)
+
+
+def pay(via: bytes, memory: Memory) -> None:
+    """Note that a page is no copy.    via: key of the page that led to it, b"" for a seed"""
+    kind = memory.get(_mark_key(via)) if via else None
+    if kind is not None:
+        _charge(via[:8], kind, -_PAYS, memory)
+
+
+class Ledger:
+    """Learned gate: refuses nothing, charges a copy's accounts for each new link on it."""
+
+    measure_type = bytes
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def measure(self, batch: LinkBatch, /) -> bytes:
+        return batch.source.key
+
+    def decide(self, measure: bytes, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+        return NOTHING_REFUSED, NO_EFFECTS
+
+    def observe(self, measure: bytes, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+        kind = memory.get(_mark_key(measure))
+        if kind is not None:
+            _charge(measure[:8], kind, int(judgement.admitted.sum()), memory)
+        return NO_EFFECTS
+
+
+def _unpaid(site: bytes, kind: bytes, memory: Memory) -> int:
+    value = memory.get(_account_key(site, kind))
+    return 0 if value is None else int.from_bytes(value, "big")
+
+
+def _charge(site: bytes, kind: bytes, n_links: int, memory: Memory) -> None:
+    """Add links to what is unpaid; nobody pays ahead."""
+    for account in (kind, _EVERY_KIND):
+        unpaid = max(0, _unpaid(site, account, memory) + n_links)
+        memory.put(_account_key(site, account), unpaid.to_bytes(8, "big"), _LASTING)
+
+
+def _account_key(site: bytes, kind: bytes) -> bytes:
+    return site + b"links" + kind
+
+
+def _mark_key(page: bytes) -> bytes:
+    return page[:8] + b"via" + page[8:]
