@@ -1,8 +1,11 @@
 """DUST on the demo web's planted aliases: a crawl with and without the filter, judged by the web's own labels.
 
-python -m benchmarks.dust_crawl [--pages 600] [--delay 0.03]    documents of a site, of three sites; seconds between requests to a host
+python -m benchmarks.dust_crawl [--pages 5000] [--delay 0.01]    documents of a site, of three sites; seconds between requests to a host
 
 Bars: ≥ 90 % of the planted redundancy saved, ≤ 0.5 % of documents lost, requests for validation ≤ 5 % of those saved; audits counted apart.
+
+The share saved depends on the size of a site: until its twelve rules are known, each by 20 to 35 pairs of pages, some 500 documents have
+been fetched under an alias, however many there are.
 """
 
 from __future__ import annotations
@@ -88,7 +91,7 @@ async def compare(n_pages: int, delay_s: float) -> None:
         web = server.web
         assert isinstance(web, LabelledWeb)
         with tempfile.TemporaryDirectory(prefix="thresher-dust-") as path:
-            without = await crawl(server, web, Path(path) / "without", (), delay_s)
+            without = await crawl(server, web, Path(path) / "without", (), 0.0)
             found = await crawl(server, web, Path(path) / "with", (dust.plug(Dust(mode="enforce")),), delay_s)
     report(web, without, found)
 
@@ -113,8 +116,8 @@ def report(web: LabelledWeb, without: Crawled, found: Crawled) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pages", type=int, default=600, help="documents of a site")
-    parser.add_argument("--delay", type=float, default=0.03, metavar="S", help="seconds between two requests to a host")
+    parser.add_argument("--pages", type=int, default=5000, help="documents of a site")
+    parser.add_argument("--delay", type=float, default=0.01, metavar="S", help="seconds between two requests to a host")
     args = parser.parse_args()
     asyncio.run(compare(args.pages, args.delay))
 

@@ -1,7 +1,8 @@
 """Studies: what filters think about for too long to do it in the event loop (mining a site takes seconds) is done by a child process.
 
-A filter asks for a study of a site; the material is gathered in the loop when the study's turn comes, the finding is told in the loop, in a
-commit of its own. One study runs at a time. One that the child dies of, or that takes too long, is given up for this life of the crawl.
+A filter asks for a study of a site; the material is gathered in the loop when the study's turn comes, in pieces between which the loop goes
+on; the finding is told in the loop, in a commit of its own. One study runs at a time. One that the child dies of, or that takes too long,
+is given up for this life of the crawl.
 
 The child is started when it is first needed, about 0.3 s of processor time, and ended with the crawl.
 """
@@ -67,7 +68,7 @@ class Studies:
             await self._end()
 
     async def _study(self, who: str, site: bytes, found: Callable[[str, bytes, bytes], None]) -> None:
-        material = self._panel.gather(who, site)
+        material = await self._gathered(who, site)
         try:
             async with asyncio.timeout(_LONGEST_S):
                 finding = await self._ask_child(who, material)
@@ -78,6 +79,13 @@ class Studies:
             return
         self._current = None  # what the finding asks for may be another study of the same site
         found(who, site, finding)
+
+    async def _gathered(self, who: str, site: bytes) -> bytes:
+        pieces = []
+        for piece in self._panel.gather(who, site):
+            pieces.append(piece)
+            await asyncio.sleep(0)
+        return b"".join(pieces)
 
     async def _ask_child(self, who: str, material: bytes) -> bytes:
         child = self._child = self._child or await _start()

@@ -21,7 +21,7 @@ nothing but recorded verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -151,8 +151,8 @@ class Student(Protocol):
     name: str
     finding_type: type[Any]  # what a study's bytes are, in msgpack
 
-    def gather(self, site: bytes, memory: Memory, /) -> bytes:
-        """Return a copy of what is to be studied."""
+    def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
+        """Yield a copy of what is to be studied, in pieces of a few milliseconds' work: the loop goes on between them."""
         ...
 
     def found(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:

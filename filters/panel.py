@@ -8,7 +8,7 @@ replay chooses the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -187,8 +187,8 @@ class Panel:
         asked = tuple((asker, effect) for effect in part.answered(reduced, self._memories[asker]))
         return asked, Record(Gate.ANSWER, b"", [(asker, _encode(reduced))])
 
-    def gather(self, student: str, site: bytes) -> bytes:
-        """Return a copy of what a filter wants to have studied."""
+    def gather(self, student: str, site: bytes) -> Iterator[bytes]:
+        """Yield a copy of what a filter wants to have studied, piece by piece."""
         return self._students[student].gather(site, self._memories[student])
 
     def found(self, student: str, site: bytes, finding: bytes) -> tuple[tuple[Asked, ...], Record]:

@@ -78,6 +78,11 @@ def in_chance_order(known: UrlList) -> Shuffled:
     return Shuffled(places, "".join(f"{url}\n" for url in urls), list(accumulate((len(url) + 1 for url in urls), initial=0)))
 
 
+def may_apply(rule: Rule, order: Shuffled) -> bool:
+    """Return whether a URL may be an instance: cheaper than looking for one."""
+    return _mark(rule) in order.text
+
+
 def instances(rule: Rule, known: UrlList, order: Shuffled) -> Iterator[Instance]:
     """Yield the instances of a rule in chance order."""
     step, mark = applier(rule), _mark(rule)

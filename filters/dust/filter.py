@@ -1,7 +1,7 @@
 """DUST as it is plugged in: a site's URL aliases are learnt while it is crawled, and no longer fetched [BKS07].
 
 `plug` puts together:
-    PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled, or grown by a quarter if it
+    PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled, or grown by a fifth if it
                holds copies that its rules do not explain; compares pages that were fetched in spite of a rule (audits, seeds) with their
                canonical page, and withdraws a rule that turns bad
     LinkGate   rewrites new links by the site's valid rules; asked again when a URL's turn comes, so that what was queued before a rule was
@@ -40,20 +40,19 @@ from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from filters.dust.records import Look, Progress, list_of, note_asked, read_look, read_progress, was_asked, write_look, write_progress
 from filters.dust.rules import LearnedRule, Rule, site_named
 from filters.dust.similarity import MIN_WORDS, sketch
-from filters.dust.study import Finding, Material
+from filters.dust.study import Finding, Known, written
 from filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
 _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come
 _AT_ONCE: Final = 100  # pages asked for at once
-_GROWTH: Final = 1.25  # of the list until it is mined again, while there are copies that no rule explains
+_GROWTH: Final = 1.2  # of the list until it is mined again, while there are copies that no rule explains
 _FEWEST_COPIES: Final = 3  # fewer are no rule's support
 _FREE: Final = 10  # pages asked for in vain that are always allowed
 _SAMPLE: Final = 4  # one page in so many has its links counted
 _MOST_ORIGINS: Final = 64
 _MOST_SITES: Final = 1_000  # whose rules are kept ready
 _NO_VERDICT: Final = Verdict(NAME)
-_encode = msgspec.msgpack.Encoder().encode
 
 
 def plug(settings: Dust) -> Plug:
@@ -189,12 +188,13 @@ class Miner:
     def __init__(self, settings: Dust) -> None:
         self._settings = settings
 
-    def gather(self, site: bytes, memory: Memory, /) -> bytes:
-        """Return a copy of what is known of a site."""
-        progress, book = read_progress(memory, site), read_book(memory, site)
-        mines = progress is None or not progress.is_judging
-        origins = progress.origins if progress else {}
-        return _encode(Material(list_of(memory, site), book.rules if book else [], origins, mines, self._settings.max_rules))
+    def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
+        """Yield a copy of what is known of a site."""
+        progress, book = read_progress(memory, site) or Progress(), read_book(memory, site)
+        mines = not progress.is_judging
+        yield written(Known(book.rules if book else [], progress.origins, mines, self._settings.max_rules))
+        for pages in list_of(memory, site):
+            yield written(pages)
 
     def found(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
         """Take over the rules, ask for the pages that they lack, say when to study again."""

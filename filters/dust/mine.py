@@ -21,7 +21,7 @@ from filters.dust.canonize import Canonizer
 from filters.dust.clusters import cluster_rules
 from filters.dust.context import narrowed
 from filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
-from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, instances, tells_apart, wilson, with_evidence
+from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, instances, may_apply, tells_apart, wilson, with_evidence
 from filters.dust.parameters import parameter_rules
 from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, reversed_rule, shortlex, written
 from filters.dust.substrings import LikelyPair, Limits, likely_pairs
@@ -57,8 +57,8 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
     for learned in candidates:
         for judged in _judged(learned, known, order):
             _keep_best(found, judged)
-    for rule in universal_rules():
-        if _leads_to_less(rule, known, order):
+    for rule in universal_rules(known):
+        if not may_apply(rule, order) or _leads_to_less(rule, known, order):
             continue
         for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order):
             if len(judged.evidence.seen) >= limits.min_support:

@@ -27,6 +27,7 @@ _ASKED: Final = b"A"
 _SKETCH_BYTES: Final = 2 * PLACES
 _URL: Final = 9 + _SKETCH_BYTES
 _BAD: Final = bytes(_URL)
+_AT_ONCE: Final = 500  # pages read in one go: 1 ms
 
 
 class Progress(msgspec.Struct, array_like=True):
@@ -104,9 +105,15 @@ def write_look(memory: Memory, site: bytes, url: str, look: Look) -> bool:
     return is_new
 
 
-def list_of(memory: Memory, site: bytes) -> list[bytes]:
-    """Return the pages of a site's list as they are stored."""
-    return [value for _, value in memory.scan(site + _PAGE)]
+def list_of(memory: Memory, site: bytes) -> Iterator[list[bytes]]:
+    """Yield the pages of a site's list as they are stored, some at a time; what changes between may be missed."""
+    some: list[bytes] = []
+    for first in range(256):
+        some += [value for _, value in memory.scan(site + _PAGE + bytes([first]))]
+        if len(some) >= _AT_ONCE:
+            yield some
+            some = []
+    yield some
 
 
 def sightings(pages: Iterable[bytes]) -> Iterator[Sighting]:

@@ -9,7 +9,8 @@ Rules that are valid stay so: what speaks against them later is for the audits t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from struct import Struct
 from typing import Final
 
 import msgspec
@@ -17,17 +18,17 @@ import msgspec
 from filters.dust.canonize import Canonizer
 from filters.dust.mine import Mining, mine
 from filters.dust.records import sightings
-from filters.dust.rules import LearnedRule, Rule
+from filters.dust.rules import LearnedRule
 from filters.dust.urllist import UrlList
 from filters.dust.validate import judge
 
+LENGTH: Final = Struct("<I")
 _MOST_WAITING: Final = 50  # undecided rules of a site that are kept
 
 
-class Material(msgspec.Struct, array_like=True, frozen=True):
-    """A site's list, as filters/dust/records.py stores it, and its rules."""
+class Known(msgspec.Struct, array_like=True, frozen=True):
+    """What is known of a site beside its list."""
 
-    pages: list[bytes]
     rules: list[LearnedRule]
     origins: dict[str, int]  # how much the site uses each
     mines: bool  # else the rules are only judged
@@ -44,21 +45,38 @@ class Finding(msgspec.Struct, array_like=True, frozen=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Material).decode
+_decode_known = msgspec.msgpack.Decoder(Known).decode
+_decode_pages = msgspec.msgpack.Decoder(list[bytes]).decode
+
+
+def written(piece: Known | list[bytes]) -> bytes:
+    """Return a piece of a message to `study`: first what is known, then pages as they are stored. length 4 ‖ msgpack"""
+    data = _encode(piece)
+    return LENGTH.pack(len(data)) + data
 
 
 def study(message: bytes) -> bytes:
-    """Study a site: msgpack of `Material` in, of `Finding` out."""
-    return _encode(studied(_decode(message)))
+    """Study a site: pieces as `written` in, msgpack of `Finding` out."""
+    first, *parts = _pieces(message)
+    return _encode(studied(_decode_known(first), [page for part in parts for page in _decode_pages(part)]))
 
 
-def studied(material: Material) -> Finding:
-    """Mine and judge."""
-    settled = [learned for learned in material.rules if learned.is_settled]
+def _pieces(message: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(message):
+        begin = at + LENGTH.size
+        at = begin + LENGTH.unpack_from(message, at)[0]
+        yield message[begin:at]
+
+
+def studied(given: Known, pages: Sequence[bytes]) -> Finding:
+    """Mine and judge. pages: as filters/dust/records.py stores them."""
+    settled = [learned for learned in given.rules if learned.is_settled]
     taken = {learned.rule for learned in settled}
     valid = [learned.rule for learned in settled if learned.standing == "valid" and not learned.disabled]
-    known, n_aliases = _explained(material, valid)
-    likely = mine(known, Mining(at_most=material.max_rules)) if material.mines else material.rules
+    canonical = Canonizer(valid)
+    known, n_aliases = _explained(pages, given.origins, canonical)
+    likely = mine(known, Mining(at_most=given.max_rules)) if given.mines else given.rules
     candidates = [learned for learned in likely if learned.rule not in taken]
     judged = judge(candidates, known, given=valid)
     found = [learned for learned in judged.rules if learned.standing == "valid" and learned.rule not in taken]
@@ -67,12 +85,9 @@ def studied(material: Material) -> Finding:
     return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, unexplained)
 
 
-def _explained(material: Material, valid: Sequence[Rule]) -> tuple[UrlList, int]:
+def _explained(stored: Sequence[bytes], origins: Mapping[str, int], canonical: Canonizer) -> tuple[UrlList, int]:
     """Return the list with each page under its canonical URL, and how many pages went with others of the same."""
-    canonical = Canonizer(valid)
-    pages = list(sightings(material.pages))
-    if not valid:
-        return UrlList.of(pages, material.origins), 0
+    pages = list(sightings(stored))
     moved, own = [], []
     for page in pages:
         url = canonical(page.url)
@@ -80,5 +95,5 @@ def _explained(material: Material, valid: Sequence[Rule]) -> tuple[UrlList, int]
             own.append(page)
         else:
             moved.append(msgspec.structs.replace(page, url=url))
-    known = UrlList.of([*moved, *own], material.origins)  # of equal URLs the last good one counts
+    known = UrlList.of([*moved, *own], origins)  # of equal URLs the last good one counts
     return known, len(pages) - len(known)

@@ -1,14 +1,16 @@
 """What is an alias on most sites: hypotheses to be validated on each, never beliefs.
 
-Tracking parameters and session ids, names of index files, http beside https, www. and m. beside the bare name, a slash at the end.
+Tracking parameters and session ids, index files, http beside https, hosts that differ in www., m. and the like, a slash at the end.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from filters.dust.rules import Parameter, Rule, Substitution
+from filters.dust.rules import Parameter, Rule, Substitution, written
+from filters.dust.urllist import UrlList, origin
 
 _TRACKING: Final = ("utm_*", "gclid", "fbclid", "msclkid", "dclid", "yclid", "mc_cid", "mc_eid", "igshid", "_ga", "ref")
 _SESSIONS: Final = (
@@ -25,6 +27,7 @@ _SESSIONS: Final = (
     "osCsid",
     "zenid",
 )
+_LABELS: Final = ("www", "m", "mobile", "wap", "amp", "touch", "old", "new")
 _INDEX_FILES: Final = (
     "index.html",
     "index.htm",
@@ -38,11 +41,10 @@ _INDEX_FILES: Final = (
 )
 
 
-def universal_rules() -> Iterator[Rule]:
+def universal_rules(known: UrlList) -> Iterator[Rule]:
     """Yield the hypotheses, those of wide reach first."""
     yield Substitution(source="^https://", target="^http://")
-    yield Substitution(source="//www.", target="//")
-    yield Substitution(source="//m.", target="//")
+    yield from _between_hosts(known)
     for name in _INDEX_FILES:
         yield Substitution(source=f"/{name}$", target="/$")
         yield Substitution(source=f"/{name}?", target="/?")
@@ -50,3 +52,22 @@ def universal_rules() -> Iterator[Rule]:
     yield Substitution(source=";jsessionid={w1}", target="")
     for name in (*_TRACKING, *_SESSIONS):
         yield Parameter(name_=name)
+
+
+def _between_hosts(known: UrlList) -> Iterator[Rule]:
+    """Yield rules from each host to the one that the site uses most, where they differ in a label that names no part of a site."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for each in {origin(url) for url in known.urls}:
+        places[_unlabelled(each)].append(each.partition("://")[2])
+    for hosts in places.values():
+        used = {host: sum(known.popularity.get(f"{scheme}://{host}", 0) for scheme in ("http", "https")) for host in hosts}
+        first = max(used, key=lambda host: (used[host], host))
+        for host in sorted(used.keys() - {first}):
+            yield Substitution(source=written(f"//{host}/"), target=written(f"//{first}/"))
+
+
+def _unlabelled(place: str) -> str:
+    """Return the host of an origin without the label at its front that says how a site is shown, not what."""
+    host = place.partition("://")[2]
+    label, dot, rest = host.partition(".")
+    return rest if dot and label in _LABELS else host

@@ -33,6 +33,12 @@ def test_a_session_id_is_dropped_from_every_page() -> None:
     assert Parameter(name_="sid") in valid(listed(shows))
 
 
+def test_hosts_that_differ_in_how_they_show_a_site_are_likely_aliases_before_any_page_shows_it() -> None:
+    hosts = ("www.x.example", "x.example", "m.x.example", "shop.x.example")
+    known = listed({f"http://{host}/p{n}{i}": f"text {n} {i}" for n, host in enumerate(hosts) for i in range(9 - n)})
+    assert {learned.rule.readable for learned in mine(known)} == {'"/x" → "/www.x"', '"/m." → "/www."'}
+
+
 def test_a_parameter_that_matters_on_one_page_is_dropped_on_the_other() -> None:
     shows = {f"http://s/show?id={i}&v={v}": f"text {i}" for i in range(30) for v in (0, 1)} | {
         f"http://s/show?id={i}": f"text {i}" for i in range(30)
