@@ -22,7 +22,7 @@ from crawler.graph.collapse import collapse
 from crawler.graph.csr import Graph
 from crawler.graph.pagerank import pagerank
 from filters.depth_cutoff.evidence import Place
-from filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, rule_of
+from filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, directory_of, rule_of
 from filters.depth_cutoff.ledger import Ledger, Level
 from filters.depth_cutoff.novelty import sample
 from filters.pattern_yield.replay import Rows
@@ -78,14 +78,19 @@ def read_evidence(view: View, settings: DepthCutoff) -> Evidence:
 def _told_again(view: View, settings: DepthCutoff) -> Memory:
     memory, pages = Rows(), DepthOfPages(settings)
     depths: dict[bytes, int] = {}
+    directories: dict[bytes, str] = {}
     for visit, page in view.all_pages():
-        depths[page.key] = page.site_depth
+        depths[page.key], directories[page.key] = page.site_depth, directory_of(page.url)
         judgement = Judgement(page.keep, page.follow, ())
         pages.observe(_measure(view, visit, page), judgement, memory)
-    named = Counter((url.via[:8], depths[url.via]) for url, _ in view.all_urls() if url.via in depths)
-    for (site, depth), n in named.items():
-        ledger = Ledger(memory, site, rule_of(settings))
-        ledger.links(depth, n)
+    named, kin = Counter[bytes](), Counter[bytes]()
+    for url, _ in view.all_urls():
+        if url.via in depths:
+            named[url.via] += 1
+            kin[url.via] += url.text.startswith(directories[url.via])
+    for key, n in named.items():
+        ledger = Ledger(memory, key[:8], rule_of(settings))
+        ledger.links(key[8:], depths[key], n, kin[key])
         ledger.save()
     return memory
 
@@ -97,7 +102,7 @@ def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
     return PageMeasure(
         url=page.url,
         host=origin,
-        site=page.key[:8] if page.via or not page.seed_distance else b"",
+        key=page.key if page.via or not page.seed_distance else b"",
         depth=page.site_depth,
         text=int.from_bytes(page.fingerprint[:8], "big") or page.status,
         sampled=sample(token_hashes(text), page.url[len(origin) :]) if text else b"",

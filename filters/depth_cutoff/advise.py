@@ -24,7 +24,7 @@ class Advice:
 def advise(levels: Sequence[Level], places: Sequence[Place], rule: Rule) -> Advice:
     """Advise on a site by its levels; where places alone are cut, the site as a whole is not."""
     deepest = max((depth for depth, level in enumerate(levels) if level.fetched), default=0)
-    limit = rule.limit(_whole(levels), PRIOR, is_host=True)
+    limit, _ = rule.limit(_whole(levels), PRIOR, is_host=True)
     cut = tuple(sorted((place for place in places if place.limit <= deepest and _speaks(place)), key=lambda place: -place.n_ever))
     if limit > deepest:
         n = sum(level.fetched for level in levels)

@@ -1,8 +1,9 @@
 """Depth cutoffs as a filter: what lies deeper than its place is worth is held until later evidence raises the limit.
 
-Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) is held, by a holder named after place
-and depth; asked again when a URL's turn comes, since a page's links are queued before its place is known. Entries, depth 0, are never held.
-Page gate: every answer teaches; when a limit rises, what was held up to it is released. Redirect gate: a redirect to what was known before
+Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) and was named by a worthless page, or any
+beyond the limit of a closed place, is held, by a holder named after place and depth; asked again when a URL's turn comes, since a page's
+links are queued before its place is known, and before it is known whether the page was worthless. Entries, depth 0, are never held.
+Page gate: every answer teaches; when a limit rises or a place opens, what was held up to it is released. Redirect gate: a redirect to what was known before
 was worth nothing. The panel's audited share passes whatever is held, so that a limit that is wrong is found out.
 """
 
@@ -30,6 +31,12 @@ def holder(form: str, depth: int) -> str:
     return f"{NAME} {min(depth, _DEEPEST)} {form}"
 
 
+def directory_of(url: str) -> str:
+    """Return a canonical URL up to the last slash of its path."""
+    path = url.partition("?")[0]
+    return path[: path.rindex("/") + 1]
+
+
 def rule_of(settings: DepthCutoff) -> Rule:
     return Rule(settings.target, settings.floor, settings.ceiling, settings.q)
 
@@ -39,7 +46,7 @@ class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
 
     url: str
     host: str
-    site: bytes  # b"" of a URL that a filter made up: it lies at no depth
+    key: bytes  # b"" of a URL that a filter made up: it lies at no depth
     depth: int
     text: int
     sampled: bytes
@@ -61,7 +68,7 @@ class DepthOfPages:
         return PageMeasure(
             url=page.url.text,
             host=page.url.host,
-            site=page.url.key[:8] if page.url.via or not page.url.seed_distance else b"",
+            key=page.url.key if page.url.via or not page.url.seed_distance else b"",
             depth=page.url.site_depth,
             text=int.from_bytes(page.fingerprint[:8], "big") or page.status,
             sampled=sample(page.tokens, page.url.text[len(page.url.host) :]) if is_ok else b"",
@@ -73,12 +80,12 @@ class DepthOfPages:
         return _NO_VERDICT, NO_EFFECTS
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
-        if not measure.site:
+        if not measure.key:
             return NO_EFFECTS
-        ledger = Ledger(memory, measure.site, self._rule)
+        ledger = Ledger(memory, measure.key[:8], self._rule)
         is_good = measure.is_ok and judgement.keep and judgement.follow
         parts = parse(measure.url, measure.host)
-        raised = ledger.learn(Fetch(parts, measure.depth, measure.text, measure.sampled, is_good, measure.n_links))
+        raised = ledger.learn(Fetch(parts, measure.depth, measure.text, measure.sampled, is_good, measure.n_links, measure.key[8:]))
         ledger.save()
         return _released(raised, ledger)
 
@@ -88,7 +95,7 @@ class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
 
     url: str
     host: str
-    site: bytes
+    key: bytes
     depth: int
     text: int  # of the target's key: what the redirect shows
     is_first: bool  # its target was found through it
@@ -106,16 +113,17 @@ class DepthOfRedirects:
     def measure(self, pair: RedirectPair, /) -> PairMeasure:
         url, target = pair.original, pair.target
         return PairMeasure(
-            url.text, url.host, url.key[:8], url.site_depth, int.from_bytes(target.key[8:], "big"), is_first=target.via == url.key
+            url.text, url.host, url.key, url.site_depth, int.from_bytes(target.key[8:], "big"), is_first=target.via == url.key
         )
 
     def decide(self, measure: PairMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
     def observe(self, measure: PairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
-        ledger = Ledger(memory, measure.site, self._rule)
+        ledger = Ledger(memory, measure.key[:8], self._rule)
         is_good = measure.is_first and judgement.keep and judgement.follow
-        raised = ledger.learn(Fetch(parse(measure.url, measure.host), measure.depth, measure.text, b"", is_good))
+        parts = parse(measure.url, measure.host)
+        raised = ledger.learn(Fetch(parts, measure.depth, measure.text, b"", is_good, key=measure.key[8:]))
         ledger.save()
         return _released(raised, ledger)
 
@@ -123,9 +131,11 @@ class DepthOfRedirects:
 class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page's new links. Deciding needs their texts too: the batch stands beside it and not in the journal."""
 
-    site: bytes  # of the page; b"" if the batch is one known URL that is judged again
+    key: bytes  # of the page; b"" if the batch is one known URL that is judged again
     depth: int
     n_new: int
+    n_kin: int  # of them in the page's own directory
+    via: bytes = b""  # of a redirect
 
 
 class DepthOfLinks:
@@ -141,7 +151,14 @@ class DepthOfLinks:
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
         source = batch.source
         is_itself = batch.keys[:1] == (source.key,)
-        measure = LinksMeasure(b"" if is_itself else source.key[:8], source.site_depth, len(batch))
+        own = directory_of(source.text)
+        measure = LinksMeasure(
+            b"" if is_itself else source.key,
+            source.site_depth,
+            len(batch),
+            sum([text.startswith(own) for text in batch.texts]),
+            source.via if batch.is_redirect else b"",
+        )
         measure.__dict__["batch"] = batch
         return measure
 
@@ -166,11 +183,14 @@ class DepthOfLinks:
         if not deep:
             return []
         ledger = Ledger(memory, site, self._rule)
+        source = batch.source
+        parent = source.via if batch.keys[0] == source.key else source.key
+        is_barren = parent[:8] == site and ledger.is_barren(parent[8:])
         found = []
         for i in deep:
             depth = int(batch.site_depths[i])
             where = ledger.where(parse(batch.texts[i], batch.hosts[i]))
-            place = ledger.cut(where, depth)
+            place = ledger.cut(where, depth, barren_parent=is_barren)
             if place is None and depth > unknown and ledger.speaker(where) is None:
                 place = Place(where.host, limit=unknown)
             if place is not None and depth > 0:
@@ -178,9 +198,11 @@ class DepthOfLinks:
         return found
 
     def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
-        if measure.site:
-            ledger = Ledger(memory, measure.site, self._rule)
-            ledger.links(measure.depth, measure.n_new)
+        if measure.key:
+            ledger = Ledger(memory, measure.key[:8], self._rule)
+            ledger.links(measure.key[8:], measure.depth, measure.n_new, measure.n_kin)
+            if measure.via[:8] == measure.key[:8]:
+                ledger.redirects(measure.key[8:], measure.via[8:])
             ledger.save()
         return NO_EFFECTS
 
@@ -214,5 +236,6 @@ def _verdict(place: Place, depth: int) -> Verdict:
         "limit": place.limit,
         "fetched": sum(place.fetched),
         "new": sum(place.new),
+        "closed": place.is_closed,
     }
     return Verdict(NAME, keep=False, follow=False, score=1.0, reason=Reason.HELD_BY_FILTER, evidence=evidence)

@@ -9,8 +9,9 @@ one text for one URL after another, which may be an outage or a consent page, on
     h                   → Head: levels, vocabulary, how many places have which limit
     p ‖ hash of a form  → Place
     t ‖ hash of a form  → table of the word pairs that a directory has shown
+    w ‖ hash of a URL   → it showed nothing new: the hashes of the places that learned of it, to be told what URLs it named
 
-Memory: 60 bytes a pattern, 2 KiB a directory. Time: 60 µs per page.
+Memory: 60 bytes a pattern, 2 KiB a directory, 50 a worthless page. Time: 60 µs per page.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import msgspec
 import xxhash
 
 from crawler.core.ports import Memory
-from filters.depth_cutoff.evidence import PRIOR, Place, Rule
+from filters.depth_cutoff.evidence import OFFSPRING, PRIOR, SPEAKS, UNLIMITED, Place, Rule
 from filters.depth_cutoff.novelty import look
 from filters.depth_cutoff.places import Places, places
 from filters.pattern_yield.patterns import Parts
@@ -34,6 +35,8 @@ LOW = 16  # limits below are counted
 _DEEPEST = 63
 _HEAD_WEIGHT = 1e12
 _TABLE_WEIGHT = 16.0
+_BARREN_WEIGHT = 1.0
+_HASH_BYTES = 8
 
 
 class Level(msgspec.Struct, array_like=True):
@@ -71,6 +74,7 @@ class Fetch(NamedTuple):
     sampled: bytes  # of novelty.sample
     is_good: bool  # a 200 that every filter kept and followed
     n_links: int = 0
+    key: bytes = b""  # of the URL within its site
 
 
 class Change(NamedTuple):
@@ -112,18 +116,26 @@ class Ledger:
         """Return a URL's places as the site's vocabulary spells them now."""
         return places(parts, self.vocabulary.count)
 
-    def cut(self, where: Places, depth: int) -> Place | None:
-        """Return the place that cuts a URL off, None if it is to be fetched."""
+    def cut(self, where: Places, depth: int, *, barren_parent: bool) -> Place | None:
+        """Return the place that cuts a URL off, None if it is to be fetched. barren_parent: what named it showed nothing new."""
         found = self.speaker(where)
         if found is None or depth <= found.limit:
             return None
-        return None if self._explores(where) and depth <= self._rule.unknown() else found
+        if depth > found.bound:
+            return None if self._explores(where) and depth <= self._rule.unknown() else found
+        is_open = found.n_ever < SPEAKS or not (barren_parent or found.is_closed)
+        return None if is_open or self._explores(where) else found
+
+    def is_barren(self, key: bytes) -> bool:
+        """Return whether a page of this site was fetched and showed nothing new. key: 8 bytes."""
+        return self._memory.get(self._site + b"w" + key) is not None
 
     def speaker(self, where: Places) -> Place | None:
         """Return the smallest known place that a URL belongs to; of its parameters the one that is cut first."""
         known = self._get(where.pattern)
-        if known is None and where.parameters:
-            known = min((place for form in where.parameters if (place := self._get(form))), key=lambda place: place.limit, default=None)
+        if where.parameters and (known is None or known.n_ever < SPEAKS):
+            parameters = [place for form in where.parameters if (place := self._get(form)) and (known is None or place.n_ever >= SPEAKS)]
+            known = min(parameters, key=lambda place: place.limit, default=known)
         return known or self._get(where.directory) or self._get(where.host)
 
     def _explores(self, where: Places) -> bool:
@@ -144,10 +156,14 @@ class Ledger:
             return []
         *around, pattern = [self._at(form) for form in where.ladder()]
         parameters = [self._at(form) for form in where.parameters]
-        learned = self._teach([*around, pattern], fetch.depth, is_new)
+        learned = self._teach([*around, pattern], fetch, is_new)
         for place in parameters:
-            place.learn(fetch.depth, is_new)
-        changes, prior = [], PRIOR
+            place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)
+        if not is_new:
+            told = [place.form for place in (*around, pattern, *parameters) if place in parameters or place.form in learned]
+            self._memory.put(self._site + b"w" + fetch.key, b"".join(map(_hash, told)), _BARREN_WEIGHT)
+        opened = [place for place in (*around, pattern, *parameters) if place.reopens()]
+        changes, prior = [Change(place.form, place.limit, UNLIMITED) for place in opened], PRIOR
         for place, within in pairwise([*around, pattern]):
             if place.form in learned:
                 changes.append(self._limit(place, prior, is_host=place.form == where.host))
@@ -157,9 +173,20 @@ class Ledger:
         changes.append(self._limit(pattern, prior, is_host=not around))
         return [change for change in changes if change.after > change.before]
 
-    def links(self, depth: int, n_new: int) -> None:
-        """Count the URLs that a page named first."""
+    def links(self, key: bytes, depth: int, n_new: int, n_kin: int) -> None:
+        """Count the URLs that a page named first. key: of its URL within the site; n_kin: how many of them are of its own directory."""
         self._level(depth).new_links += n_new
+        told = (self._memory.get(self._site + b"w" + key) or b"") if n_kin >= OFFSPRING else b""
+        for at in range(0, len(told), _HASH_BYTES):
+            place = self._by_hash(told[at : at + _HASH_BYTES])
+            if place is not None:
+                place.fertile += 1
+                place.reopens()
+
+    def redirects(self, key: bytes, via: bytes) -> None:
+        """Let what a worthless page leads to through a redirect count as named by the page. via: key of who named the redirect."""
+        if self.is_barren(via):
+            self._memory.put(self._site + b"w" + key, b"", _BARREN_WEIGHT)
 
     def _is_new(self, directory: str, sampled: bytes) -> bool:
         if not sampled:
@@ -177,11 +204,11 @@ class Ledger:
         head.run_text = text
         return is_new or head.run_length <= RUN
 
-    def _teach(self, ladder: list[Place], depth: int, is_new: bool) -> set[str]:
+    def _teach(self, ladder: list[Place], fetch: Fetch, is_new: bool) -> set[str]:
         """Let places, the largest first, learn of a fetch up to one that has taught enough worthless ones; return those that did."""
         learned = set()
         for place in reversed(ladder):
-            place.learn(depth, is_new)
+            place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)
             learned.add(place.form)
             if not is_new:
                 if place.n_taught >= TAUGHT:
@@ -191,7 +218,7 @@ class Ledger:
 
     def _limit(self, place: Place, prior: float, *, is_host: bool) -> Change:
         before = place.limit
-        place.limit = self._rule.limit(place, prior, is_host=is_host)
+        place.limit, place.bound = self._rule.limit(place, prior, is_host=is_host)
         for limit, step in ((before, -1), (place.limit, 1)):
             if limit < LOW:
                 self.head.low[limit] += step
@@ -231,5 +258,14 @@ class Ledger:
         self._changed[form] = place
         return place
 
+    def _by_hash(self, form: bytes) -> Place | None:
+        """Return a place, to be changed, by the hash of its form."""
+        value = self._memory.get(self._site + b"p" + form)
+        return self._at(_place.decode(value).form) if value else None
+
     def _key(self, kind: bytes, form: str) -> bytes:
-        return self._site + kind + xxhash.xxh3_64_digest(form.encode())
+        return self._site + kind + _hash(form)
+
+
+def _hash(form: str) -> bytes:
+    return xxhash.xxh3_64_digest(form.encode())

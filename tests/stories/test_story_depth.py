@@ -74,7 +74,7 @@ def kept_share(web: LabelledWeb, home: str, fetched: object) -> float:
 
 
 async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path: Path) -> None:
-    """A directory begins with one text about numbers and goes on with new ones: the audited share finds that out. Mutation: no release."""
+    """A directory begins with one text about numbers, whose pages name new ones: the audited share finds that out. Mutation: no release."""
     dice = random.Random(1)
 
     def prose() -> str:
@@ -82,9 +82,10 @@ async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path
 
     old, n = prose(), 300
     async with LittleWeb() as web:
-        web.page("a.test/", *(f"a.test/items/{i}" for i in range(n)), text=prose())
+        web.page("a.test/", *(f"a.test/items/{i}" for i in range(45)), text=prose())
         for i in range(n):
-            web.page(f"a.test/items/{i}", text=f"{old} {i}" if i < 45 else prose())
+            named = range(45 + i, n, 45) if i < 45 else ()
+            web.page(f"a.test/items/{i}", *(f"a.test/items/{to}" for to in named), text=f"{old} {i}" if i < 45 else prose())
         filters = Filters(audit_share=0.1, depth_cutoff=DepthCutoff(mode="enforce"), pattern_yield=PatternYield(mode="off"))
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
     new = [crawled.rows[web.url(f"a.test/items/{i}")].state for i in range(45, n)]

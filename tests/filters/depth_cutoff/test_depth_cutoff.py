@@ -2,87 +2,24 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from dict_memory import DictMemory
+from depth_told import DICE, DROPPED, HOME, HOST, KEPT, SITE, Crawled, day, day_text, of_site, prose
 from subjects import SPACE, batch, page, pair
 
 from config.settings import DepthCutoff
-from crawler.core.model import Hold, Judgement, LinkBatch, Page, Release
+from crawler.core.model import LinkBatch, Release
 from crawler.core.sketch import token_hashes
-from filters.base import Effects, LinkJudgement
+from filters.base import LinkJudgement
 from filters.depth_cutoff.advise import advise
-from filters.depth_cutoff.evidence import PRIOR, UNLIMITED, Place, Rule
-from filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, LinksMeasure, holder, rule_of
-from filters.depth_cutoff.ledger import Ledger, Level, least_limit
+from filters.depth_cutoff.evidence import PRIOR, Place, Rule
+from filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
+from filters.depth_cutoff.ledger import Level, least_limit
 from filters.depth_cutoff.novelty import look, sample
 from filters.depth_cutoff.places import places
 from filters.pattern_yield.patterns import parse
-
-HOST = "http://a.example"
-HOME = SPACE.url(HOST + "/")
-SITE = HOME.key[:8]
-KEPT, DROPPED = Judgement(True, True, ()), Judgement(False, False, ())
-DICE = random.Random(5)
-
-
-def prose(n: int = 120) -> str:
-    return " ".join(f"word{DICE.randrange(4000)}" for _ in range(n))
-
-
-def day(number: int) -> str:
-    return f"{HOST}/cal/2024/{1 + number // 28 % 12:02}/{1 + number % 28:02}/"
-
-
-def day_text(number: int) -> str:
-    menu = "Home About Contact Calendar of the town hall and its rooms, all events that are open to everybody"
-    return f"{menu} Nothing is planned for {1 + number % 28:02} {1 + number // 28 % 12:02} 2024. Add an event."
-
-
-class Crawled:
-    """A filter with its memory, told pages one by one."""
-
-    def __init__(self, **settings: object) -> None:
-        self.settings = DepthCutoff(mode="enforce", **settings)  # type: ignore[arg-type]
-        self.memory = DictMemory()
-        self.pages, self.links = DepthOfPages(self.settings), DepthOfLinks(self.settings)
-        self.redirects = DepthOfRedirects(self.settings)
-
-    def fetch(self, url: str, text: str, depth: int, judgement: Judgement = KEPT, status: int = 200) -> Effects:
-        return self.pages.observe(self.pages.measure(placed(page(url, text, status=status), depth)), judgement, self.memory)
-
-    def held(self, url: str, depth: int) -> str:
-        """Return who would hold a new link."""
-        one = replace(batch(url), site_depths=np.array([depth], dtype=np.int32))
-        _, effects = self.links.decide(self.links.measure(one), self.memory)
-        return next((effect.holder for effect in effects if isinstance(effect, Hold)), "")
-
-    def limit(self, url: str) -> int:
-        ledger = self.ledger()
-        found = ledger.speaker(ledger.where(parse(url, HOST)))
-        return UNLIMITED if found is None else found.limit
-
-    def ledger(self) -> Ledger:
-        return Ledger(self.memory, SITE, rule_of(self.settings))
-
-
-def placed(of: Page, depth: int) -> Page:
-    return replace(of, url=replace(of.url, site_depth=depth, via=HOME.key))
-
-
-def of_site() -> Crawled:
-    """Return a site with a home page, documents and a calendar, each to depth 2."""
-    crawled = Crawled()
-    crawled.fetch(HOST + "/", prose(), 0)
-    for i in range(20):
-        crawled.fetch(f"{HOST}/docs/{i}/", prose(), 1 + i // 10)
-    for i in range(30):
-        crawled.fetch(day(i), day_text(i), 1 + i // 10)
-    return crawled
-
 
 # -- what is new
 
@@ -161,8 +98,12 @@ def place(*levels: tuple[int, int]) -> Place:
     found = Place("x")
     for depth, (new, fetched) in enumerate(levels, 1):
         for i in range(fetched):
-            found.learn(depth, i < new)
+            found.learn(depth, is_new=i < new, is_good=True)
     return found
+
+
+def limit(rule: Rule, of: Place, prior: float, *, is_host: bool) -> int:
+    return rule.limit(of, prior, is_host=is_host)[0]
 
 
 def test_a_chain_of_new_pages_is_never_cut() -> None:
@@ -170,17 +111,17 @@ def test_a_chain_of_new_pages_is_never_cut() -> None:
     for prior in (0.95, 0.5, 0.1):
         found = place()
         for depth in range(1, 41):
-            found.learn(depth, True)
-            assert RULE.limit(found, prior, is_host=False) > depth
+            found.learn(depth, is_new=True, is_good=True)
+            assert limit(RULE, found, prior, is_host=False) > depth
 
 
 def test_where_next_to_nothing_is_new_a_place_is_cut_at_its_entry() -> None:
-    assert RULE.limit(place((1, 30)), PRIOR, is_host=False) == 0
-    assert RULE.limit(place((1, 30)), PRIOR, is_host=True) == RULE.floor
+    assert limit(RULE, place((1, 30)), PRIOR, is_host=False) == 0
+    assert limit(RULE, place((1, 30)), PRIOR, is_host=True) == RULE.floor
 
 
 def test_a_place_is_cut_behind_the_levels_that_are_new() -> None:
-    limits = [RULE.limit(place((20, 20), (20, 20), (new, 40)), PRIOR, is_host=False) for new in (40, 20, 4, 0)]
+    limits = [limit(RULE, place((20, 20), (20, 20), (new, 40)), PRIOR, is_host=False) for new in (40, 20, 4, 0)]
     assert limits == sorted(limits, reverse=True)
     assert limits[0] > 10
     assert limits[-1] <= 3
@@ -188,28 +129,28 @@ def test_a_place_is_cut_behind_the_levels_that_are_new() -> None:
 
 def test_a_level_is_worth_what_it_leads_to() -> None:
     """A level of old pages above new ones is passed through. Mutation: each level spoke for itself alone."""
-    assert RULE.limit(place((0, 30), (30, 30)), PRIOR, is_host=False) > 3
-    assert RULE.limit(place((0, 30), (1, 1)), PRIOR, is_host=False) == 0, "one page is no evidence"
+    assert limit(RULE, place((0, 30), (30, 30)), PRIOR, is_host=False) > 3
+    assert limit(RULE, place((0, 30), (1, 1)), PRIOR, is_host=False) == 0, "one page is no evidence"
 
 
 def test_halving_counts_does_not_move_a_place_s_entry() -> None:
     """Mutation: the first level still counted was taken for the entry, and the limit crept along with an endless space."""
     found = place()
     for i in range(2000):
-        found.learn(1 + i // 20, i % 12 == 0)
+        found.learn(1 + i // 20, is_new=i % 12 == 0, is_good=True)
     assert found.first == 1
-    assert RULE.limit(found, PRIOR, is_host=False) < 10
+    assert limit(RULE, found, PRIOR, is_host=False) < 10
 
 
 def test_q_cuts_as_deep_as_visitors_go_and_no_higher_than_the_floor() -> None:
     new = place((50, 50), (50, 50))
-    assert Rule(0.9, 3, None, 0.6).limit(new, PRIOR, is_host=False) == 4
-    assert Rule(0.9, 3, None, 0.1).limit(new, PRIOR, is_host=False) == 3
+    assert limit(Rule(0.9, 3, None, 0.6), new, PRIOR, is_host=False) == 4
+    assert limit(Rule(0.9, 3, None, 0.1), new, PRIOR, is_host=False) == 3
     assert Rule(0.9, 3, None, 0.6).unknown() == 4
 
 
 def test_the_ceiling_is_above_nothing() -> None:
-    assert Rule(0.9, 3, 7, None).limit(place((50, 50)), PRIOR, is_host=False) == 7
+    assert limit(Rule(0.9, 3, 7, None), place((50, 50)), PRIOR, is_host=False) == 7
 
 
 # -- the filter
@@ -217,9 +158,9 @@ def test_the_ceiling_is_above_nothing() -> None:
 
 def test_a_calendar_is_cut_without_cutting_the_documents_beside_it() -> None:
     crawled = of_site()
-    assert crawled.held(day(77), 2).startswith("depth_cutoff 2 a.example/cal")
-    assert crawled.held(f"{HOST}/docs/77/", 9) == ""
-    assert crawled.held(f"{HOST}/novel/chapter-2", 2) == ""
+    assert crawled.held(day(77), 2, on=day(5)).startswith("depth_cutoff 2 a.example/cal")
+    assert crawled.held(f"{HOST}/docs/77/", 9, on=day(5)) == ""
+    assert crawled.held(f"{HOST}/novel/chapter-2", 2, on=day(5)) == ""
 
 
 def test_facets_are_cut_on_the_level_where_they_lie_but_paging_is_not() -> None:
@@ -229,23 +170,24 @@ def test_facets_are_cut_on_the_level_where_they_lie_but_paging_is_not() -> None:
         crawled.fetch(f"{HOST}/c/{i}?page=2", prose(), 2)
     for i in range(30):
         crawled.fetch(f"{HOST}/c/{i % 12}?{'colour' if i % 2 else 'size'}={i}", day_text(i), 2)
-    assert crawled.held(f"{HOST}/c/5?colour=99", 2)
+    on = f"{HOST}/c/7?colour=19"
+    assert crawled.held(f"{HOST}/c/5?colour=99", 2, on=on)
     for i in range(4):
         crawled.fetch(f"{HOST}/c/{i}?colour=9&size={i}", day_text(i), 3)
-    assert crawled.held(f"{HOST}/c/5?colour=99&size=1", 3), "names that were met, in a new combination, are known sooner"
-    assert crawled.held(f"{HOST}/c/5?page=3", 3) == ""
-    assert crawled.held(f"{HOST}/c/5?brand=x", 2) == "", "a name that nobody has met is looked at"
+    assert crawled.held(f"{HOST}/c/5?colour=99&size=1", 3, on=on), "names that were met, in a new combination, are known sooner"
+    assert crawled.held(f"{HOST}/c/5?page=3", 3, on=on) == ""
+    assert crawled.held(f"{HOST}/c/5?brand=x", 2, on=on) == "", "a name that nobody has met is looked at"
 
 
 def test_what_is_cut_comes_back_when_what_was_fetched_beyond_is_new() -> None:
     """Mutation: no release when a limit rose."""
     crawled = of_site()
-    before = crawled.held(day(200), 3)
+    before = crawled.held(day(200), 3, on=day(5))
     assert before
     released: list[str] = []
     for i in range(100, 112):  # audits, say
         released += [effect.holder for effect in crawled.fetch(day(i), prose(), 3) if isinstance(effect, Release)]
-    assert crawled.held(day(200), 3) == ""
+    assert crawled.held(day(200), 3, on=day(5)) == ""
     assert before in released
 
 
@@ -297,7 +239,7 @@ def test_a_url_that_a_filter_made_up_teaches_nothing() -> None:
 def test_a_filter_that_observes_says_what_it_would_hold_and_why() -> None:
     crawled = of_site()
     crawled.links = DepthOfLinks(DepthCutoff(mode="observe"))
-    one = replace(batch(day(99)), site_depths=np.array([3], dtype=np.int32))
+    one = replace(batch(day(99)), source=SPACE.url(day(5)), site_depths=np.array([3], dtype=np.int32))
     ruling, effects = crawled.links.decide(crawled.links.measure(one), crawled.memory)
     assert effects == ()
     assert ruling.refused[0].evidence["place"].startswith("a.example/cal")  # type: ignore[union-attr]
@@ -313,8 +255,7 @@ def test_a_site_where_nothing_is_cut_costs_one_glance() -> None:
 
 def test_new_links_are_counted_by_level() -> None:
     crawled = of_site()
-    one: LinkBatch = replace(batch("/new"), source=replace(HOME, site_depth=2))
-    crawled.links.observe(crawled.links.measure(one), LinkJudgement(np.ones(1, np.bool_), {}), crawled.memory)
+    crawled.name(HOST + "/", HOST + "/new", depth=2)
     itself = LinkBatch.of(HOME)
     crawled.links.observe(crawled.links.measure(itself), LinkJudgement(np.ones(1, np.bool_), {}), crawled.memory)
     assert [level.new_links for level in crawled.ledger().head.levels] == [0, 0, 1, 0]

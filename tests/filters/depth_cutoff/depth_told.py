@@ -1,0 +1,84 @@
+"""A site that is told to the filter page by page."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+from dict_memory import DictMemory
+from subjects import SPACE, batch, page
+
+from config.settings import DepthCutoff
+from crawler.core.model import Hold, Judgement, Page
+from filters.base import Effects, LinkJudgement
+from filters.depth_cutoff.evidence import UNLIMITED
+from filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, rule_of
+from filters.depth_cutoff.ledger import Ledger
+from filters.pattern_yield.patterns import parse
+
+HOST = "http://a.example"
+HOME = SPACE.url(HOST + "/")
+SITE = HOME.key[:8]
+KEPT, DROPPED = Judgement(True, True, ()), Judgement(False, False, ())
+DICE = random.Random(5)
+
+
+def prose(n: int = 120) -> str:
+    return " ".join(f"word{DICE.randrange(4000)}" for _ in range(n))
+
+
+def day(number: int) -> str:
+    return f"{HOST}/cal/2024/{1 + number // 28 % 12:02}/{1 + number % 28:02}/"
+
+
+def day_text(number: int) -> str:
+    menu = "Home About Contact Calendar of the town hall and its rooms, all events that are open to everybody"
+    return f"{menu} Nothing is planned for {1 + number % 28:02} {1 + number // 28 % 12:02} 2024. Add an event."
+
+
+class Crawled:
+    """A filter with its memory, told pages one by one."""
+
+    def __init__(self, **settings: object) -> None:
+        self.settings = DepthCutoff(mode="enforce", **settings)  # type: ignore[arg-type]
+        self.memory = DictMemory()
+        self.pages, self.links = DepthOfPages(self.settings), DepthOfLinks(self.settings)
+        self.redirects = DepthOfRedirects(self.settings)
+
+    def fetch(self, url: str, text: str, depth: int, judgement: Judgement = KEPT, status: int = 200) -> Effects:
+        return self.pages.observe(self.pages.measure(placed(page(url, text, status=status), depth)), judgement, self.memory)
+
+    def held(self, url: str, depth: int, *, on: str = HOST + "/") -> str:
+        """Return who would hold a new link. on: the page that names it."""
+        one = replace(batch(url), source=SPACE.url(on), site_depths=np.array([depth], dtype=np.int32))
+        _, effects = self.links.decide(self.links.measure(one), self.memory)
+        return next((effect.holder for effect in effects if isinstance(effect, Hold)), "")
+
+    def name(self, on: str, *urls: str, depth: int = 1) -> None:
+        """Let a page that was fetched name new URLs."""
+        one = replace(batch(*urls), source=replace(SPACE.url(on), site_depth=depth))
+        self.links.observe(self.links.measure(one), LinkJudgement(np.ones(len(urls), np.bool_), {}), self.memory)
+
+    def limit(self, url: str) -> int:
+        ledger = self.ledger()
+        found = ledger.speaker(ledger.where(parse(url, HOST)))
+        return UNLIMITED if found is None else found.limit
+
+    def ledger(self) -> Ledger:
+        return Ledger(self.memory, SITE, rule_of(self.settings))
+
+
+def placed(of: Page, depth: int) -> Page:
+    return replace(of, url=replace(of.url, site_depth=depth, via=HOME.key))
+
+
+def of_site() -> Crawled:
+    """Return a site with a home page, documents and a calendar, each to depth 2."""
+    crawled = Crawled()
+    crawled.fetch(HOST + "/", prose(), 0)
+    for i in range(20):
+        crawled.fetch(f"{HOST}/docs/{i}/", prose(), 1 + i // 10)
+    for i in range(30):
+        crawled.fetch(day(i), day_text(i), 1 + i // 10)
+    return crawled

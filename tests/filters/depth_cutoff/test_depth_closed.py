@@ -1,0 +1,115 @@
+"""Far and endless are two things: beyond a place's limit, who named a URL counts, until the place is closed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from depth_told import DROPPED, HOME, HOST, Crawled, day, day_text, of_site, prose
+from subjects import SPACE
+
+from config.settings import DepthCutoff
+from crawler.core.model import CrawlURL, Hold, LinkBatch, Release
+from filters.base import LinkJudgement
+
+
+def view(number: int) -> str:
+    return f"{HOST}/w/wiki?do=edit&id={number}"
+
+
+def of_wiki(n: int = 30) -> Crawled:
+    """Return a wiki whose articles are new and whose forms say what the articles say."""
+    crawled = Crawled()
+    crawled.fetch(HOST + "/", prose(), 0)
+    for i in range(n):
+        crawled.fetch(f"{HOST}/w/wiki?id={i}", prose(), 1 + i // 10)
+        crawled.fetch(view(i), day_text(i), 2 + i // 10)
+    return crawled
+
+
+def turn(crawled: Crawled, url: CrawlURL) -> list[str]:
+    """Return who holds a known URL when its turn has come."""
+    batch = LinkBatch.of(url)
+    return [effect.holder for effect in crawled.links.decide(crawled.links.measure(batch), crawled.memory)[1] if isinstance(effect, Hold)]
+
+
+def test_what_good_pages_name_is_fetched_however_little_is_new_there() -> None:
+    """A wiki has as many forms as articles. Mutation: whatever lay beyond its place's limit was held; 22 documents of a wiki were lost."""
+    crawled = of_wiki()
+    assert crawled.limit(view(99)) < 4
+    assert crawled.held(view(99), 4, on=f"{HOST}/w/wiki?id=7") == ""
+    assert crawled.held(view(99), 4, on=view(7)), "but what a form names is not"
+
+
+def test_a_url_whose_turn_has_come_is_judged_by_who_named_it() -> None:
+    """Mutation: the URL itself was asked whether it was worthless, which nobody knows yet."""
+    crawled = of_wiki()
+    waits = replace(SPACE.url(view(99)), site_depth=4)
+    assert turn(crawled, replace(waits, via=SPACE.key(view(7))))
+    assert turn(crawled, replace(waits, via=SPACE.key(f"{HOST}/w/wiki?id=7"))) == []
+    assert turn(crawled, replace(waits, via=SPACE.key("http://b.test/x"))) == [], "who is entered from elsewhere is worth a look"
+
+
+def test_a_place_whose_worthless_pages_bear_their_own_kind_is_closed_to_all() -> None:
+    """Facets. Mutation: good pages vouched for them for ever; each category of a shop had all its facets fetched."""
+    crawled = of_wiki()
+    for i in range(1, 6):
+        assert crawled.held(view(99), 4) == ""
+        crawled.name(view(i), *(view(1000 * i + k) for k in range(3)))
+    assert crawled.held(view(99), 4) == "", "a few in thirty bear nothing"
+    for i in range(6, 26):
+        crawled.name(view(i), *(view(1000 * i + k) for k in range(3)))
+    assert crawled.held(view(99), 4)
+    assert crawled.held(f"{HOST}/w/wiki?id=99", 4) == ""
+
+
+def test_urls_of_other_places_are_no_offspring() -> None:
+    """A commit's page leads to its files. Mutation: all new URLs counted."""
+    crawled = of_wiki()
+    for i in range(1, 30):
+        crawled.name(view(i), *(f"{HOST}/files/{i}/{k}" for k in range(3)))
+    assert crawled.held(view(99), 4) == ""
+
+
+def test_a_closed_place_opens_when_its_pages_bear_no_more() -> None:
+    """What was held comes back. Mutation: a place was closed for ever."""
+    crawled = of_wiki(20)
+    for i in range(1, 20):
+        crawled.name(view(i), *(view(1000 * i + k) for k in range(3)))
+    holder = crawled.held(view(99), 4)
+    assert holder
+    released: list[str] = []
+    for i in range(100, 180):
+        released += [effect.holder for effect in crawled.fetch(view(i), day_text(i), 4) if isinstance(effect, Release)]
+    assert crawled.held(view(99), 4) == ""
+    assert holder in released
+
+
+def test_where_other_filters_drop_everything_a_place_is_closed_to_all() -> None:
+    """Session ids. Mutation: the dropped were not counted; each note had its home page fetched under another name."""
+    crawled = Crawled()
+    for i in range(7):
+        crawled.fetch(f"{HOST}/?sid={i}", prose(), 2, DROPPED)
+    assert crawled.held(f"{HOST}/?sid=99", 2) == "", "seven are few"
+    crawled.fetch(f"{HOST}/?sid=7", prose(), 2, DROPPED)
+    assert crawled.held(f"{HOST}/?sid=99", 2)
+
+
+def test_a_worthless_page_leads_on_through_redirects() -> None:
+    """Mutation: a redirect between two months of a calendar made the second one named by nobody."""
+    crawled = of_site()
+    hop = replace(SPACE.url(f"{HOST}/next"), site_depth=2, via=SPACE.key(day(5)))
+    batch = replace(LinkBatch.of(SPACE.url(day(99))), source=hop, site_depths=np.array([3], dtype=np.int32), is_redirect=True)
+    crawled.links.observe(crawled.links.measure(batch), LinkJudgement(np.ones(1, np.bool_), {}), crawled.memory)
+    assert turn(crawled, replace(SPACE.url(day(99)), site_depth=3, via=hop.key))
+
+
+def test_what_visitors_or_the_ceiling_cut_is_cut_whoever_names_it() -> None:
+    """Mutation: the home page vouched for a page beyond the ceiling."""
+    for settings in ({"q": 0.6}, {"ceiling": 4}):
+        crawled = Crawled(**settings)
+        for i in range(20):
+            crawled.fetch(f"{HOST}/docs/{i}/", prose(), 1 + i // 10)
+        assert crawled.held(f"{HOST}/docs/99/", 5, on=HOME.text)
+        assert crawled.held(f"{HOST}/docs/99/", 4, on=HOME.text) == ""
+    assert DepthCutoff().ceiling is None
