@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import Answer, Effect, Head, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
+from crawler.core.model import Answer, Effect, Head, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from crawler.core.ports import Memory
 
 Effects = tuple[Effect, ...]
@@ -104,6 +104,23 @@ class Filter(Protocol[S, M, R, J]):
     def observe(self, measure: M, judgement: J, memory: Memory, /) -> Effects:
         """Learn from the panel's judgement: the only place that writes the memory. `NOTHING_LEARNED` if it did not."""
         ...
+
+
+class SetBack(NamedTuple):
+    """A link that a filter sets back until later."""
+
+    at: int  # in the batch
+    holder: str
+    verdict: Callable[[], Verdict]  # what is said of it by a filter that observes
+
+
+def set_back(batch: LinkBatch, found: Sequence[SetBack], *, only_says: bool) -> tuple[LinkRuling, Effects]:
+    """Hold links of a batch, or only say that they would be."""
+    if not found:
+        return NOTHING_REFUSED, NO_EFFECTS
+    if only_says:
+        return LinkRuling({link.at: link.verdict() for link in found}), NO_EFFECTS
+    return NOTHING_REFUSED, tuple(Hold(batch.texts[link.at], link.holder) for link in found)
 
 
 LinkFilter = Filter[LinkBatch, Any, LinkRuling, LinkJudgement]

@@ -1,21 +1,23 @@
 """Depth cutoffs as a filter: what lies deeper than its place is worth is held until later evidence raises the limit.
 
-Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) and was named by a worthless page, or any
-beyond the limit of a closed place, is held, by a holder named after place and depth; asked again when a URL's turn comes, since a page's
-links are queued before its place is known, and before it is known whether the page was worthless. Entries, depth 0, are never held.
-Page gate: every answer teaches; when a limit rises or a place opens, what was held up to it is released. Redirect gate: a redirect to what was known before
-was worth nothing. The panel's audited share passes whatever is held, so that a limit that is wrong is found out.
+Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) and was named by a worthless page, or
+whose place is closed, is held, by a holder named after place and depth; asked again when its turn comes, since a page's links are queued
+before it is known what the page and their places are worth. Entries, depth 0, are never held.
+Page gate: every answer teaches; when a limit rises or a place opens, what was held up to it is released. Redirect gate: a redirect to what
+was known before was worth nothing. The panel's audited share passes whatever is held, so that a limit that is wrong is found out.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import msgspec
 import numpy as np
 
 from config.settings import DepthCutoff
-from crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
+from filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling, Plug, SetBack, always, set_back
 from filters.depth_cutoff.evidence import Place, Rule
 from filters.depth_cutoff.ledger import LOW, Change, Fetch, Ledger, least_limit
 from filters.depth_cutoff.novelty import sample
@@ -164,19 +166,11 @@ class DepthOfLinks:
 
     def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
-        effects: list[Effect] = []
-        refused: dict[int, Verdict] = {}
         sites = {key[:8]: None for key in batch.keys}
-        for site in sites:
-            for i, form, depth, verdict in self._cut(batch, site, memory):
-                if self._only_says:
-                    refused[i] = verdict
-                else:
-                    effects.append(Hold(batch.texts[i], holder(form, depth)))
-        return (LinkRuling(refused) if refused else NOTHING_REFUSED), tuple(effects)
+        return set_back(batch, [cut for site in sites for cut in self._cut(batch, site, memory)], only_says=self._only_says)
 
-    def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[tuple[int, str, int, Verdict]]:
-        """Return the links of a site that are cut off: position, place, depth, and what is said of them."""
+    def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
+        """Return the links of a site that are cut off."""
         unknown = self._rule.unknown()
         least = min(least_limit(memory, site), unknown)
         deep = [i for i in np.flatnonzero(batch.site_depths > least).tolist() if batch.keys[i][:8] == site]
@@ -194,7 +188,7 @@ class DepthOfLinks:
             if place is None and depth > unknown and ledger.speaker(where) is None:
                 place = Place(where.host, limit=unknown)
             if place is not None and depth > 0:
-                found.append((i, place.form, depth, _verdict(place, depth)))
+                found.append(SetBack(i, holder(place.form, depth), partial(_verdict, place, depth)))
         return found
 
     def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:

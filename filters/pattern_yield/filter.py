@@ -17,15 +17,16 @@ costs 8 µs on average, else 20 to 60 µs. A new link on a site without a barren
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 
 import msgspec
 
 from config.settings import PatternYield
-from crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import is_home, origin_of
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
+from filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling, Plug, SetBack, always, set_back
 from filters.pattern_yield.evidence import Rule
 from filters.pattern_yield.patterns import magnitude, parse
 from filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
@@ -188,21 +189,12 @@ class YieldOfLinks:
 
     def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
-        effects: list[Effect] = []
-        refused: dict[int, Verdict] = {}
-        for key in dict(zip(batch.sites, batch.keys, strict=True)).values():
-            site = key[:8]
-            if not self._sites.glance(memory, site).n_barren:
-                continue
-            for i, pattern in self._set_back(batch, site, memory):
-                if self._only_says:
-                    refused[i] = _verdict(pattern)
-                else:
-                    effects.append(Hold(batch.texts[i], holder(pattern.form)))
-        return (LinkRuling(refused) if refused else NOTHING_REFUSED), tuple(effects)
+        sites = [key[:8] for key in dict(zip(batch.sites, batch.keys, strict=True)).values()]
+        found = [held for site in sites if self._sites.glance(memory, site).n_barren for held in self._set_back(batch, site, memory)]
+        return set_back(batch, found, only_says=self._only_says)
 
-    def _set_back(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[tuple[int, Pattern]]:
-        """Return the links of a site that are not to be fetched, and the pattern that says so."""
+    def _set_back(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
+        """Return the links of a site that are not to be fetched."""
         tree = self._sites.tree(memory, site)
         ours = [i for i, key in enumerate(batch.keys) if key[:8] == site]
         parts = [parse(batch.texts[i], batch.hosts[i]) for i in ours]
@@ -213,7 +205,7 @@ class YieldOfLinks:
         for i, part in zip(ours, parts, strict=True):
             pattern = barren[id(part)]
             if pattern is not None and not self._is_audit(batch, i, pattern):
-                found.append((i, pattern))
+                found.append(SetBack(i, holder(pattern.form), partial(_verdict, pattern)))
         return found
 
     def _is_audit(self, batch: LinkBatch, i: int, pattern: Pattern) -> bool:
