@@ -20,8 +20,9 @@ from config.settings import NearReplica, Settings
 from crawler.core.model import Directives, Judgement, Page
 from crawler.core.sketch import fingerprint
 from crawler.core.url import URLRules, URLSpace
+from filters.near_replica.compare import tags_of
 from filters.near_replica.filter import Measure, ReplicaGate
-from filters.near_replica.records import MOST_CHILDREN, Known
+from filters.near_replica.records import MOST_CHILDREN, SLOTS, Known
 from storage.env import Store
 
 _MARKS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -52,11 +53,13 @@ def _measuring(gate: ReplicaGate) -> float:
 def _random(rng: np.random.Generator, number: int) -> Measure:
     """Return a page unlike any other: components as those of real pages lie, half a width apart."""
     signature = np.clip(rng.normal(0.5, 0.13, 5), 0, 1).astype("<f4").tobytes()
-    minima = rng.integers(0, 1 << 16, 64, dtype=np.uint16).astype("<u2").tobytes()
-    children = rng.integers(0, 1 << 63, MOST_CHILDREN, dtype=np.uint64).astype("<u8").tobytes()
-    site = (number // 200).to_bytes(8, "big")
+    minima = rng.integers(0, 1 << 63, SLOTS, dtype=np.uint64)
+    children = np.sort(rng.integers(0, 1 << 63, MOST_CHILDREN, dtype=np.uint64)).astype("<u8").tobytes()
+    site, host = (number // 200).to_bytes(8, "big"), f"http://h{number // 200}.test"
     name = (number // 200).to_bytes(4, "big") + rng.bytes(4)
-    return Measure(Known(site + rng.bytes(8), name, rng.bytes(8), f"http://h{number // 200}.test", signature, minima, children), False)
+    slots = minima.astype(np.uint8).tobytes()
+    known = Known(site + rng.bytes(8), name, rng.bytes(8), host, signature, slots, 1300, children, b"")
+    return Measure(known, False, tags_of(minima), rng.bytes(4), site + rng.bytes(8))
 
 
 def main() -> None:

@@ -206,9 +206,9 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     min_tokens: Count = 50  # shorter texts are never called replicas
     max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.03  # D: of texts, exclusive
     max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.05  # C: of neighbourhoods, exclusive
-    resemblance: Share = 0.85  # least share of three-word shingles in common
+    resemblance: Annotated[float, Meta(ge=0, lt=1)] = 0.9  # least share of three-word shingles in common, with 95 % confidence
     store_replicas: bool = False  # keep the body of a replica too
-    max_links: Count = 1_000  # links per site followed from replicas
+    max_links: Count = 50  # new links per kind of URL followed from replicas that led to replicas only; ten kinds per site
     mirror_share: Annotated[float, Meta(gt=0, le=1)] = 0.8  # of a host's pages that replicate another host's at the same paths
     mirrors: Literal["keep", "set_back", "drop"] = "set_back"
 

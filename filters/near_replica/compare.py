@@ -1,7 +1,10 @@
 """Does a page replicate a kept one? By what is known of both today.
 
-Text: the signatures lie within D of one another, and the sketches agree in enough slots. Slots whose minimum most pages of a host have
-are its template's and say nothing when both have it; so the template does not count [boilerplate.py says why].
+Text: the signatures lie within D of one another, and the sketches agree in so many slots that the resemblance is at least the one asked
+for with a confidence of 95 %; of 128 slots that is 121 for .9. Slots whose minimum most pages of a host have are its template's and say
+nothing when both have it; so the template does not count [boilerplate.py says why]. Where fewer than 25 slots are left, nobody can tell.
+
+Two pages of one host that name different pages in rel=canonical are no replicas: the host says so.
 
 Neighbourhood, first of these that tells:
 1. neither page has a link that the other has not: the same;
@@ -16,6 +19,7 @@ Time: 30 µs a candidate, 100 µs where children are read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -28,14 +32,14 @@ from filters.near_replica.records import (
     COMPONENTS,
     MOST_CHILDREN,
     SLOTS,
-    U16,
-    HostRecord,
+    U8,
     Known,
-    host_key,
+    Template,
     keys_of,
     page_key,
     paths_of,
     read,
+    template_key,
 )
 from filters.near_replica.rp import F64
 
@@ -44,11 +48,12 @@ _SAME_PATHS: Final = 0.8  # of the paths linked to: resemblance from which two h
 _ENOUGH_KNOWN: Final = 0.5
 _MOST_CANDIDATES: Final = 8
 _TAG_SLOTS: Final = (0, SLOTS // 2)
-_MIN_HOST: Final = 8  # pages from which a host's template is told
-_COMMON: Final = 0.2  # votes for each page of a host: three of five pages have the minimum
-_MIN_TELLING: Final = 8  # slots; of fewer the whole sketches are compared
-_MOST_VOTES: Final = 60_000
-_NONE: Final = np.zeros(SLOTS, dtype=np.uint16)
+_SURE: Final = 1.645  # standard deviations: 95 %, one-sided
+_SHINGLE: Final = 3  # words
+ENOUGH_VOTERS: Final = 32  # pages of a host that say what its template is
+_MIN_VOTERS: Final = 8
+_COMMON: Final = 0.2  # votes for each voter: three of five pages have the minimum
+_NONE: Final = np.zeros(SLOTS, dtype=np.uint8)
 
 
 class Likeness(NamedTuple):
@@ -70,20 +75,23 @@ class Limits(NamedTuple):
     resemblance: float
 
 
-def nearest(page: Known, grid: Grid, limits: Limits, memory: Memory) -> Likeness | None:
-    """Return the kept page that a page replicates or may replicate, the surest and most alike first; None if none looks like it."""
-    near = [(float(np.abs(at - page.r).max()), name[:8]) for name, at in grid.near(page.r, memory, tags_of(page))]
+def nearest(page: Known, tags: Sequence[bytes], grid: Grid, limits: Limits, memory: Memory) -> Likeness | None:
+    """Return the kept page that a page replicates or may replicate, the surest and most alike first; None if none looks like it.
+
+    tags: of the page (`tags_of`)
+    """
+    near = [(float(np.abs(at - page.r).max()), name[:8]) for name, at in grid.near(page.r, memory, tags)]
     near = sorted(one for one in near if one[1] != page.name)[:_MOST_CANDIDATES]
     template = None
     best: Likeness | None = None
     for rp, name in near:
         known = read(memory, page_key(name), Known)
-        if known is None or known.replica_of:
+        if known is None or known.replica_of or _are_told_apart(page, known):
             continue
         if template is None:
-            template = common_slots(read(memory, host_key(page), HostRecord))
-        alike = agreement(page.slots, known.slots, template if known.name[:4] == page.name[:4] else _NONE)
-        if alike < limits.resemblance:
+            template = common_slots(read(memory, template_key(page), Template))
+        alike, is_sure = resemblance(page, known, template if known.name[:4] == page.name[:4] else _NONE, limits.resemblance)
+        if not is_sure:
             continue
         hm, share = neighbourhood(page, known, rp, memory)
         found = Likeness(known, rp, alike, hm, share, None if hm < 0 else hm < limits.c)
@@ -92,39 +100,51 @@ def nearest(page: Known, grid: Grid, limits: Limits, memory: Memory) -> Likeness
     return best
 
 
-def tags_of(page: Known) -> list[bytes]:
+def _are_told_apart(page: Known, known: Known) -> bool:
+    """Return whether two pages of one host name different pages as canonical."""
+    return bool(page.canonical and known.canonical and page.canonical != known.canonical) and page.name[:4] == known.name[:4]
+
+
+def tags_of(minima: U64) -> list[bytes]:
     """Return what a page must have in common with one to be compared with it: one of two slots. At a resemblance of .9, 99 of 100 have."""
-    return [b"%d" % slot + page.minima[2 * slot : 2 * slot + 2] for slot in _TAG_SLOTS]
+    return [b"%d" % slot + int(minima[slot]).to_bytes(8, "big")[4:] for slot in _TAG_SLOTS]
 
 
 def _order(found: Likeness) -> tuple[int, float]:
     return (2 if found.same else 0 if found.same is False else 1, -found.hm)
 
 
-def agreement(one: U16, other: U16, template: U16) -> float:
-    """Return the share of slots that agree, those left out where both have the template's minimum.    template: 0 where there is none"""
-    telling = ~((one == template) & (other == template) & (template > 0))
-    if np.count_nonzero(telling) < _MIN_TELLING:
-        telling[:] = True
-    return float(np.count_nonzero((one == other) & telling)) / int(np.count_nonzero(telling))
+def resemblance(page: Known, known: Known, template: U8, least: float) -> tuple[float, bool]:
+    """Return the share of slots that agree, template left out, and whether the texts surely resemble by `least` or more.
+
+    template: 0 where there is none
+    """
+    if page.text == known.text:
+        return 1.0, True
+    one, other = page.slots, known.slots
+    telling = (one != template) | (other != template) | (template == 0)
+    n = int(np.count_nonzero(telling))
+    if n == 0:
+        return 0.0, False
+    alike = int(np.count_nonzero((one == other) & telling)) / n
+    n = min(n, page.n_words - _SHINGLE + 1, known.n_words - _SHINGLE + 1)  # slots of a short text borrow from one another
+    return alike, alike >= least + _SURE * (least * (1.0 - least) / n) ** 0.5 if n > 0 else False
 
 
-def common_slots(host: HostRecord | None) -> U16:
+def common_slots(template: Template | None) -> U8:
     """Return the minimum that most pages of a host have in each slot, 0 where there is none."""
-    if host is None or host.n_voters < _MIN_HOST:
+    if template is None or template.n_voters < _MIN_VOTERS:
         return _NONE
-    votes = np.frombuffer(host.votes, dtype="<u2")
-    return np.where(votes >= _COMMON * host.n_voters, np.frombuffer(host.common, dtype="<u2"), 0).astype(np.uint16)
+    votes = np.frombuffer(template.votes, dtype=np.uint8)
+    return np.where(votes >= _COMMON * template.n_voters, np.frombuffer(template.common, dtype=np.uint8), 0).astype(np.uint8)
 
 
-def vote(host: HostRecord, slots: U16) -> None:
+def vote(template: Template, slots: U8) -> None:
     """Let a page of a host say what its template is: Boyer and Moore's majority in each slot."""
-    common, votes = np.frombuffer(host.common, dtype="<u2"), np.frombuffer(host.votes, dtype="<u2")
-    is_new = votes == 0
-    common = np.where(is_new, slots, common)
-    votes = np.where(common == slots, np.minimum(votes, _MOST_VOTES) + 1, votes - 1).astype("<u2")
-    host.n_voters += 1
-    host.common, host.votes = common.astype("<u2").tobytes(), votes.tobytes()
+    common, votes = np.frombuffer(template.common, dtype=np.uint8), np.frombuffer(template.votes, dtype=np.uint8)
+    common = np.where(votes == 0, slots, common)
+    template.n_voters += 1
+    template.common, template.votes = common.tobytes(), np.where(common == slots, votes + 1, votes - 1).astype(np.uint8).tobytes()
 
 
 def neighbourhood(page: Known, known: Known, rp: float, memory: Memory) -> tuple[float, float]:
@@ -158,8 +178,3 @@ def _mean(children: U64, memory: Memory) -> tuple[F64, float]:
         return np.zeros(COMPONENTS), 0.0 if children.size else 1.0
     r = np.array([msgspec.msgpack.decode(value, type=Known).r for value in values], dtype=np.float64)
     return (r * r).mean(axis=0), len(values) / children.size
-
-
-def n_unknown(page: Known, memory: Memory) -> int:
-    """Return how many of a page's links, as far as they are remembered, have not been fetched."""
-    return sum(value is None for value in memory.get_many(keys_of(page.links)))

@@ -1,9 +1,12 @@
 """Near-replicas while a crawl runs [DDGMP03]: pages whose text and neighbourhood a kept page has, on any host of this agent.
 
-A replica's record says `replica_of`; its content is stored again only with `store_replicas`. Its links are followed while the site's budget
-of links found on replicas lasts, since the indexes of an archive replicate one another and still discover. Seeds and home pages never are
-replicas. Differs from the batch (batch.py) where a crawl cannot wait: projections are scaled by fixed numbers, HM takes one step and only
-children fetched so far, boilerplate is told by slots (compare.py).
+A replica's record says `replica_of`; its content is stored again only with `store_replicas`. Its new links are followed within a budget
+(filters/copy_links.py), since the indexes of an archive replicate one another and still discover. Seeds and home pages never are replicas.
+Where two pages replicate one another the canonical one is preferred, whichever came first: if the older names the younger in
+rel=canonical, or only the younger names itself, the verdict on the older is revised.
+
+Differs from the batch (batch.py) where a crawl cannot wait: projections are scaled by fixed numbers, HM takes one step and only children
+fetched so far, boilerplate is told by slots (compare.py).
 
 Where two URLs of one site show the very same words, exact_duplicate.py knows better which one to keep, and this filter says nothing.
 
@@ -13,7 +16,7 @@ its site are compared anew, and the verdict is revised when that changes it.
 A host most of whose pages replicate those of another host at the same paths is a mirror: said once, by a revision of the verdict on the
 page that settled it; then its queue is set back for a day, again and again, or its links are refused too, as `mirrors` says.
 
-Time: 0.21 ms a page of 1,300 words and 60 links with 10,000 pages known, 0.23 ms with a million. Memory: see records.py.
+Time: benchmarks/replicas_inline.py prints it. Memory: see records.py.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from crawler.core.minhash import minhash
 from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Park, Reason, Revise, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import is_home
+from filters import copy_links
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
 from filters.near_replica import compare
 from filters.near_replica.collide import Grid
@@ -39,14 +43,14 @@ from filters.near_replica.records import (
     HostRecord,
     Known,
     Pending,
-    SiteRecord,
+    Template,
     children_of,
     host_key,
     name_of,
     page_key,
     pending_key,
     read,
-    site_key,
+    template_key,
     write,
 )
 from filters.near_replica.rp import Counting, Scale, project
@@ -60,19 +64,15 @@ _MOST_PENDING: Final = 64  # looked at in one pass
 _MOST_TRIES: Final = 8
 _MIN_MIRROR: Final = 20  # pages
 _MOST_ORIGINALS: Final = 8
-_ENOUGH_VOTERS: Final = 64  # pages of a host that say what its template is
 _LASTING: Final = 1e9  # weight of what the rest depends on
 
 
 def plug(settings: NearReplica, *, tells_copies: bool) -> Plug:
     """Return the filter with its parts.    tells_copies: nobody else tells copies to the word on one site"""
-    learned = MirrorGate() if settings.mirrors == "drop" else None
+    drops = settings.mirrors == "drop"
+    learned = MirrorGate() if drops else copy_links.Ledger(NAME)
     return Plug(
-        NAME,
-        Mode(settings.mode),
-        learned=learned,
-        again=always if learned is not None else None,
-        page=ReplicaGate(settings, tells_copies=tells_copies),
+        NAME, Mode(settings.mode), learned=learned, again=always if drops else None, page=ReplicaGate(settings, tells_copies=tells_copies)
     )
 
 
@@ -81,6 +81,9 @@ class Measure(msgspec.Struct, array_like=True, frozen=True):
 
     known: Known | None  # None: no text to compare
     exempt: bool
+    tags: list[bytes] = []  # by which it is found
+    kind: bytes = b""  # of URL, as copy_links.py tells kinds
+    via: bytes = b""  # key of the page that led to it, b"" for none
 
 
 class ReplicaGate:
@@ -99,36 +102,40 @@ class ReplicaGate:
         exempt = page.url.seed_distance == 0 or is_home(page.url.text)
         if not 200 <= page.status < 300 or page.tokens.size < self._settings.min_tokens:
             return Measure(None, exempt)
+        url = page.url
         signature = _SCALE(project(page.tokens, COMPONENTS, Counting.LOG_L2)).astype("<f4")
-        minima = (minhash(page.tokens, SLOTS, _SHINGLE) & np.uint64(0xFFFF)).astype("<u2")
-        children = children_of(page.links, page.url.host).astype("<u8")
+        minima = minhash(page.tokens, SLOTS, _SHINGLE)
         known = Known(
-            page.url.key,
-            name_of(page.url.text),
+            url.key,
+            name_of(url.text),
             page.fingerprint[:8],
-            page.url.host,
+            url.host,
             signature.tobytes(),
-            minima.tobytes(),
-            children.tobytes(),
+            minima.astype(np.uint8).tobytes(),
+            page.tokens.size,
+            children_of(page.links, url.host).astype("<u8").tobytes(),
+            name_of(page.canonical) if page.canonical else b"",
         )
-        return Measure(known, exempt)
+        return Measure(known, exempt, compare.tags_of(minima), copy_links.kind_of(url), url.via)
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
         page = measure.known
         if page is None or measure.exempt:
             return Verdict(NAME), NO_EFFECTS
-        found = compare.nearest(page, self._grid, self._limits, memory)
+        found = compare.nearest(page, measure.tags, self._grid, self._limits, memory)
         if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
             return Verdict(NAME), NO_EFFECTS
         if not found.same:
             return Verdict(NAME, evidence={"looks_like": found.original.page.hex(), **_measured(found)}), NO_EFFECTS
-        site = read(memory, site_key(page), SiteRecord) or SiteRecord()
-        n_new = compare.n_unknown(page, memory)
-        follow = site.n_links + n_new <= self._settings.max_links
-        return self._replica(found, follow=follow, keep=self._settings.store_replicas, n_new=n_new), NO_EFFECTS
+        if _is_rather_kept(page, found.original):
+            older = found._replace(original=page)
+            said = {"replaces": found.original.page.hex(), **_measured(found)}
+            return Verdict(NAME, evidence=said), (Revise(found.original.page, self._replica(older, follow=True)),)
+        return self._replica(found, follow=copy_links.may_follow(page.page, measure.kind, self._settings.max_links, memory)), NO_EFFECTS
 
-    def _replica(self, found: Likeness, *, follow: bool, keep: bool, n_new: int) -> Verdict:
-        evidence = {"replica_of": found.original.page.hex(), **_measured(found), "new_links": n_new}
+    def _replica(self, found: Likeness, *, follow: bool, keep: bool | None = None) -> Verdict:
+        evidence = {"replica_of": found.original.page.hex(), **_measured(found)}
+        keep = self._settings.store_replicas if keep is None else keep
         return Verdict(NAME, keep, follow, round(found.resemblance, 4), Reason.NEAR_REPLICA, evidence)
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
@@ -140,17 +147,19 @@ class ReplicaGate:
         if not judgement.keep and not is_replica:
             return NO_EFFECTS
         original = None if "original" not in own.evidence else bytes.fromhex(str(own.evidence["original"]))
-        if is_replica and judgement.follow and int(own.evidence["new_links"]):
-            site = read(memory, site_key(page), SiteRecord) or SiteRecord()
-            site.n_links += int(own.evidence["new_links"])
-            write(memory, site_key(page), site, weight=_LASTING)
+        if not is_replica:
+            copy_links.pay(measure.via, memory)
+        elif judgement.follow:
+            copy_links.mark(page.page, measure.kind, memory)
         host, effects = self._count(page, own, original if is_replica else None, memory)
-        if original is not None and is_replica:
+        if is_replica:
             page = msgspec.structs.replace(page, replica_of=original)
-        elif memory.get(page_key(page.name)) is None:
-            self._grid.add(page.name + bytes(8), page.r, memory, compare.tags_of(page))
+        else:
+            self._grid.add(page.name + bytes(8), page.r, memory, measure.tags)
         write(memory, page_key(page.name), page)
-        if original is not None and float(own.evidence["known"]) < 1.0:
+        if original is not None and "replaces" in own.evidence:
+            _replace(original, page.name, memory)
+        elif original is not None and float(own.evidence["known"]) < 1.0:
             write(memory, pending_key(page), Pending(original, is_replica))
         return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
@@ -161,8 +170,11 @@ class ReplicaGate:
         host = read(memory, host_key(page), HostRecord) or HostRecord()
         host.n_pages += 1
         is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # one page shown again and again is no template
-        if is_new and host.n_voters < _ENOUGH_VOTERS:
-            compare.vote(host, page.slots)
+        if is_new and not host.is_told:
+            template = read(memory, template_key(page), Template) or Template()
+            compare.vote(template, page.slots)
+            write(memory, template_key(page), template, weight=_LASTING)
+            host.is_told = template.n_voters >= compare.ENOUGH_VOTERS
         if original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]:
             _count_mirrored(host, original, memory)
         effects = self._mirror(page, own, host)
@@ -204,29 +216,35 @@ class ReplicaGate:
         is_same = hm < self._limits.c
         if is_same == pending.merged:
             return None
-        alike = compare.agreement(page.slots, original.slots, np.zeros(SLOTS, dtype=np.uint16))
+        alike, _ = compare.resemblance(page, original, np.zeros(SLOTS, dtype=np.uint8), self._limits.resemblance)
         likeness = Likeness(original, rp, alike, hm, share, is_same)
         write(memory, page_key(page.name), msgspec.structs.replace(page, replica_of=pending.original if is_same else b""))
         if is_same:
-            return Revise(page.page, self._replica(likeness, follow=True, keep=True, n_new=0))
+            return Revise(page.page, self._replica(likeness, follow=True, keep=True))
         return Revise(page.page, Verdict(NAME, evidence={"no_replica_of": original.page.hex(), **_measured(likeness)}))
 
 
 class MirrorMeasure(msgspec.Struct, array_like=True, frozen=True):
-    """Memory key of each link's host."""
+    """Memory key of each link's host, and what the ledger of links on copies needs."""
 
     hosts: list[bytes]
+    source: bytes
 
 
 class MirrorGate:
-    """Learned gate: refuses the links of mirrors. It learns nothing itself."""
+    """Learned gate: refuses the links of mirrors, and keeps the ledger of links on copies."""
 
     name = NAME
     measure_type = MirrorMeasure
 
+    def __init__(self) -> None:
+        self._ledger = copy_links.Ledger(NAME)
+
     def measure(self, batch: LinkBatch, /) -> MirrorMeasure:
         tags = {host: name_of(host + "/")[:4] for host in set(batch.hosts)}
-        return MirrorMeasure([key[:8] + b"h" + tags[host] for key, host in zip(batch.keys, batch.hosts, strict=True)])
+        return MirrorMeasure(
+            [key[:8] + b"h" + tags[host] for key, host in zip(batch.keys, batch.hosts, strict=True)], self._ledger.measure(batch)
+        )
 
     def decide(self, measure: MirrorMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         keys = list(dict.fromkeys(measure.hosts))
@@ -243,7 +261,21 @@ class MirrorGate:
         return LinkRuling(refused), NO_EFFECTS
 
     def observe(self, measure: MirrorMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
-        return NO_EFFECTS
+        return self._ledger.observe(measure.source, judgement, memory)
+
+
+def _is_rather_kept(page: Known, older: Known) -> bool:
+    """Return whether, of two pages that replicate one another, the younger one is the canonical one."""
+    if page.canonical == older.name:
+        return False
+    return older.canonical == page.name or (page.canonical == page.name and older.canonical != older.name)
+
+
+def _replace(older: bytes, kept: bytes, memory: Memory) -> None:
+    """Note that a kept page has become a replica of a younger one."""
+    known = read(memory, page_key(older), Known)
+    if known is not None:
+        write(memory, page_key(older), msgspec.structs.replace(known, replica_of=kept))
 
 
 def _measured(found: Likeness) -> dict[str, str | float]:

@@ -4,15 +4,18 @@
 |----------------------------------------|-------------|----------------------------------------------------------------------|
 | 1 of hash ‖ "page" ‖ 3 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
 | 1 of hash ‖ 7 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
-| site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| what the pages of a host share, and whose pages they replicate       |
-| site 8 ‖ "s"                           | `SiteRecord`| links followed from replicas                                         |
+| site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| whose pages a host's pages replicate                                 |
+| site 8 ‖ "t" ‖ hash of origin 4        | `Template`  | what the pages of a host share                                       |
 | site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
+| site 8 ‖ "links" or "via" …            |             | filters/copy_links.py                                                |
 
 Pages and boxes are dealt to 512 places that belong to no site, since replicas lie on any host; each is capped as a site is, so that all
 of it stays below 512 × `filters.site_bytes`. A name is the hash of the origin and the hash of path and query, 4 bytes each: equal second
 halves are equal paths.
 
-Memory: 450 bytes a page, of which 150 are its sketch and 130 its links; 300 bytes a host.
+A slot keeps a byte of its minimum, so that 128 of them take no more than 64 of two bytes, and say more.
+
+Memory: 460 bytes a page, of which 150 are its sketch and 130 its links; 450 bytes a host.
 """
 
 from __future__ import annotations
@@ -30,11 +33,11 @@ from crawler.core.ports import Memory
 from crawler.core.url import origin_of
 from filters.near_replica.collide import F32
 
-U16 = npt.NDArray[np.uint16]
-SLOTS: Final = 64
+U8 = npt.NDArray[np.uint8]
+SLOTS: Final = 128
 COMPONENTS: Final = 5
 MOST_CHILDREN: Final = 16
-_LOW: Final = np.uint64(0xFFFF_FFFF)
+_HALF: Final = np.uint64(32)
 R = TypeVar("R")
 
 
@@ -46,8 +49,10 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
     text: bytes  # 8 of the fingerprint of its words
     origin: str
     signature: bytes  # f4 × COMPONENTS
-    minima: bytes  # u2 × SLOTS
-    children: bytes  # u8 each: the names of the links whose paths have the least hashes, ascending by that hash
+    minima: bytes  # u1 × SLOTS
+    n_words: int
+    children: bytes  # u8 each: the links whose paths have the least hashes, ascending: their names with the halves exchanged
+    canonical: bytes  # name of its rel=canonical, b"" for none
     replica_of: bytes = b""  # name of the kept page that it replicates
 
     @property
@@ -55,8 +60,8 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
         return np.frombuffer(self.signature, dtype="<f4")
 
     @property
-    def slots(self) -> U16:
-        return np.frombuffer(self.minima, dtype="<u2")
+    def slots(self) -> U8:
+        return np.frombuffer(self.minima, dtype=np.uint8)
 
     @property
     def links(self) -> U64:
@@ -70,18 +75,18 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
 class HostRecord(msgspec.Struct, array_like=True):
     """What is known of one host."""
 
-    n_voters: int = 0  # pages that said what they have in each slot
-    common: bytes = bytes(2 * SLOTS)  # u2 each: the minimum that most of its pages have in a slot, if there is one
-    votes: bytes = bytes(2 * SLOTS)  # u2 each: how many more pages have it than have not
     n_pages: int = 0
+    is_told: bool = False  # enough pages have said what their template is
     replicates: dict[str, int] = {}  # origin → pages that replicate its page of the same path
     mirror_of: str = ""
 
 
-class SiteRecord(msgspec.Struct, array_like=True):
-    """What is counted for a site."""
+class Template(msgspec.Struct, array_like=True):
+    """What pages of a host share."""
 
-    n_links: int = 0  # followed from replicas
+    n_voters: int = 0  # pages that said what they have in each slot
+    common: bytes = bytes(SLOTS)  # u1 each: the minimum that most of its pages have in a slot, if there is one
+    votes: bytes = bytes(SLOTS)  # u1 each: how many more pages have it than have not
 
 
 class Pending(msgspec.Struct, array_like=True):
@@ -99,43 +104,44 @@ def name_of(url: str) -> bytes:
 
 
 def children_of(urls: Iterable[str], origin: str) -> U64:
-    """Return the names of the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
+    """Return the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
 
-    origin: the page's own, where most of its links lead
+    origin: the page's own, where most of its links lead    returns: names with their halves exchanged, ascending
     """
-    own, start, inside = _half(origin) << 32, len(origin), origin + "/"
-    names = {own | _half(url[start:]) if url.startswith(inside) else int.from_bytes(name_of(url), "big") for url in urls}
-    return np.array(sorted(names, key=_path_half)[:MOST_CHILDREN], dtype=np.uint64)
+    own, start, inside, half = _half(origin), len(origin), origin + "/", xxhash.xxh32_intdigest
+    found = {half(url[start:].encode()) << 32 | own if url.startswith(inside) else _exchanged(url) for url in urls}
+    return np.array(sorted(found)[:MOST_CHILDREN], dtype=np.uint64)
 
 
 def _half(text: str) -> int:
-    return xxhash.xxh3_64_intdigest(text.encode()) >> 32
+    return xxhash.xxh32_intdigest(text.encode())
 
 
-def _path_half(name: int) -> tuple[int, int]:
-    return name & 0xFFFF_FFFF, name
+def _exchanged(url: str) -> int:
+    origin = origin_of(url)
+    return _half(url[len(origin) :]) << 32 | _half(origin)
 
 
-def paths_of(names: U64) -> U64:
-    """Return the part of names that is of paths."""
-    return names & _LOW
+def paths_of(children: U64) -> U64:
+    """Return the part of children that is of paths."""
+    return children >> _HALF
 
 
 def page_key(name: bytes) -> bytes:
     return name[4:5] + b"page\0\0\0" + name
 
 
-def keys_of(names: U64) -> list[bytes]:
-    """Return the memory keys of pages by their names as numbers."""
-    return [page_key(name) for name in (int(value).to_bytes(8, "big") for value in names.tolist())]
+def keys_of(children: U64) -> list[bytes]:
+    """Return the memory keys of children."""
+    return [page_key(value[4:] + value[:4]) for value in (int(child).to_bytes(8, "big") for child in children.tolist())]
 
 
 def host_key(known: Known) -> bytes:
     return known.site + b"h" + known.name[:4]
 
 
-def site_key(known: Known) -> bytes:
-    return known.site + b"s"
+def template_key(known: Known) -> bytes:
+    return known.site + b"t" + known.name[:4]
 
 
 def pending_key(known: Known) -> bytes:
