@@ -79,7 +79,8 @@ class Admission:
         keys = [key for key, _, _ in sifted.known]
         if sifted.fresh is not None:
             keys.extend(sifted.fresh.keys)
-        self._organs.site_links.add(source.key[:8], set(map(_SITE, keys)))
+        for site in self._organs.site_links.add(source.key[:8], set(map(_SITE, keys))):
+            self._frontier.linked(site)
 
     def seed(self, url: CrawlURL, now: float) -> None:
         """Queue a seed that is not known yet, or record why it is refused."""

@@ -1,4 +1,4 @@
-"""Which sites link to which: counted while the crawl runs, under an order that asks for it (crawler/core/order/host_rank.py)."""
+"""Which sites link to which: counted while the crawl runs, under an order that asks for it (crawler/core/order)."""
 
 from __future__ import annotations
 
@@ -17,23 +17,36 @@ class SiteLinks:
         self._lately: dict[bytes, set[bytes]] = {}  # by source
         self._n_lately = 0
 
-    def add(self, source: bytes, targets: set[bytes]) -> None:
-        """Note that pages of one site link to those of others, perhaps itself too; 8 bytes each. One without a record does not count."""
+    def add(self, source: bytes, targets: set[bytes]) -> list[bytes]:
+        """Note that pages of one site link to those of others, perhaps itself too; 8 bytes each. One without a record does not count.
+
+        Returns the sites of whose rank others may think anew: half as many again link to them as when they were last returned.
+        """
+        added: list[bytes] = []
         known = self._lately.get(source)
         if known is None:
             known = self._lately[source] = {source}
         for target in targets - known:
             value = self._rows.get(SITES, target)
             if value is not None:
-                self._add(source, target, SITE.decode(value))
+                if self._add(source, target, SITE.decode(value)):
+                    added.append(target)
                 known.add(target)
                 self._n_lately += 1
         if self._n_lately > _REMEMBERED:
             self._lately, self._n_lately = {}, 0
+        return added
 
-    def _add(self, source: bytes, target: bytes, record: SiteRecord) -> None:
+    def _add(self, source: bytes, target: bytes, record: SiteRecord) -> bool:
         pair = target + source
-        if self._rows.get(SITE_LINKS, pair) is None:
-            self._rows.put(SITE_LINKS, pair, b"")
-            record.n_linking += 1
-            self._rows.put(SITES, target, SITE.encode(record))
+        if self._rows.get(SITE_LINKS, pair) is not None:
+            return False
+        self._rows.put(SITE_LINKS, pair, b"")
+        record.n_linking += 1
+        self._rows.put(SITES, target, SITE.encode(record))
+        return _is_step(record.n_linking + 1)
+
+
+def _is_step(n: int) -> bool:
+    """Return whether n passes a power of √2 that n - 1 did not reach."""
+    return (n * n).bit_length() > ((n - 1) ** 2).bit_length()

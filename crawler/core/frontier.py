@@ -338,6 +338,10 @@ class Frontier:
         if record is not None and record.due > now and not record.parked:
             self._bench.waiting.join(queue, record, now)
 
+    def linked(self, site: bytes) -> None:
+        """Tell the hosts of a site that are ready that more sites link to it than when they stood in line."""
+        self._bench.stand_anew(site, self._now)
+
     def set_crawl_delay(self, queue: bytes, seconds: float | None) -> None:
         """Enter what robots.txt asks for; one too long parks the host as soon as it is not leased."""
         host = self._bench.hosts.get(queue)

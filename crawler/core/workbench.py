@@ -204,6 +204,11 @@ class Workbench:
         else:
             self._line_up(host, now)
 
+    def stand_anew(self, site: bytes, now: float) -> None:
+        """Let the hosts of a site that stand in line do so by their present precedence."""
+        for host in self.slots.standing(site):
+            self.place(host, now)
+
     def _leave(self, host: HostQueue) -> None:
         if host.line is not None:
             self.slots.drop(host)

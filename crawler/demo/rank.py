@@ -1,9 +1,9 @@
 """Part "rank": a web whose link graph is known whole, for PageRank and for the order of a crawl.
 
-    sites      sizes by Zipf's law; popularity by Zipf's law too, in an order that only partly agrees with size
+    sites      sizes by Zipf's law; popularity by Zipf's law too: larger sites mostly have more links to them
     page       /p/7; of variant plain, hub or farm; its document is itself
-    links      of a page: home page, its children in the site's tree, other pages of the site (low numbers more often), and one in five to
-               other sites, popular ones more often, their home pages mostly
+    links      of a page: its site's menu (home page and five sections), its children in the site's tree, other pages of the site (low
+               numbers more often), and one in five to other sites, popular ones more often, their home pages mostly
     hub        a popular site whose pages link to thirty other sites each
     farm       a local-link farm: hundreds of pages of one site that all link to five of it, one link from outside
     dangling   one childless page in ten has no links at all
@@ -27,6 +27,8 @@ N_SITES = 300
 N_PAGES = 25  # of a site, on average
 _FANOUT = 8
 _SIZE_EXPONENT = 0.8
+_POPULARITY_BY_CHANCE = 0.5  # weighed against size with 1; 0: the larger a site, the more popular
+_N_SECTIONS = 5  # pages beside the home page that a site's menu names
 _HUB_SHARE = 0.02  # of sites
 _N_FARMS = 4
 _FARM_SHARE = 0.04  # of all pages: each farm
@@ -52,7 +54,7 @@ class RankPart:
         in_size_order = [max(2, round(scale * weight)) for weight in weights]
         order = sorted(range(n_sites), key=lambda i: ground.throw("size", i))  # site 0, a seed, is not the largest
         self.sizes = [in_size_order[i] for i in order] + [max(10, int(_FARM_SHARE * total))] * _N_FARMS
-        self._popular = sorted(range(n_sites), key=lambda i: order[i] / n_sites + 2 * ground.unit("popularity", i))
+        self._popular = sorted(range(n_sites), key=lambda i: order[i] / n_sites + _POPULARITY_BY_CHANCE * ground.unit("popularity", i))
         self._hubs = set(self._popular[1 : 1 + max(1, round(_HUB_SHARE * n_sites))])
         self._hosts = [ground.domain(i) for i in range(len(self.sizes))]
         self._numbers = {host: i for i, host in enumerate(self._hosts)}
@@ -93,7 +95,8 @@ class RankPart:
 
     def _estate(self, site: int) -> Estate:
         if (estate := self._estates.get(site)) is None:
-            estate = self._estates[site] = Estate(self._ground, self._hosts[site], subject=site)
+            sections = [(f"/p/{page}", f"Section {page}") for page in range(1, min(_N_SECTIONS + 1, self.sizes[site]))]
+            estate = self._estates[site] = Estate(self._ground, self._hosts[site], subject=site, menu=(("/", "Home"), *sections))
         return estate
 
     def _url(self, site: int, page: int) -> str:

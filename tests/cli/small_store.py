@@ -47,7 +47,7 @@ class SmallStore:
     def wait(self, url: CrawlURL, seq: int, lane: Lane = Lane.FRESH, rank: int | None = None, attempt: int = 0) -> None:
         queue = self.space.queue_key(url.host)
         host = self.host(url)
-        rank = BreadthFirst().rank(url.site_depth, 0) if rank is None else rank
+        rank = BreadthFirst(self.store.queues).rank(url.site_depth, 0) if rank is None else rank
         self.store.queues.put(queue, Entry(lane, rank, seq, attempt, url))
         host.n_queued += 1
 

@@ -63,7 +63,7 @@ def test_within_a_host_each_order_takes_its_own_first(order: str) -> None:
 
 
 AMONG_HOSTS = {
-    "breadth_first": ["first.example", "large.example", "rich.example", "linked.example"],
+    "breadth_first": ["linked.example", "first.example", "large.example", "rich.example"],
     "fifo": ["first.example", "large.example", "rich.example", "linked.example"],
     "opic": ["rich.example", "first.example", "large.example", "linked.example"],
     "larger_sites_first": ["large.example", "first.example", "rich.example", "linked.example"],
@@ -117,6 +117,35 @@ def test_a_sites_links_count_for_less_the_more_pages_it_has_given() -> None:
     assert [first.entry.url.host, second.entry.url.host] == ["http://fresh.example", "http://given.example"]
 
 
+@pytest.mark.parametrize("order", ["breadth_first", "host_rank"])
+def test_a_host_that_stands_in_line_gets_ahead_when_more_sites_come_to_link_to_it(order: str) -> None:
+    """Mutation: `linked` does nothing."""
+    made = world(order)
+    for name in ("busy", "first", "later"):
+        push(made, f"http://{name}.example/")
+    busy = leased(made)  # the only fetcher's: the others stand in line
+    later = URLS.queue_key("http://later.example")[:8]
+    for n_linking in (0, 3):
+        made.store.save_site(later, SiteRecord(name="later.example", n_hosts=1, n_linking=n_linking))
+        made.frontier.linked(later)
+    made.frontier.linked(b"nobody s")
+    finished(made, busy)
+    assert taken(made, 2) == ["later.example/", "first.example/"]
+
+
+def test_by_default_a_host_stays_ahead_until_its_pages_have_doubled() -> None:
+    """Seven sites link to each of two hosts; a third that none links to waits until they have given eight pages each."""
+    made = world("breadth_first")
+    for name in ("one", "two"):
+        for n in range(12):
+            push(made, f"http://{name}.example/{n}")
+    push(made, "http://none.example/")
+    for name in ("one", "two"):
+        made.store.save_site(URLS.queue_key(f"http://{name}.example")[:8], SiteRecord(name=name, n_hosts=1, n_linking=7))
+    hosts = "".join(text[0] for text in taken(made, 17))
+    assert hosts.endswith("oott" + "oooo" + "tttt" + "n")
+
+
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 40)), max_size=60))
 def test_levels_are_those_of_the_exact_sums(gifts: list[tuple[int, float]]) -> None:
     """Mutation: the sum is forgotten when it reaches the next level."""
@@ -127,17 +156,17 @@ def test_levels_are_those_of_the_exact_sums(gifts: list[tuple[int, float]]) -> N
     assert levels == {seq: level_of(total) for seq, total in sums.items()}
 
 
-def test_two_levels_are_a_doubling_of_the_cash() -> None:
-    assert [level_of(cash) for cash in (1.0, 1.41, 1.42, 2.0, 3.9, 4.0, 1000.0, 2.0**40)] == [0, 0, 1, 2, 3, 4, 19, HIGHEST]
+def test_a_level_is_a_doubling_of_the_cash() -> None:
+    assert [level_of(cash) for cash in (1.0, 1.9, 2.0, 3.9, 4.0, 1000.0, 2.0**40)] == [0, 0, 1, 1, 2, 9, HIGHEST]
 
 
 def test_a_page_gives_what_it_has_in_equal_parts_and_keeps_nothing() -> None:
     cash = Cash()
     cash.begin(7, 2.5)
-    assert cash.gain(7, 2, 1.0) == level_of(3.5)
+    assert cash.gain(7, 1, 1.0) == level_of(3.5)
     assert cash.gift(7, level_of(3.5), 7) == 0.5
-    assert cash.gift(7, 2, 4) == pytest.approx(0.5)  # its level alone, which begins with 2: what it had is given
-    assert cash.gift(7, 2, 0) == 0.0
+    assert cash.gift(7, 1, 4) == 0.5  # its level alone, which begins with 2: what it had is given
+    assert cash.gift(7, 1, 0) == 0.0
 
 
 def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,10 +175,10 @@ def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(mon
     cash.begin(1, 1.9)
     for seq in range(2, 15):
         cash.begin(seq, 1.25)
-    assert cash.gain(1, 1, 0.1) == level_of(2.0)  # of the generation before: 1.9 + 0.1
+    assert cash.gain(1, 0, 0.2) == level_of(2.1)  # of the generation before: 1.9 + 0.2
     for seq in range(100, 125):
         cash.begin(seq, 1.25)
-    assert cash.gain(1, 2, 0.1) == 2  # 2.0 + 0.1
+    assert cash.gain(1, 1, 1.95) == level_of(3.95)  # 2.0 + 1.95
     assert len(cash._young) <= 10
 
 

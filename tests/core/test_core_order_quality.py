@@ -34,20 +34,20 @@ def ranks() -> F64:
 
 
 @cache
-def crawled(order: str, share: float = 0.2) -> I64:
+def crawled(order: str, share: float = 0.2, fetchers: int = FETCHERS) -> I64:
     chosen: str | Order = {"plain": PlainBreadthFirst(), "oracle": Oracle(ranks())}.get(order, order)
-    return PoliteCrawl(web(), chosen, concurrency=FETCHERS).run(round(share * web().graph.n_nodes))
+    return PoliteCrawl(web(), chosen, concurrency=fetchers).run(round(share * web().graph.n_nodes))
 
 
 def by_a_tenth(order: I64) -> float:
     return captured(ranks(), order, [0.1], n_pages=web().graph.n_nodes)[0]
 
 
-def test_host_rank_finds_good_pages_sooner_than_breadth_first_and_the_default_no_later_than_without_cash() -> None:
-    """Mutation: host_rank without the sites that link."""
+def test_the_default_finds_good_pages_sooner_than_plain_breadth_first() -> None:
+    """Mutations: without the sites that link; hosts in line that never hear of them."""
     plain, default, by_host = (by_a_tenth(crawled(order)) for order in ("plain", "breadth_first", "host_rank"))
-    assert default > 0.98 * plain
-    assert by_host > 1.05 * plain
+    assert default > 1.1 * plain
+    assert by_host > 1.1 * plain
     assert by_a_tenth(crawled("oracle")) > by_host
 
 
@@ -58,7 +58,7 @@ def test_no_order_fetches_a_page_twice(order: str) -> None:
 
 def test_breadth_first_is_early_with_good_pages_under_politeness() -> None:
     """The verification matrix's row 15."""
-    everything = crawled("plain", 1.0)
+    everything = crawled("plain", 1.0, 64)
     rng = np.random.default_rng(1)
     at_random = by_a_tenth(random_frontier(web().graph, web().seeds, rng))
     deep = by_a_tenth(depth_first(web().graph, web().seeds))

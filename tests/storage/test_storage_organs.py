@@ -438,9 +438,16 @@ def test_a_site_knows_how_many_others_link_to_it(store: Store) -> None:
     store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
     for source in (b"1" * 8, b"2" * 8, b"1" * 8):
         store.site_links.add(source, {SITE, source})
-    SiteLinks(store).add(b"2" * 8, {SITE})
-    store.site_links.add(SITE, {SITE, b"n" * 8})
+    assert SiteLinks(store).add(b"2" * 8, {SITE}) == []
+    assert store.site_links.add(SITE, {SITE, b"n" * 8}) == []
     found = store.queues.site(SITE)
     assert found is not None
     assert found.n_linking == 2
     assert store.queues.site(b"n" * 8) is None
+
+
+def test_of_a_site_that_half_as_many_again_link_to_it_is_said(store: Store) -> None:
+    """Mutation: it is said of each new link."""
+    store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
+    said = [n for n in range(1, 24) if store.site_links.add(b"from %03d" % n, {SITE})]
+    assert said == [1, 2, 3, 5, 7, 11, 15, 22]

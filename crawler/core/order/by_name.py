@@ -25,4 +25,4 @@ def order_by_name(name: str, store: QueueStore) -> Order:
         case "fifo":
             return Fifo()
         case _:
-            return BreadthFirst()
+            return BreadthFirst(store)

@@ -2,9 +2,10 @@
 
 Every URL begins with a cash of 1; a page that is fetched gives what it has to the URLs that it links to, in equal parts. Cash given to a
 page that was fetched before is lost to the order. Differs from the paper in that orders and rows know a level only: level k begins with
-a cash of 2^(k/2). It stands in the `seen` row, which a link has at hand anyway, and is written when it rises, while a sum would be written
-with each link. Sums are remembered here, for URLs that were linked to lately; the others, and all after a restart, begin anew at their
-level.
+a cash of 2^k. It stands in the `seen` row, which a link has at hand anyway, and is written when it rises, while a sum would be written
+with each link. Finer levels find good pages hardly sooner (cnr-2000, after 10 %: .166, .167 with twice as many, .163 without cash) and
+rise four times as often. Sums are remembered here, for URLs that were linked to lately; the others, and all after a restart, begin anew
+at their level.
 
 Memory: at most 2 × 131,072 sums, 30 MB. Time: 0.2 µs a link.
 """
@@ -15,7 +16,7 @@ from bisect import bisect_right
 from math import inf
 
 HIGHEST = 31
-_BEGINS = [2.0 ** (level / 2) for level in range(HIGHEST + 1)]  # cash of each level
+_BEGINS = [2.0**level for level in range(HIGHEST + 1)]  # cash of each level
 _ENDS = [*_BEGINS[1:], inf]
 _GENERATION = 131_072
 
