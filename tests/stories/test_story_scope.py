@@ -165,10 +165,11 @@ async def test_a_host_s_pages_come_by_their_depth_in_the_site_then_by_worth_then
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1", "b.test/x/y/deep", "b.test/x/mid", "b.test/flat")
         web.page("a.test/1", "a.test/11", "a.test/12")
-        web.page("a.test/11", "b.test/", "a.test/111")
+        web.page("a.test/11", "b.test/")
+        web.page("a.test/12", "a.test/111")
         web.page("b.test/flat", "b.test/z/z/one-down")
         web.page("b.test/x/mid", "b.test/x/two-down")
-        for place in ("a.test/12", "a.test/111", "b.test/", "b.test/x/y/deep", "b.test/z/z/one-down", "b.test/x/two-down"):
+        for place in ("a.test/111", "b.test/", "b.test/x/y/deep", "b.test/z/z/one-down", "b.test/x/two-down"):
             web.page(place)
         gate = web.hold_back("b.test/robots.txt")
         clerk = PageScript("clerk")
