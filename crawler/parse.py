@@ -25,7 +25,8 @@ import msgspec
 
 from config.settings import Parse
 from crawler.core import html
-from crawler.core.model import Flag, Parsed
+from crawler.core.model import Flag
+from crawler.core.parsed import Parsed
 from crawler.parser_process import LENGTH, Request, Setup
 
 _START_TIMEOUT_S: Final = 30.0

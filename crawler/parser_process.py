@@ -22,7 +22,7 @@ import msgspec
 from selectolax.lexbor import SelectolaxError
 
 from crawler.core import html
-from crawler.core.model import Parsed
+from crawler.core.parsed import Parsed
 
 LENGTH: Final = struct.Struct(">I")
 OUT_OF_MEMORY: Final = 3  # exit code

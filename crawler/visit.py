@@ -26,11 +26,11 @@ from crawler.core.model import (
     Judgement,
     Outcome,
     Page,
-    Parsed,
     Purpose,
     Reason,
     Redirect,
 )
+from crawler.core.parsed import Parsed
 from crawler.core.ports import Lane
 from crawler.core.robots import directives
 from crawler.core.sketch import fingerprint, token_hashes

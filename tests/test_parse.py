@@ -20,7 +20,8 @@ import pytest
 
 from config.settings import Parse
 from crawler.core import html
-from crawler.core.model import Flag, Link, Parsed
+from crawler.core.model import Flag
+from crawler.core.parsed import Link, Parsed
 from crawler.parse import Parser
 
 HTML = "text/html"

@@ -25,7 +25,8 @@ from crawler.core import robots
 from crawler.core.bomb import bomb
 from crawler.core.charset import WIDE, declared, decode
 from crawler.core.markup import attributes
-from crawler.core.model import Flag, Link, Parsed
+from crawler.core.model import Flag
+from crawler.core.parsed import Link, Parsed
 
 __all__ = ["bomb", "decode", "is_binary", "parse", "plain", "read", "scan"]
 

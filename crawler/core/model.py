@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, StrEnum
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -215,14 +214,6 @@ class Failed:
 Outcome = Fetched | Redirect | Failed
 
 
-class Link(NamedTuple):
-    """One link as the page writes it."""
-
-    href: str
-    rel: str  # lower case, "" if none
-    tag: str  # a area frame iframe link refresh
-
-
 @dataclass(frozen=True, slots=True)
 class Directives:
     """What the page or its headers ask of robots."""
@@ -230,21 +221,6 @@ class Directives:
     noindex: bool = False
     nofollow: bool = False
     signals: tuple[str, ...] = ()  # AI preference signals, recorded as found
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """What one parse of an HTML body yields; crosses the process border of the isolated parser."""
-
-    title: str
-    base: str  # value of the first <base href>, "" if none
-    canonical: str  # raw value of rel=canonical, "" if none
-    links: tuple[Link, ...]
-    directives: Directives
-    text: str  # visible text, blocks separated by a space
-    charset: str
-    flags: frozenset[Flag] = frozenset()
-    n_links: int = 0  # before the cap
 
 
 @dataclass(frozen=True, slots=True)

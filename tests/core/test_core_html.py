@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.core import html
-from crawler.core.model import Flag, Link, Parsed
+from crawler.core.model import Flag
+from crawler.core.parsed import Link, Parsed
 
 PAGE = """<!DOCTYPE html>
 <html><head>

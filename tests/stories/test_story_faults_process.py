@@ -11,7 +11,7 @@ from faulty import Web, crawl, crawl_apart, faulty_web, page
 from hostile import Talk
 
 from crawler.core.html import read
-from crawler.core.model import Parsed
+from crawler.core.parsed import Parsed
 from crawler.suspects import Suspects
 from storage.env import Store
 

@@ -1,0 +1,101 @@
+"""What is remembered of a site: filters' memories within their bounds, and how many other sites link to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from config.settings import Settings
+from config.settings import Store as StoreSettings
+from crawler.core.ports import SiteRecord
+from storage.env import Store
+from storage.memory import Memory, filter_tag
+from storage.site_links import SiteLinks
+
+SITE = b"S" * 8
+QUEUE = SITE + b"q" * 8
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as made:
+        yield made
+
+
+def test_filters_memories_never_mix(store: Store) -> None:
+    one, two = store.memory("one"), store.memory("two")
+    one.put(SITE + b"k", b"1")
+    two.put(SITE + b"k", b"2")
+    assert (one.get(SITE + b"k"), two.get_many([SITE + b"k", SITE])) == (b"1", [b"2", None])
+    assert list(one.scan(SITE)) == [(SITE + b"k", b"1")]
+    one.delete(SITE + b"k")
+    assert (one.get(SITE + b"k"), one.used(SITE), two.used(SITE) > 0) == (None, 0, True)
+
+
+def test_the_tags_of_all_filters_differ() -> None:
+    names = [
+        *("scope", "path_trap", "media", "exact_duplicate", "soft_error", "dust", "pattern_yield", "near_replica", "depth_cutoff"),
+        *("link_quality", "language", "audit"),
+    ]
+    assert len({filter_tag(name) for name in names}) == len(names)
+
+
+def test_a_site_that_outgrows_its_memory_forgets_what_weighs_least(store: Store) -> None:
+    memory = Memory(store, "f", 1000)
+    for n in range(10):
+        memory.put(SITE + bytes([n]), b"x" * 50, weight=float(n % 5))
+        store.end_visit()
+    memory.put(b"T" * 8 + b"k", b"x" * 800, weight=0.0)
+    before = memory.used(SITE)
+    memory.put(SITE + b"new", b"x" * 400, weight=9.0)
+    kept = [key[8:] for key, _ in memory.scan(SITE)]
+    assert before == 10 * (2 + 9 + 8 + 50)
+    assert kept == [bytes([n]) for n in (2, 3, 4, 7, 8, 9)] + [b"new"]
+    assert memory.used(SITE) <= 900
+    assert memory.get(b"T" * 8 + b"k") is not None
+
+
+PUTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40), st.sampled_from([0.0, 1.0, 2.5])), max_size=30)
+
+
+@settings(max_examples=25, deadline=None)
+@given(PUTS)
+def test_the_same_visits_leave_the_same_memory(tmp_path_factory: pytest.TempPathFactory, puts: list[tuple[int, int, float]]) -> None:
+    """Law: what is evicted depends on the visits alone, not on where groups were cut; and what is booked is what is used."""
+    left = []
+    for every in (1, 7):
+        with Store.create(tmp_path_factory.mktemp("memory"), Settings(store=StoreSettings(map_size=1 << 20)), 0.0) as store:
+            memory = Memory(store, "f", 150)
+            for n, (key, size, weight) in enumerate(puts):
+                memory.put(SITE + bytes([key]), bytes(size), weight=weight)
+                store.end_visit()
+                if n % every == 0:
+                    store.flush().result()
+                used = sum(2 + len(k) + 8 + len(v) for k, v in memory.scan(SITE))
+                assert memory.used(SITE) == used <= 150
+            left.append(list(memory.scan(b"")))
+    assert left[0] == left[1]
+
+
+def test_a_site_knows_how_many_others_link_to_it(store: Store) -> None:
+    """Each pair counts once, whether it was met lately or in an earlier life; a site without hosts is not counted."""
+    store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
+    for source in (b"1" * 8, b"2" * 8, b"1" * 8):
+        store.site_links.add(source, {SITE, source})
+    assert SiteLinks(store).add(b"2" * 8, {SITE}) == []
+    assert store.site_links.add(SITE, {SITE, b"n" * 8}) == []
+    found = store.queues.site(SITE)
+    assert found is not None
+    assert found.n_linking == 2
+    assert store.queues.site(b"n" * 8) is None
+
+
+def test_of_a_site_that_half_as_many_again_link_to_it_is_said(store: Store) -> None:
+    """Mutation: it is said of each new link."""
+    store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
+    said = [n for n in range(1, 24) if store.site_links.add(b"from %03d" % n, {SITE})]
+    assert said == [1, 2, 3, 5, 7, 11, 15, 22]
