@@ -108,6 +108,7 @@ def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
         sampled=sample(token_hashes(text), page.url[len(origin) :]) if text else b"",
         is_ok=page.status == 200,
         n_links=page.n_links,
+        via=page.via,
     )
 
 

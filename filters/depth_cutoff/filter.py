@@ -54,6 +54,7 @@ class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
     sampled: bytes
     is_ok: bool
     n_links: int
+    via: bytes = b""  # key of who named it
 
 
 class DepthOfPages:
@@ -76,6 +77,7 @@ class DepthOfPages:
             sampled=sample(page.tokens, page.url.text[len(page.url.host) :]) if is_ok else b"",
             is_ok=is_ok,
             n_links=len(page.links),
+            via=page.url.via,
         )
 
     def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
@@ -87,7 +89,9 @@ class DepthOfPages:
         ledger = Ledger(memory, measure.key[:8], self._rule)
         is_good = measure.is_ok and judgement.keep and judgement.follow
         parts = parse(measure.url, measure.host)
-        raised = ledger.learn(Fetch(parts, measure.depth, measure.text, measure.sampled, is_good, measure.n_links, measure.key[8:]))
+        via = measure.via[8:] if measure.via[:8] == measure.key[:8] else b""
+        fetch = Fetch(parts, measure.depth, measure.text, measure.sampled, is_good, measure.n_links, measure.key[8:], via)
+        raised = ledger.learn(fetch)
         ledger.save()
         return _released(raised, ledger)
 

@@ -2,8 +2,9 @@
 
 **A fetch was worth it** if the page is a 200 that every filter kept and followed, and there is something new on it against the pages of
 its directory (filters/depth_cutoff/novelty.py). It teaches its pattern, its parameters, the directory and the host; of worthless fetches a
-pattern and a directory teach what lies around them no more than 16, so that one barren place does not speak for all. While a site shows
-one text for one URL after another, which may be an outage or a consent page, only the first 8 of a row teach.
+pattern and a directory teach what lies around them no more than 16, so that one barren place does not speak for all. Those of a pattern's
+URLs that worthless pages named are a place beside it, where only what other filters dropped is worthless: copies lead to copies. While a
+site shows one text for one URL after another, which may be an outage or a consent page, only the first 8 of a row teach.
 
 **Records** (key: the site's 8 bytes, then)
     h                   → Head: levels, vocabulary, how many places have which limit
@@ -29,6 +30,7 @@ from filters.depth_cutoff.places import Places, places
 from filters.pattern_yield.patterns import Parts
 from filters.pattern_yield.vocabulary import Vocabulary
 
+INNER = " named by worthless pages"  # of a pattern's URLs those: a place of their own
 TAUGHT = 16  # worthless fetches that a place teaches the one around it
 RUN = 8  # of one text in a row that teach
 LOW = 16  # limits below are counted
@@ -75,6 +77,7 @@ class Fetch(NamedTuple):
     is_good: bool  # a 200 that every filter kept and followed
     n_links: int = 0
     key: bytes = b""  # of the URL within its site
+    via: bytes = b""  # of who named it, if of the same site
 
 
 class Change(NamedTuple):
@@ -118,6 +121,9 @@ class Ledger:
 
     def cut(self, where: Places, depth: int, *, barren_parent: bool) -> Place | None:
         """Return the place that cuts a URL off, None if it is to be fetched. barren_parent: what named it showed nothing new."""
+        inner = self._get(where.pattern + INNER) if barren_parent else None
+        if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit:
+            return inner
         found = self.speaker(where)
         if found is None or depth <= found.limit:
             return None
@@ -162,16 +168,26 @@ class Ledger:
         if not is_new:
             told = [place.form for place in (*around, pattern, *parameters) if place in parameters or place.form in learned]
             self._memory.put(self._site + b"w" + fetch.key, b"".join(map(_hash, told)), _BARREN_WEIGHT)
-        opened = [place for place in (*around, pattern, *parameters) if place.reopens()]
-        changes, prior = [Change(place.form, place.limit, UNLIMITED) for place in opened], PRIOR
+        changes = [Change(place.form, place.limit, UNLIMITED) for place in (*around, pattern, *parameters) if place.reopens()]
+        changes += self._limits(where, learned)
+        if fetch.via and self.is_barren(fetch.via):
+            inner = self._at(where.pattern + INNER)
+            inner.learn(fetch.depth, is_new=fetch.is_good, is_good=fetch.is_good)
+            changes.append(self._limit(inner, PRIOR, is_host=False))
+        return [change for change in changes if change.after > change.before]
+
+    def _limits(self, where: Places, learned: set[str]) -> list[Change]:
+        """Set the limits of the places that learned, the larger ones as priors of the smaller."""
+        *around, pattern = [self._at(form) for form in where.ladder()]
+        parameters = [self._at(form) for form in where.parameters]
+        changes, prior = list[Change](), PRIOR
         for place, within in pairwise([*around, pattern]):
             if place.form in learned:
                 changes.append(self._limit(place, prior, is_host=place.form == where.host))
             prior = place.share(prior, new=within.n_new, old=within.n_taught)
         changes += [self._limit(place, prior, is_host=False) for place in parameters]
         prior = min([place.share(prior, new=pattern.n_new, old=pattern.n_old) for place in parameters], default=prior)
-        changes.append(self._limit(pattern, prior, is_host=not around))
-        return [change for change in changes if change.after > change.before]
+        return [*changes, self._limit(pattern, prior, is_host=not around)]
 
     def links(self, key: bytes, depth: int, n_new: int, n_kin: int) -> None:
         """Count the URLs that a page named first. key: of its URL within the site; n_kin: how many of them are of its own directory."""

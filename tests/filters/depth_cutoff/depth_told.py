@@ -46,8 +46,9 @@ class Crawled:
         self.pages, self.links = DepthOfPages(self.settings), DepthOfLinks(self.settings)
         self.redirects = DepthOfRedirects(self.settings)
 
-    def fetch(self, url: str, text: str, depth: int, judgement: Judgement = KEPT, status: int = 200) -> Effects:
-        return self.pages.observe(self.pages.measure(placed(page(url, text, status=status), depth)), judgement, self.memory)
+    def fetch(self, url: str, text: str, depth: int, judgement: Judgement = KEPT, status: int = 200, via: str = HOST + "/") -> Effects:
+        fetched = placed(page(url, text, status=status), depth, via)
+        return self.pages.observe(self.pages.measure(fetched), judgement, self.memory)
 
     def held(self, url: str, depth: int, *, on: str = HOST + "/") -> str:
         """Return who would hold a new link. on: the page that names it."""
@@ -69,8 +70,8 @@ class Crawled:
         return Ledger(self.memory, SITE, rule_of(self.settings))
 
 
-def placed(of: Page, depth: int) -> Page:
-    return replace(of, url=replace(of.url, site_depth=depth, via=HOME.key))
+def placed(of: Page, depth: int, via: str) -> Page:
+    return replace(of, url=replace(of.url, site_depth=depth, via=SPACE.key(via)))
 
 
 def of_site() -> Crawled:
