@@ -120,6 +120,7 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     allow_ports: list[Port] | Literal["any"] = field(default_factory=lambda: [80, 443])
     headers: dict[str, str] = field(default_factory=dict)
     ca_file: str = ""  # PEM file of further certificate authorities
+    client: Literal["lean", "aiohttp"] = "lean"
 
 
 class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

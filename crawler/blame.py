@@ -1,4 +1,4 @@
-"""From aiohttp's exceptions to causes: the one place that knows what each of them means.
+"""From the clients' exceptions to causes: the one place that knows what each of them means.
 
 Everything that a peer, the network or our own limits can do to a request ends in a `Cause` with a line of detail. What is in no
 row is our own fault: `INTERNAL_ERROR`, with its traceback.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import errno
 import re
+import ssl
 import traceback
 
 import aiohttp
 
 from crawler.core.model import Cause
 from crawler.dns import Unresolved
+from crawler.exchange import Exchange, WireFault
 from crawler.guard import BlockedAddress
-from crawler.wire import Exchange, WireFault
 
 Blame = tuple[Cause, str]
 
@@ -50,6 +51,8 @@ def blame(error: Exception, exchange: Exchange) -> Blame:
     match error:
         case WireFault():
             return error.cause, error.detail
+        case Unresolved() as unresolved:
+            return unresolved.failure.cause, unresolved.failure.detail
         case aiohttp.ClientConnectorDNSError(os_error=Unresolved() as unresolved):
             return unresolved.failure.cause, unresolved.failure.detail
         case aiohttp.ClientConnectorCertificateError():
@@ -64,6 +67,12 @@ def blame(error: Exception, exchange: Exchange) -> Blame:
             return _blame_syntax(error.message)
         case aiohttp.ClientPayloadError():
             return _blame_payload(error, exchange)
+        case ssl.SSLCertVerificationError():
+            return Cause.TLS_CERT, _cut(error.verify_message or str(error))
+        case ssl.SSLError():
+            return Cause.TLS_PROTO, _cut(str(error))
+        case OSError() if not exchange.sent_at and not isinstance(error, aiohttp.ClientError):
+            return _blame_connect(error)
         case aiohttp.ClientOSError():
             return (Cause.INCOMPLETE if exchange.head_at else Cause.CONN_RESET), _cut(str(error))
         case _:

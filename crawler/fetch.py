@@ -26,38 +26,73 @@ import resource
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from typing import Protocol
 
 import aiohttp
-from yarl import URL
 
 from config.settings import Fetch
+from crawler.aiohttp_client import AiohttpClient
 from crawler.blame import blame
 from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from crawler.core.politeness import parse_retry_after
 from crawler.core.url_spelling import latin1_href
 from crawler.decode import ACCEPT_ENCODING, BodyDecoder, DecodeError
-from crawler.dns import Lookups, Resolver
+from crawler.dns import Resolver
+from crawler.exchange import Connections, Exchange, WireFault
 from crawler.guard import AddressGuard
+from crawler.lean import LeanClient
 from crawler.watch import Limits, Watch
-from crawler.wire import CURRENT, Connections, Exchange, WireFault, make_protocol
 
 WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
 SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the connection can be kept
 GLANCE_S = 2.0  # and for how long
-KEEP_ALIVE_S = 15.0
 RATE_GRACE_S = 10.0
 RETRY_AFTER_MAX_S = 86_400.0
 RETRY_AFTER_UNREADABLE_S = 60.0
-_READ_BUFFER = 64 << 10
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _THROTTLED = frozenset((429, 503))
 _TRY_AGAIN = frozenset((408, 425))
 
 HeadGate = Callable[[Head], Reason | None]
+
+
+class Body(Protocol):
+    """The body of a response as it comes from the wire."""
+
+    async def readany(self) -> bytes: ...
+
+    def is_eof(self) -> bool: ...
+
+    def at_eof(self) -> bool: ...
+
+
+class Response(Protocol):
+    """A response whose head has been received."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def raw_headers(self) -> tuple[tuple[bytes, bytes], ...]: ...
+
+    @property
+    def content(self) -> Body: ...
+
+    def close(self) -> None:
+        """Give up the connection with what is still on it."""
+
+
+class Client(Protocol):
+    """Whoever speaks HTTP/1.1: lean.py or aiohttp_client.py."""
+
+    def get(self, text: str, exchange: Exchange, /) -> AbstractAsyncContextManager[Response]: ...
+
+    async def close(self) -> None: ...
 
 
 class Fetcher:
@@ -77,30 +112,14 @@ class Fetcher:
         self._loop = asyncio.get_running_loop()
         self._limits = Limits.of(settings, rate_grace_s)
         self._connections = Connections(_spare_descriptors(settings.concurrency))
-        connector = aiohttp.TCPConnector(
-            limit=0,  # the frontier bounds requests, in all and per host
-            ssl=_tls(settings.ca_file),
-            resolver=Lookups(resolver),
-            use_dns_cache=False,
-            happy_eyeballs_delay=0.25,
-            keepalive_timeout=KEEP_ALIVE_S,
-            socket_factory=guard.open_socket,
-        )
-        connector._factory = functools.partial(make_protocol, self._loop, self._connections)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
+        make = LeanClient if settings.client == "lean" else AiohttpClient
+        self._client: Client = make(
             headers=_headers(settings, user_agent, from_header),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,
-            raise_for_status=False,
-            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
-            max_line_size=16_384,
-            max_field_size=32_768,
-            max_headers=256,
-            read_bufsize=_READ_BUFFER,
+            resolver=resolver,
+            guard=guard,
+            tls=_tls(settings.ca_file),
+            connections=self._connections,
         )
-        self._session._retry_connection = False  # it would send any request twice, politeness or not
 
     async def fetch(
         self,
@@ -127,13 +146,12 @@ class Fetcher:
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""
-        await self._session.close()
+        await self._client.close()
 
     async def _request(self, fetch: _Fetch, total_s: float) -> Outcome:
-        CURRENT.set(fetch.exchange)
         watch = Watch(self._loop, self._limits, fetch.exchange, total_s)
         try:
-            async with self._session.get(_request_url(fetch.url.text), allow_redirects=False) as response:
+            async with self._client.get(fetch.url.text, fetch.exchange) as response:
                 return await fetch.read(response, watch)
         except asyncio.CancelledError:
             if not watch.absorb():
@@ -155,7 +173,7 @@ class _Fetch:
     head_gate: HeadGate | None
     max_body: int
 
-    async def read(self, response: aiohttp.ClientResponse, watch: Watch) -> Outcome:
+    async def read(self, response: Response, watch: Watch) -> Outcome:
         """Read the response as far as it is wanted."""
         exchange, status = self.exchange, response.status
         head = Head(self.url, status, response.raw_headers, exchange.address, exchange.head_at - exchange.sent_at)
@@ -175,7 +193,7 @@ class _Fetch:
             return Fetched(self.url, head, b"", exchange.wire_bytes, self._elapsed_s(), refused=reason)
         return await self._read_body(response, head)
 
-    async def _read_body(self, response: aiohttp.ClientResponse, head: Head) -> Outcome:
+    async def _read_body(self, response: Response, head: Head) -> Outcome:
         """Read and decode the body up to the cap."""
         exchange, content = self.exchange, response.content
         decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self.max_body)
@@ -201,7 +219,7 @@ class _Fetch:
     def _spoilt(self, head: Head, cause: Cause, detail: str, body: bytes) -> Failed:
         return self.failed(cause, detail, elapsed_s=self._elapsed_s(), head=head, body=body)
 
-    async def _glance(self, response: aiohttp.ClientResponse, watch: Watch, head: Head) -> bytes:
+    async def _glance(self, response: Response, watch: Watch, head: Head) -> bytes:
         """Read a body that matters little, if it is small and comes at once; else give up the connection."""
         content, decoder = response.content, BodyDecoder(",".join(head.all(b"content-encoding")), SMALL_BODY)
         length = head.get(b"content-length")
@@ -291,15 +309,6 @@ def _location(head: Head) -> str:
 def _is_odd_transfer(head: Head) -> bool:
     """Return whether the body came in a transfer coding other than chunked, which nobody undid."""
     return any(value.lower() not in ("", "chunked", "identity") for value in head.all(b"transfer-encoding"))
-
-
-def _request_url(text: str) -> URL:
-    """Return `text` as yarl's URL with path and query as one opaque string, so that it is sent as it is, an empty query too."""
-    if not (text.isascii() and text.isprintable()) or " " in text:
-        raise ValueError(f"not a canonical URL: {text!r}")
-    scheme, _, rest = text.partition("://")
-    slash = rest.index("/")
-    return URL.build(scheme=scheme, authority=rest[:slash], path=rest[slash:], encoded=True)
 
 
 def _headers(settings: Fetch, user_agent: str, from_header: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from config.settings import Fetch
 from crawler.core.model import Cause
-from crawler.wire import Exchange, WireFault
+from crawler.exchange import Exchange, WireFault
 
 RATE_EVERY_S = 1.0
 

@@ -23,63 +23,11 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import StreamReader
 
 from crawler.core.model import Cause
-
-MAX_INTERIM = 20
-
-
-class WireFault(Exception):  # noqa: N818 - a fault of the peer, as FAULTS names it
-    """The response was ended by our own rule."""
-
-    def __init__(self, cause: Cause, detail: str) -> None:
-        super().__init__(detail)
-        self.cause = cause
-        self.detail = detail
-
-
-class Exchange:
-    """One request and what came back for it, as the wire saw it. Times are the event loop's."""
-
-    __slots__ = (
-        "address",
-        "budget",
-        "fault",
-        "first_byte_at",
-        "head_at",
-        "is_cut",
-        "is_reused",
-        "n_interim",
-        "read_at",
-        "sent_at",
-        "syntax_error",
-        "wire_bytes",
-    )
-
-    def __init__(self, budget: int) -> None:
-        self.budget = budget  # wire bytes
-        self.wire_bytes = 0
-        self.address = ""
-        self.sent_at = 0.0  # 0: not connected yet
-        self.first_byte_at = 0.0
-        self.head_at = 0.0  # end of the final response's headers
-        self.read_at = 0.0  # last byte
-        self.n_interim = 0
-        self.is_reused = False  # the connection had served before
-        self.is_cut = False  # the connection broke before the body's end
-        self.fault: WireFault | None = None
-        self.syntax_error: HttpProcessingError | None = None
-
+from crawler.exchange import MAX_INTERIM, Connections, Exchange, WireFault
 
 CURRENT: ContextVar[Exchange] = ContextVar(
     "exchange"
 )  # of the task that makes the request: aiohttp hands nothing of ours down to its protocol
-
-
-class Connections:
-    """How many connections are open, and how many may be: past that, none is kept for later."""
-
-    def __init__(self, at_most: int) -> None:
-        self.at_most = at_most
-        self.n_open = 0
 
 
 class WireProtocol(ResponseHandler):

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from edge import CLIENTS, speak_by
 
 _escapes: list[str] = []
 
@@ -47,3 +48,11 @@ def loopback_only() -> Iterator[list[str]]:
     _escapes.clear()
     yield _escapes
     assert not _escapes, f"T-0: tests stay on loopback: {_escapes}"
+
+
+@pytest.fixture(params=CLIENTS)
+def each_client(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run the test once with each client: every guard stands around both."""
+    speak_by(request.param)
+    yield
+    speak_by(CLIENTS[0])

@@ -17,7 +17,14 @@ from crawler.fetch import Fetcher
 from crawler.guard import AddressGuard
 
 USER_AGENT = "thresher/test (+https://contact.test/)"
+CLIENTS = ("lean", "aiohttp")
+_spoken_by = {"client": "lean"}
 _URLS = URLSpace(bytes(16), URLRules(ports=None))
+
+
+def speak_by(client: str) -> None:
+    """Let fetchers made from now on use this one of `CLIENTS`."""
+    _spoken_by["client"] = client
 
 
 def url(text: str) -> CrawlURL:
@@ -49,7 +56,12 @@ async def fetching(
     guard = guard or AddressGuard(["127.0.0.0/8"])
     resolver = resolver or Resolver(dns or Dns(static={".test": "127.0.0.1"}), guard=guard)
     fetcher = Fetcher(
-        Fetch(**settings), user_agent=USER_AGENT, from_header=from_header, resolver=resolver, guard=guard, rate_grace_s=rate_grace_s
+        Fetch(**_spoken_by | settings),
+        user_agent=USER_AGENT,
+        from_header=from_header,
+        resolver=resolver,
+        guard=guard,
+        rate_grace_s=rate_grace_s,
     )
     try:
         yield fetcher

@@ -19,8 +19,10 @@ from config.settings import Dns
 from crawler.blame import blame
 from crawler.core.model import Cause, Failed, Fetched
 from crawler.dns import Resolver
+from crawler.exchange import Exchange
 from crawler.guard import AddressGuard
-from crawler.wire import Exchange
+
+pytestmark = pytest.mark.usefixtures("each_client")
 
 # -- the request ------------------------------------------------------------------------------------------------------------------------
 

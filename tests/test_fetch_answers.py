@@ -9,6 +9,8 @@ from hostile import Talk, always, chunked, response, serve
 from crawler.core.model import Cause, Failed, Fetched, Flag, Head, Reason, Redirect
 from crawler.fetch import retry_after_s
 
+pytestmark = pytest.mark.usefixtures("each_client")
+
 # -- answers that are no pages ----------------------------------------------------------------------------------------------------------
 
 LOCATIONS = [

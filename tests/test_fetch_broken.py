@@ -18,6 +18,8 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+pytestmark = pytest.mark.usefixtures("each_client")
+
 PAGE = b"".join(b"<p>line %d of a page</p>\n" % i for i in range(900))
 
 

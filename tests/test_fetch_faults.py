@@ -23,6 +23,8 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+pytestmark = pytest.mark.usefixtures("each_client")
+
 MIB = 1 << 20
 
 

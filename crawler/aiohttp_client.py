@@ -1,0 +1,72 @@
+"""HTTP/1.1 as aiohttp speaks it, with what it must not decide alone taken from it: it follows no redirect, repeats no request, keeps no
+cookie, decodes no body, obeys no proxy variable and sets no timer. The reference that the lean client is measured against.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import ssl
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+
+import aiohttp
+from yarl import URL
+
+from crawler.dns import Lookups, Resolver
+from crawler.exchange import Connections, Exchange
+from crawler.guard import AddressGuard
+from crawler.lean import KEEP_ALIVE_S
+from crawler.wire import CURRENT, make_protocol
+
+_READ_BUFFER = 64 << 10
+
+
+class AiohttpClient:
+    """The session. Make it inside the running loop, close it there."""
+
+    def __init__(
+        self, *, headers: Mapping[str, str], resolver: Resolver, guard: AddressGuard, tls: ssl.SSLContext, connections: Connections
+    ) -> None:
+        connector = aiohttp.TCPConnector(
+            limit=0,  # the frontier bounds requests, in all and per host
+            ssl=tls,
+            resolver=Lookups(resolver),
+            use_dns_cache=False,
+            happy_eyeballs_delay=0.25,
+            keepalive_timeout=KEEP_ALIVE_S,
+            socket_factory=guard.open_socket,
+        )
+        connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections)
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            raise_for_status=False,
+            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
+            max_line_size=16_384,
+            max_field_size=32_768,
+            max_headers=256,
+            read_bufsize=_READ_BUFFER,
+        )
+        self._session._retry_connection = False  # it would send any request twice, politeness or not
+
+    def get(self, text: str, exchange: Exchange) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """Return a context that requests `text`, a canonical URL, and is left when its response is done with."""
+        CURRENT.set(exchange)
+        return self._session.get(_request_url(text), allow_redirects=False)
+
+    async def close(self) -> None:
+        """Close every connection; requests in flight fail."""
+        await self._session.close()
+
+
+def _request_url(text: str) -> URL:
+    """Return `text` as yarl's URL with path and query as one opaque string, so that it is sent as it is, an empty query too."""
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise ValueError(f"not a canonical URL: {text!r}")
+    scheme, _, rest = text.partition("://")
+    slash = rest.index("/")
+    return URL.build(scheme=scheme, authority=rest[:slash], path=rest[slash:], encoded=True)
