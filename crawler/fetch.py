@@ -1,11 +1,10 @@
 """One request: from a canonical URL to `Fetched | Redirect | Failed`, whatever the server does.
 
-aiohttp speaks the protocol; what it must not decide alone is taken from it. It follows no redirect, repeats no request, keeps no
-cookie, decodes no body, obeys no proxy variable and sets no timer. Around it stand
+A client speaks the protocol: lean.py, or aiohttp_client.py as the reference. Around either stand
 
     guard.py    every socket is opened only to an address that may be reached
     dns.py      the names, from a cache that knows their lifetimes
-    wire.py     every byte counted, below the parser
+    exchange.py every byte counted, below or in the parser
     decode.py   the body, bounded in what it decodes to
     blame.py    every exception has a cause
     watch.py    the time limits of all phases
@@ -15,7 +14,7 @@ and the text of the URL is the request line, byte for byte: what robots.txt and 
 A request is sent again at once in one case only: on a connection that had served before and was closed without a byte, since then
 the server has not seen it [RFC 9112, 9.3.1]. Every other repetition is the frontier's.
 
-Time: 100 µs per keep-alive request of 25 KB, a third of it the kernel's. Memory: the body, twice while it is joined.
+Memory: the body, twice while it is joined.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ class Client(Protocol):
 
 
 class Fetcher:
-    """The crawl's only HTTP session. Make it inside the running loop, close it there."""
+    """The crawl's only way to the web. Make it inside the running loop, close it there."""
 
     def __init__(
         self,
@@ -157,7 +156,7 @@ class Fetcher:
             if not watch.absorb():
                 raise
             cause, detail = watch.fault.cause, watch.fault.detail
-        except Exception as error:  # the edge where aiohttp's exceptions end: blame.py names each, and shows what it does not know
+        except Exception as error:  # the edge where the clients' exceptions end: blame.py names each, and shows what it does not know
             cause, detail = blame(error, fetch.exchange)
         finally:
             watch.stop()

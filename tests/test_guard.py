@@ -116,4 +116,4 @@ def test_there_is_one_http_session_in_the_code() -> None:
     root = Path(__file__).parents[1]
     sources = [path for package in ("config", "crawler", "filters", "storage") for path in (root / package).rglob("*.py")]
     made = {path.name: path.read_text().count("ClientSession(") for path in sources}
-    assert {name: n for name, n in made.items() if n} == {"fetch.py": 1}
+    assert {name: n for name, n in made.items() if n} == {"aiohttp_client.py": 1}

@@ -104,5 +104,5 @@ def test_one_http_session_no_pickle_no_eval() -> None:
                 sessions += [str(file)] if name == "ClientSession" else []
                 banned += [f"{file}: {name}"] if isinstance(node.func, ast.Name) and name in ("eval", "exec") else []
         banned += [f"{file}: {m}" for m in modules if m.partition(".")[0] in ("pickle", "marshal", "shelve", "dill")]
-    assert sessions == ["crawler/fetch.py"]
+    assert sessions == ["crawler/aiohttp_client.py"]
     assert banned == []

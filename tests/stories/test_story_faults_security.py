@@ -91,12 +91,12 @@ async def test_a_name_that_turns_into_a_private_address_is_not_followed_there(tm
     assert {known.cause for url, known in found.urls.items() if "a.test" in url} == {"", "blocked_address"}
 
 
-def test_there_is_one_http_session_in_the_crawler() -> None:
-    """S6: no side path has a session, or a socket, of its own."""
+def test_no_side_path_has_a_session_of_its_own() -> None:
+    """S6: nor a socket; each of the fetcher's two clients has one place that opens them."""
     session = re.compile(r"ClientSession\(|\b(?:urllib\.request|http\.client|requests\.get)\b|(?:create|open)_connection\(")
     files = [path for path in ROOT.joinpath("crawler").rglob("*.py") if path.parent.name != "demo"]
     places = [path.name for path in files if session.search(path.read_text())]
-    assert places == ["fetch.py"]
+    assert sorted(places) == ["aiohttp_client.py", "lean.py"]
 
 
 # -- what is judged is what is sent ---------------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ async def test_a_host_s_budget_and_the_scope_are_kept(tmp_path: Path) -> None:
 
 async def test_a_connection_that_rests_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P59: after 15 s (here 0.1 s) without a request the server sees its end, while the crawl goes on elsewhere."""
-    monkeypatch.setattr("crawler.fetch.KEEP_ALIVE_S", 0.1)
+    monkeypatch.setattr("crawler.lean.KEEP_ALIVE_S", 0.1)
     is_closed = False
 
     async def patient(talk: Talk) -> None:
