@@ -34,6 +34,11 @@ def kind_of(url: CrawlURL) -> bytes:
     return xxhash.xxh32_digest(f"{url.host}{path[: path.find('/', 1) + 1]}?{names}".encode())
 
 
+def keys(via: bytes) -> tuple[bytes, ...]:
+    """Return the keys of the records that `pay` asks for."""
+    return (_mark_key(via),) if via else ()
+
+
 def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:
     """Return whether the links of a copy are followed.    page: its key; budget: links of one kind"""
     site = page[:8]

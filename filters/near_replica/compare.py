@@ -19,7 +19,7 @@ Time: 30 µs a candidate, 100 µs where children are read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -33,13 +33,13 @@ from filters.near_replica.records import (
     MOST_CHILDREN,
     SLOTS,
     U8,
+    HostRecord,
     Known,
-    Template,
+    host_key,
     keys_of,
     page_key,
     paths_of,
     read,
-    template_key,
 )
 from filters.near_replica.rp import F64
 
@@ -75,12 +75,14 @@ class Limits(NamedTuple):
     resemblance: float
 
 
-def nearest(page: Known, tags: Sequence[bytes], grid: Grid, limits: Limits, memory: Memory) -> Likeness | None:
+def nearest(
+    page: Known, tags: Sequence[bytes], grid: Grid, limits: Limits, memory: Memory, *, ahead: Iterable[bytes] = ()
+) -> Likeness | None:
     """Return the kept page that a page replicates or may replicate, the surest and most alike first; None if none looks like it.
 
-    tags: of the page (`tags_of`)
+    tags: of the page (`tags_of`); ahead: keys of records that will be asked for soon
     """
-    near = [(float(np.abs(at - page.r).max()), name[:8]) for name, at in grid.near(page.r, memory, tags)]
+    near = [(float(np.abs(at - page.r).max()), name[:8]) for name, at in grid.near(page.r, memory, tags, ahead=ahead)]
     near = sorted(one for one in near if one[1] != page.name)[:_MOST_CANDIDATES]
     template = None
     best: Likeness | None = None
@@ -89,7 +91,7 @@ def nearest(page: Known, tags: Sequence[bytes], grid: Grid, limits: Limits, memo
         if known is None or known.replica_of or _are_told_apart(page, known):
             continue
         if template is None:
-            template = common_slots(read(memory, template_key(page), Template))
+            template = common_slots(read(memory, host_key(page), HostRecord))
         alike, is_sure = resemblance(page, known, template if known.name[:4] == page.name[:4] else _NONE, limits.resemblance)
         if not is_sure:
             continue
@@ -131,20 +133,20 @@ def resemblance(page: Known, known: Known, template: U8, least: float) -> tuple[
     return alike, alike >= least + _SURE * (least * (1.0 - least) / n) ** 0.5 if n > 0 else False
 
 
-def common_slots(template: Template | None) -> U8:
+def common_slots(host: HostRecord | None) -> U8:
     """Return the minimum that most pages of a host have in each slot, 0 where there is none."""
-    if template is None or template.n_voters < _MIN_VOTERS:
+    if host is None or host.n_voters < _MIN_VOTERS:
         return _NONE
-    votes = np.frombuffer(template.votes, dtype=np.uint8)
-    return np.where(votes >= _COMMON * template.n_voters, np.frombuffer(template.common, dtype=np.uint8), 0).astype(np.uint8)
+    votes = np.frombuffer(host.votes, dtype=np.uint8)
+    return np.where(votes >= _COMMON * host.n_voters, np.frombuffer(host.common, dtype=np.uint8), 0).astype(np.uint8)
 
 
-def vote(template: Template, slots: U8) -> None:
+def vote(host: HostRecord, slots: U8) -> None:
     """Let a page of a host say what its template is: Boyer and Moore's majority in each slot."""
-    common, votes = np.frombuffer(template.common, dtype=np.uint8), np.frombuffer(template.votes, dtype=np.uint8)
+    common, votes = np.frombuffer(host.common, dtype=np.uint8), np.frombuffer(host.votes, dtype=np.uint8)
     common = np.where(votes == 0, slots, common)
-    template.n_voters += 1
-    template.common, template.votes = common.tobytes(), np.where(common == slots, votes + 1, votes - 1).astype(np.uint8).tobytes()
+    host.n_voters += 1
+    host.common, host.votes = common.tobytes(), np.where(common == slots, votes + 1, votes - 1).astype(np.uint8).tobytes()
 
 
 def neighbourhood(page: Known, known: Known, rp: float, memory: Memory) -> tuple[float, float]:

@@ -21,6 +21,7 @@ Time: benchmarks/replicas_inline.py prints it. Memory: see records.py.
 
 from __future__ import annotations
 
+import struct
 from itertools import islice
 from typing import Final
 
@@ -43,20 +44,19 @@ from filters.near_replica.records import (
     HostRecord,
     Known,
     Pending,
-    Template,
     children_of,
     host_key,
     name_of,
     page_key,
     pending_key,
     read,
-    template_key,
     write,
 )
-from filters.near_replica.rp import Counting, Scale, project
+from filters.near_replica.rp import bucket_table, project_buckets
 
 NAME = "near_replica"
-_SCALE: Final = Scale(np.full(COMPONENTS, -2.0), np.full(COMPONENTS, 4.0))  # R̂ of vectors of length 1 has a deviation of 1/√3
+_SIGNATURE: Final = struct.Struct(f"<{COMPONENTS}f")
+_WEIGHTS: Final = bucket_table(COMPONENTS)
 _SHINGLE: Final = 3
 _BOX: Final = 64  # pages
 _PASS: Final = 64
@@ -103,14 +103,13 @@ class ReplicaGate:
         if not 200 <= page.status < 300 or page.tokens.size < self._settings.min_tokens:
             return Measure(None, exempt)
         url = page.url
-        signature = _SCALE(project(page.tokens, COMPONENTS, Counting.LOG_L2)).astype("<f4")
         minima = minhash(page.tokens, SLOTS, _SHINGLE)
         known = Known(
             url.key,
             name_of(url.text),
             page.fingerprint[:8],
             url.host,
-            signature.tobytes(),
+            _signature(project_buckets(page.tokens, _WEIGHTS).tolist()),
             minima.astype(np.uint8).tobytes(),
             page.tokens.size,
             children_of(page.links, url.host).astype("<u8").tobytes(),
@@ -122,7 +121,8 @@ class ReplicaGate:
         page = measure.known
         if page is None or measure.exempt:
             return Verdict(NAME), NO_EFFECTS
-        found = compare.nearest(page, measure.tags, self._grid, self._limits, memory)
+        ahead = (page_key(page.name), host_key(page), *copy_links.keys(measure.via))
+        found = compare.nearest(page, measure.tags, self._grid, self._limits, memory, ahead=ahead)
         if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
             return Verdict(NAME), NO_EFFECTS
         if not found.same:
@@ -170,11 +170,8 @@ class ReplicaGate:
         host = read(memory, host_key(page), HostRecord) or HostRecord()
         host.n_pages += 1
         is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # one page shown again and again is no template
-        if is_new and not host.is_told:
-            template = read(memory, template_key(page), Template) or Template()
-            compare.vote(template, page.slots)
-            write(memory, template_key(page), template, weight=_LASTING)
-            host.is_told = template.n_voters >= compare.ENOUGH_VOTERS
+        if is_new and host.n_voters < compare.ENOUGH_VOTERS:
+            compare.vote(host, page.slots)
         if original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]:
             _count_mirrored(host, original, memory)
         effects = self._mirror(page, own, host)
@@ -222,6 +219,11 @@ class ReplicaGate:
         if is_same:
             return Revise(page.page, self._replica(likeness, follow=True, keep=True))
         return Revise(page.page, Verdict(NAME, evidence={"no_replica_of": original.page.hex(), **_measured(likeness)}))
+
+
+def _signature(projection: list[float]) -> bytes:
+    """Return r for R̂ from −2 to 2: of vectors of length 1 its components have a deviation of 1/√3."""
+    return _SIGNATURE.pack(*[min(max(0.5 + 0.25 * at, 0.0), 1.0) for at in projection])
 
 
 class MirrorMeasure(msgspec.Struct, array_like=True, frozen=True):

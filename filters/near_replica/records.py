@@ -4,8 +4,7 @@
 |----------------------------------------|-------------|----------------------------------------------------------------------|
 | 1 of hash ‖ "page" ‖ 3 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
 | 1 of hash ‖ 7 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
-| site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| whose pages a host's pages replicate                                 |
-| site 8 ‖ "t" ‖ hash of origin 4        | `Template`  | what the pages of a host share                                       |
+| site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| what the pages of a host share, and whose pages they replicate       |
 | site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
 | site 8 ‖ "links" or "via" …            |             | filters/copy_links.py                                                |
 
@@ -20,7 +19,7 @@ Memory: 460 bytes a page, of which 150 are its sketch and 130 its links; 450 byt
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -31,7 +30,7 @@ import xxhash
 from crawler.core.model import U64
 from crawler.core.ports import Memory
 from crawler.core.url import origin_of
-from filters.near_replica.collide import F32
+from filters.near_replica.rp import F32
 
 U8 = npt.NDArray[np.uint8]
 SLOTS: Final = 128
@@ -75,18 +74,12 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
 class HostRecord(msgspec.Struct, array_like=True):
     """What is known of one host."""
 
+    n_voters: int = 0  # pages that said what they have in each slot
+    common: bytes = bytes(SLOTS)  # u1 each: the minimum that most of them have in a slot, if there is one
+    votes: bytes = bytes(SLOTS)  # u1 each: how many more have it than have not
     n_pages: int = 0
-    is_told: bool = False  # enough pages have said what their template is
     replicates: dict[str, int] = {}  # origin → pages that replicate its page of the same path
     mirror_of: str = ""
-
-
-class Template(msgspec.Struct, array_like=True):
-    """What pages of a host share."""
-
-    n_voters: int = 0  # pages that said what they have in each slot
-    common: bytes = bytes(SLOTS)  # u1 each: the minimum that most of its pages have in a slot, if there is one
-    votes: bytes = bytes(SLOTS)  # u1 each: how many more pages have it than have not
 
 
 class Pending(msgspec.Struct, array_like=True):
@@ -103,14 +96,19 @@ def name_of(url: str) -> bytes:
     return (_half(origin) << 32 | _half(url[len(origin) :])).to_bytes(8, "big")
 
 
-def children_of(urls: Iterable[str], origin: str) -> U64:
+def children_of(urls: Sequence[str], origin: str) -> U64:
     """Return the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
 
     origin: the page's own, where most of its links lead    returns: names with their halves exchanged, ascending
     """
-    own, start, inside, half = _half(origin), len(origin), origin + "/", xxhash.xxh32_intdigest
-    found = {half(url[start:].encode()) << 32 | own if url.startswith(inside) else _exchanged(url) for url in urls}
-    return np.array(sorted(found)[:MOST_CHILDREN], dtype=np.uint64)
+    start, inside = len(origin), origin + "/"
+    paths = [url[start:] for url in urls if url.startswith(inside)]
+    halves = set(map(xxhash.xxh32_intdigest, "\n".join(paths).encode().split(b"\n"))) if paths else set()  # no URL has a line break
+    own = _half(origin)
+    found = [half << 32 | own for half in sorted(halves)[:MOST_CHILDREN]]
+    if len(paths) < len(urls):
+        found = sorted({*found, *(_exchanged(url) for url in urls if not url.startswith(inside))})[:MOST_CHILDREN]
+    return np.array(found, dtype=np.uint64)
 
 
 def _half(text: str) -> int:
@@ -138,10 +136,6 @@ def keys_of(children: U64) -> list[bytes]:
 
 def host_key(known: Known) -> bytes:
     return known.site + b"h" + known.name[:4]
-
-
-def template_key(known: Known) -> bytes:
-    return known.site + b"t" + known.name[:4]
 
 
 def pending_key(known: Known) -> bytes:

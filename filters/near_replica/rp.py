@@ -9,7 +9,10 @@ counts (the paper's) there are 1 + ln(count), and that scaled to length 1, which
 
 Minimum and maximum are frozen once taken; what comes later is clipped, since a scale that moves would move old signatures.
 
-Time: 40 µs for 1,300 words and K = 5. No loop runs over words.
+Where every microsecond counts, words are dealt to `BUCKETS` buckets by their hash, and buckets take the place of words: no word is sorted,
+and Π is a table. Two words of a page fall together once in `BUCKETS`, on every page alike, so that equal texts stay equal.
+
+Time: 55 µs for 2,000 words and K = 5, by buckets 20 µs. Memory: 80 KB of tables. No loop runs over words.
 """
 
 from __future__ import annotations
@@ -23,12 +26,17 @@ import numpy.typing as npt
 
 from crawler.core.model import U64
 
+F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 _U = np.uint64
 _GOLDEN: Final = _U(0x9E3779B97F4A7C15)
 _MIX_1: Final = _U(0xBF58476D1CE4E5B9)
 _MIX_2: Final = _U(0x94D049BB133111EB)
 _UNIT: Final = 1.0 / (1 << 31)
+BUCKETS: Final = 4096
+_BUCKET: Final = _U(64 - BUCKETS.bit_length() + 1)
+_MOST: Final = 1023  # occurrences that are told apart
+_LOGS: Final = np.log(np.maximum(np.arange(_MOST + 1), 1)).astype(np.float32) + np.float32(1.0)
 
 
 class Counting(StrEnum):
@@ -65,6 +73,22 @@ def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
         vector /= np.sqrt(vector @ vector)
     projection: F64 = np.matmul(vector, _pairs(words, k)).ravel()[:k]
     return projection * _UNIT
+
+
+def project_buckets(tokens: U64, table: F32) -> F32:
+    """Project a page's bag of words by buckets, counted 1 + ln n and scaled to length 1.    table: `bucket_table`; returns: R̂"""
+    counts = np.bincount((tokens >> _BUCKET).astype(np.intp), minlength=BUCKETS)
+    buckets = (counts != 0).nonzero()[0]  # of booleans: four times as quick as of numbers
+    vector = _LOGS[np.minimum(counts[buckets], _MOST)]
+    if buckets.size:
+        vector /= np.sqrt(vector @ vector)
+    projection: F32 = vector @ table[buckets]
+    return projection
+
+
+def bucket_table(k: int) -> F32:
+    """Return the weights of all buckets.    returns: (BUCKETS, k), uniform in [−1, 1)"""
+    return np.ascontiguousarray(weights(np.arange(1, BUCKETS + 1, dtype=np.uint64) * _GOLDEN, k).T, dtype=np.float32)
 
 
 def _bag(tokens: U64) -> tuple[U64, F64]:

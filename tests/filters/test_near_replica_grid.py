@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from dict_memory import DictMemory
 
-from filters.near_replica.collide import F32, Grid
+from filters.near_replica.collide import Grid
+from filters.near_replica.rp import F32
 
 
 def _name(number: int) -> bytes:

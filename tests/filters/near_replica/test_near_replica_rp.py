@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crawler.core.sketch import token_hashes
-from filters.near_replica.rp import Counting, Scale, project, weights
+from filters.near_replica.rp import Counting, Scale, bucket_table, project, project_buckets, weights
 
 BY_HAND = np.array([[2.5, -0.2], [-1.0, 0.4], [2.0, -1.8]])  # Π·D of 002.c-7
 
@@ -71,3 +71,17 @@ def test_what_lies_outside_a_frozen_scale_is_clipped_and_a_flat_component_is_nou
     scale = Scale.of(np.array([[0.0, 3.0], [2.0, 3.0]]))
     assert scale(np.array([5.0, 3.0])).tolist() == [1.0, 0.0]
     assert scale(np.array([-1.0, 3.0])).tolist() == [0.0, 0.0]
+
+
+def test_buckets_tell_how_far_texts_lie_apart_as_words_do() -> None:
+    """Broken once (every word in one bucket): fails."""
+    rng, table = np.random.default_rng(2), bucket_table(64)
+    vocabulary = rng.integers(0, 1 << 64, 3_000, dtype=np.uint64)
+    one = vocabulary[np.minimum(rng.zipf(1.3, 1_500), 3_000) - 1]
+    for n_changed in (0, 15, 150, 1_500):
+        other = one.copy()
+        other[:n_changed] = vocabulary[np.minimum(rng.zipf(1.3, n_changed), 3_000) - 1]
+        by_words = np.linalg.norm(project(one, 64) - project(other, 64))
+        by_buckets = np.linalg.norm(project_buckets(one, table) - project_buckets(other, table))
+        assert by_buckets == pytest.approx(by_words, rel=0.25, abs=1e-6)
+    assert project_buckets(one[:0], table).tolist() == [0.0] * 64
