@@ -151,6 +151,7 @@ class Ledger:
 
     def learn(self, fetch: Fetch) -> list[Change]:
         """Learn from an answered request; return the limits that rose."""
+        before = self.where(fetch.parts)
         self.vocabulary.add(fetch.parts.words())
         where = self.where(fetch.parts)
         is_new = fetch.is_good and self._is_new(where.directory, fetch.sampled)
@@ -169,12 +170,20 @@ class Ledger:
             told = [place.form for place in (*around, pattern, *parameters) if place in parameters or place.form in learned]
             self._memory.put(self._site + b"w" + fetch.key, b"".join(map(_hash, told)), _BARREN_WEIGHT)
         changes = [Change(place.form, place.limit, UNLIMITED) for place in (*around, pattern, *parameters) if place.reopens()]
-        changes += self._limits(where, learned)
+        changes += [*self._outgrown(before, where), *self._limits(where, learned)]
         if fetch.via and self.is_barren(fetch.via):
             inner = self._at(where.pattern + INNER)
             inner.learn(fetch.depth, is_new=fetch.is_good, is_good=fetch.is_good)
             changes.append(self._limit(inner, PRIOR, is_host=False))
         return [change for change in changes if change.after > change.before]
+
+    def _outgrown(self, before: Places, now: Places) -> list[Change]:
+        """Free what places hold that were spelled when the site's words were not known yet: nobody learns of them any more."""
+        if before == now:
+            return []
+        forms = {before.directory, before.pattern, before.pattern + INNER, *before.parameters} - {now.directory, *now.parameters}
+        known = [place for form in forms if (place := self._get(form)) is not None and place.limit < UNLIMITED]
+        return [Change(place.form, 0, UNLIMITED) for place in known]
 
     def _limits(self, where: Places, learned: set[str]) -> list[Change]:
         """Set the limits of the places that learned, the larger ones as priors of the smaller."""

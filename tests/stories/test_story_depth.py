@@ -19,6 +19,7 @@ from crawler.demo.process import ServerProcess
 from storage.view import View
 
 N_PAGES = 80
+BUDGET = 2_500
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_traps_end_and_every_real_page_is_fetched(server: ServerProcess, tmp_pat
     Mutation: what is new was not looked at, only what other filters said; the crawl then ended at its limit of pages.
     """
     web = web_of(server)
-    found = crawl_labelled("", tmp_path / "c", web, settings_of(server, 1_500, others=False, cutoff=DepthCutoff(mode="enforce")))
+    found = crawl_labelled("", tmp_path / "c", web, settings_of(server, BUDGET, others=False, cutoff=DepthCutoff(mode="enforce")))
     assert found.missed == {}
     assert found.documents == len(web.truth().documents())
     assert found.n_wasted <= 85 + 50  # the cost of finding out, whatever the size of the web: 50 are links of copies

@@ -113,6 +113,32 @@ def test_copies_lead_to_copies() -> None:
     assert crawled.held(again, 3, on=f"{HOST}/note?id=2&sid=a2") == ""
 
 
+def test_what_was_held_before_the_site_s_words_were_known_comes_back() -> None:
+    """Languages are spelled out when they were met often enough. Mutation: URLs stayed with a place that nobody learned of any more."""
+    crawled = Crawled()
+    for i in range(40):
+        crawled.fetch(f"{HOST}/{'abcdfghijk'[i % 10]}x/guide/{i}", day_text(i), 2, DROPPED)
+    held = crawled.held(f"{HOST}/ex/guide/99", 3, on=f"{HOST}/ax/guide/0")
+    assert "<w>" in held
+    released: list[str] = []
+    for i in range(100, 110):
+        found = crawled.fetch(f"{HOST}/ex/guide/{i}", day_text(i), 2, DROPPED)
+        released += [effect.holder for effect in found if isinstance(effect, Release)]
+    assert held in released
+
+
+def test_a_place_that_few_have_seen_cuts_nothing() -> None:
+    """Mutation: two worthless pages spoke for the third; trees of a repository's tags were lost."""
+    crawled = Crawled()
+    crawled.fetch(HOST + "/", prose(), 0)
+    for i in range(7):
+        crawled.fetch(f"{HOST}/old/{i}", day_text(0), 2)
+        assert crawled.held(f"{HOST}/old/99", 20, on=f"{HOST}/old/1") == ""
+    for i in range(7, 30):
+        crawled.fetch(f"{HOST}/old/{i}", day_text(i), 2)
+    assert crawled.held(f"{HOST}/old/99", 3, on=f"{HOST}/old/1")
+
+
 def test_a_worthless_page_leads_on_through_redirects() -> None:
     """Mutation: a redirect between two months of a calendar made the second one named by nobody."""
     crawled = of_site()
