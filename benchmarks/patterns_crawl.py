@@ -35,7 +35,7 @@ from config.settings import Filters, PatternYield, Settings
 from crawler.agent import Agent
 from crawler.answer_log import read_store
 from crawler.cli.bench import bench_settings
-from crawler.core.model import Judgement, Mode, Page, State, Verdict
+from crawler.core.model import Judgement, Mode, Page, Reason, State, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import URLSpace, hostname_of
 from crawler.demo.labelled import LabelledWeb
@@ -43,6 +43,7 @@ from crawler.demo.process import ServerProcess
 from crawler.seeds import url_rules
 from filters.base import NO_EFFECTS, Effects, Plug
 from filters.pattern_yield.filter import NAME
+from filters.pattern_yield.filter import plug as pattern_yield
 from filters.registry import plugs
 from storage.env import Store
 from storage.view import View
@@ -78,7 +79,8 @@ class Labelled:
         document, key = measure
         kept = memory.get(key[:8] + document.encode()[:64]) if document else key
         is_new = bool(document) and kept in (None, key)
-        return Verdict(self.name, keep=is_new, score=float(not is_new)), NO_EFFECTS
+        reason = None if is_new else Reason.DUPLICATE_CONTENT
+        return Verdict(self.name, keep=is_new, score=float(not is_new), reason=reason), NO_EFFECTS
 
     def observe(self, measure: tuple[str, bytes], judgement: Judgement, memory: Memory, /) -> Effects:
         document, key = measure
@@ -120,6 +122,8 @@ def crawl(path: Path, server: ServerProcess, mode: str, judge: str) -> Crawl:
     filters = [_timed(plug, spent) if plug.name == NAME else plug for plug in plugs(settings, settings.seeds)]
     if judge == "labels":
         assert isinstance(server.web, LabelledWeb)
+        own = _timed(pattern_yield(of.pattern_yield, judges=("exact_duplicate", Labelled.name)), spent)
+        filters = [own if plug.name == NAME else plug for plug in filters]
         filters.append(Plug(Labelled.name, Mode.ENFORCE, page=Labelled(server.web)))
     began = time.process_time()
     asyncio.run(_run(path, settings, filters))

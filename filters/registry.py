@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from config.settings import Settings
+from config.settings import Filters, Settings
 from crawler.core.model import Mode
 from filters import exact_duplicate, media, path_trap, scope
 from filters.base import Plug
@@ -31,7 +31,14 @@ def plugs(settings: Settings, seeds: Sequence[str]) -> tuple[Plug, ...]:
         exact_duplicate.plug(of.exact_duplicate),
         near_replica.plug(of.near_replica, tells_copies=of.exact_duplicate.mode != "enforce"),
         dust.plug(of.dust),
-        pattern_yield.plug(of.pattern_yield, tells_copies=of.exact_duplicate.mode != "enforce"),
+        pattern_yield.plug(of.pattern_yield, judges=_judges(of)),
         depth_cutoff.plug(of.depth_cutoff),
     )
     return tuple(plug for plug in every if plug.mode is not Mode.OFF)
+
+
+def _judges(of: Filters) -> list[str]:
+    """Return the filters that drop pages."""
+    drops_copies = of.exact_duplicate.mode == "enforce" and not of.exact_duplicate.store_copies
+    others = {"soft_error": of.soft_error.mode, near_replica.NAME: of.near_replica.mode}
+    return [*([exact_duplicate.NAME] if drops_copies else ()), *(name for name, mode in others.items() if mode == "enforce")]

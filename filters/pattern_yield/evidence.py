@@ -64,6 +64,10 @@ class Rule:
         elif of.n >= EPOCH:
             of.epoch, of.n, of.s = of.epoch + 1, 0, 0
 
+    def take_back(self, of: Evidence) -> None:
+        """Let a fetch that counted as worth it count as one that was not."""
+        of.worth, of.s = max(0, of.worth - 1), max(0, of.s - 1)
+
     def _audit(self, of: Evidence) -> None:
         if of.s and of.s >= self.min_yield * of.n:
             of.barren = False

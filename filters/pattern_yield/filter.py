@@ -4,8 +4,9 @@ Learned gate: what a site's barren patterns cover is held, by a holder named aft
 most of a pattern's URLs are queued before it proves barren. Passed as audits: a share by the URL's key, so that they are spread over
 identifiers, depth and time; beyond it the first URL at a depth where none of its pattern was fetched, and the first whose largest number
 has as many bits, so that a part of an enumeration that no audit has met is looked into. Home pages are never held.
-Page gate: a page was worth its fetch if it is a 200 that the panel keeps and follows; short texts, which nobody can tell apart, teach
-nothing. An answer whose body a head gate refused (a feed) was worth nothing.
+Page gate: a page was worth its fetch if it is a 200 that the panel keeps and follows, and says what its URL does not say and its pattern
+did not show lately (news.py); one filter's word against it, and short texts, which nobody can tell apart, teach nothing. An answer whose
+body a head gate refused (a feed) was worth nothing.
 Redirect gate: see filters/pattern_yield/tree.py. A redirect whose target is set back was worth nothing.
 
 Requests that failed teach nothing. In a crawl of several agents a page is no credit to a page of another agent's site.
@@ -17,6 +18,7 @@ costs 8 µs on average, else 20 to 60 µs. A new link on a site without a barren
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from math import inf
 
@@ -26,9 +28,10 @@ from config.settings import PatternYield
 from crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import is_home, origin_of
-from filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling, Plug, SetBack, always, set_back
+from filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, LinkJudgement, LinkRuling, Plug, SetBack, always, set_back
 from filters.pattern_yield.evidence import Rule
-from filters.pattern_yield.patterns import magnitude, parse
+from filters.pattern_yield.news import TELLS_COPIES, Said, news, said
+from filters.pattern_yield.patterns import Parts, magnitude, parse
 from filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
 from filters.pattern_yield.tree import Sites, Tree
 
@@ -38,10 +41,10 @@ _MIN_TOKENS = 20  # of a text that tells pages apart
 _NO_VERDICT = Verdict(NAME)
 
 
-def plug(settings: PatternYield, *, tells_copies: bool) -> Plug:
-    """Build the filter. tells_copies: no other filter drops exact copies, so this one remembers texts."""
+def plug(settings: PatternYield, *, judges: Collection[str] = ()) -> Plug:
+    """Build the filter. judges: filters that drop pages; if none of them tells exact copies, this one remembers texts."""
     sites = Sites(Rule(settings.min_yield, settings.error))
-    pages = YieldOfPages(sites, tells_copies=tells_copies)
+    pages = YieldOfPages(sites, judges=judges)
     links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites)
     return Plug(NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=always, unread=True)
 
@@ -51,8 +54,8 @@ def holder(form: str) -> str:
     return f"{NAME} {form}"
 
 
-class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
-    """What learning needs of a page."""
+class PageMeasure(msgspec.Struct, array_like=True, dict=True):
+    """What learning needs of a page. The page itself stands beside it and not in the journal: most are passed over."""
 
     url: str
     key: bytes
@@ -62,6 +65,14 @@ class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
     is_ok: bool
     has_text: bool  # enough to tell it from others
     has_links: bool
+    news: int = 0  # filters/pattern_yield/news.py; 0 until it was asked for
+
+    def asked_for_news(self) -> int:
+        """Return what the page shows beside what its URL says, 0 if that is not known."""
+        page: Page | None = self.__dict__.get("page")
+        if page is not None and not self.news:
+            self.news = news(self.url, origin_of(self.url), page.tokens)
+        return self.news
 
 
 class YieldOfPages:
@@ -70,17 +81,21 @@ class YieldOfPages:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, sites: Sites, *, tells_copies: bool, samples: bool = True) -> None:
+    def __init__(self, sites: Sites, *, judges: Collection[str] = (), samples: bool = True) -> None:
         """samples: of a good site one answer in eight is enough."""
         self._sites = sites
-        self._tells_copies = tells_copies
+        self._judges = frozenset(judges)
+        self._tells_copies = TELLS_COPIES not in self._judges
         self._enough = GOOD_RUN if samples else inf
 
     def measure(self, page: Page, /) -> PageMeasure:
         url, status = page.url, page.status
         text = page.fingerprint[:8] or status.to_bytes(2, "big")
         has_links = bool(page.links) and 200 <= status < 300
-        return PageMeasure(url.text, url.key, url.via, url.site_depth, text, status == 200, len(page.tokens) >= _MIN_TOKENS, has_links)
+        has_text = len(page.tokens) >= _MIN_TOKENS
+        measure = PageMeasure(url.text, url.key, url.via, url.site_depth, text, status == 200, has_text, has_links)
+        measure.__dict__["page"] = page
+        return measure
 
     def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
@@ -88,25 +103,37 @@ class YieldOfPages:
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         site, via = measure.key[:8], measure.via
         before = self._sites.glance(memory, site)
-        worth = self._worth(measure, judgement, memory)
         is_passed_over = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE
-        has_source = bool(via) and worth is not None and (before.n_sources > 0 or via[:8] != site)
-        if is_passed_over and not has_source:
-            return NO_EFFECTS
+        may_credit = bool(via) and (before.n_sources > 0 or via[:8] != site)
+        word = self._word(measure, judgement, memory)
+        if is_passed_over and not may_credit:
+            return NO_EFFECTS if self._tells_copies else NOTHING_LEARNED
         tree = self._sites.tree(memory, site)
+        parts = parse(measure.url, origin_of(measure.url))
+        worth = self._worth(measure, word, tree, parts)
         if not is_passed_over:
-            tree.learn(_fetch(measure, worth, may_lead=judgement.follow and measure.has_links))
-        effects = _credit(tree, via, memory, self._sites, worth=bool(worth)) if has_source else _released(tree)
+            tree.learn(_fetch(measure, parts, worth, may_lead=judgement.follow and measure.has_links))
+        effects = _credit(tree, via, memory, self._sites, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
         return effects
 
-    def _worth(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> bool | None:
+    def _word(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> Said:
+        """Return the panel's word, with this filter's own on exact copies where no other tells them."""
+        word = said(judgement, self._judges)
+        if not measure.is_ok or (self._tells_copies and word is Said.NEW and measure.has_text and self._is_copy(measure, memory)):
+            return Said.OLD
+        return word
+
+    def _worth(self, measure: PageMeasure, word: Said, tree: Tree, parts: Parts) -> bool | None:
         """Return whether the page is new, None if nobody can say."""
-        if not (measure.is_ok and judgement.keep and judgement.follow):
+        if word is Said.OLD:
             return False
         if not measure.has_text:
             return None
-        return not (self._tells_copies and self._is_copy(measure, memory))
+        if (news := measure.asked_for_news()) and tree.showed(parts, news, is_kept=word is Said.NEW):
+            measure.text = news.to_bytes(8, "big")
+            return False
+        return None if word is Said.DOUBT else True
 
     def _is_copy(self, measure: PageMeasure, memory: Memory) -> bool:
         """Return whether another URL was kept with this text; remember it if not."""
@@ -117,10 +144,9 @@ class YieldOfPages:
         return kept is not None and kept != measure.key[8:]
 
 
-def _fetch(measure: PageMeasure, worth: bool | None, *, may_lead: bool) -> Fetch:
-    url, origin = measure.url, origin_of(measure.url)
-    text = int.from_bytes(measure.text, "big")
-    return Fetch(measure.key, parse(url, origin), measure.depth, magnitude(url, origin), text, worth, may_lead)
+def _fetch(measure: PageMeasure, parts: Parts, worth: bool | None, *, may_lead: bool) -> Fetch:
+    far = magnitude(measure.url, origin_of(measure.url))
+    return Fetch(measure.key, parts, measure.depth, far, int.from_bytes(measure.text, "big"), worth, may_lead)
 
 
 class PairMeasure(msgspec.Struct, array_like=True, frozen=True):

@@ -26,7 +26,16 @@ BARREN_WEIGHT: Final = 1e9
 SOURCE_WEIGHT: Final = 0.5
 GOOD_RUN: Final = 8  # answers in a row that were worth it, from which on a sample is learned from
 SAMPLE: Final = 8  # one in so many
+LATELY: Final = 8  # texts that a pattern remembers
 _TOP_BIT = 31
+
+
+class Shown(msgspec.Struct, array_like=True):
+    """One of the texts that a pattern showed lately."""
+
+    news: int
+    times: int
+    is_kept: bool  # its first page counts as new
 
 
 class Pattern(msgspec.Struct, array_like=True):
@@ -38,6 +47,16 @@ class Pattern(msgspec.Struct, array_like=True):
     text: int = 0  # last one that it showed without being worth it, 0: none
     depths: int = 0  # bit d: fetched d clicks from the site's entry
     magnitudes: int = 0  # bit m: fetched with a number of m bits
+    lately: list[Shown] = []  # what its pages showed beside what their URLs say (news.py)
+
+    def showed(self, news: int, *, is_kept: bool) -> Shown | None:
+        """Note what a page shows; return what is known of it if another one showed it lately."""
+        for shown in self.lately:
+            if shown.news == news:
+                shown.times += 1
+                return shown
+        self.lately = [*self.lately[1 - LATELY :], Shown(news, 1, is_kept)]
+        return None
 
     def reach(self, depth: int | None, magnitude: int) -> bool:
         """Note that a URL is fetched that deep and that far; return whether that is news. A pattern of redirects knows no depths."""

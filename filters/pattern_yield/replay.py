@@ -52,7 +52,7 @@ class Replay:
     def __init__(self, settings: PatternYield, *, samples: bool = True) -> None:
         """samples: pass over most answers of a good site, as inline."""
         self._sites = Sites(Rule(settings.min_yield, settings.error))
-        self._pages = YieldOfPages(self._sites, tells_copies=True, samples=samples)
+        self._pages = YieldOfPages(self._sites, samples=samples)
         self._links = YieldOfLinks(self._sites, settings)
         self._memory = Rows()
 

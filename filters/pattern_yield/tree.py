@@ -47,6 +47,7 @@ from filters.pattern_yield.vocabulary import Vocabulary
 
 RUN = 32  # URLs of one text in a row that teach nothing
 OTHERS = 8  # URLs of a site that must have been worth it for such a run to be one pattern's own way
+TEMPLATE = 20  # times that one text is shown by one pattern: at a twentieth of its fetches the first of them hardly counts
 TAUGHT = 16  # fetches that a pattern teaches the coarser one
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
 _MOST_GLANCES = 20_000
@@ -93,6 +94,20 @@ class Tree:
 
     # -- learning
 
+    def showed(self, parts: Parts, news: int, *, is_kept: bool) -> bool:
+        """Note what a page shows beside what its URL says; return whether another page of its pattern, or of the next, showed it lately.
+
+        Of the next too, since a word that has become a literal makes a pattern that has shown nothing yet. What a pattern shows for the
+        twentieth time is a form to fill in: its first page was nothing new either. is_kept: the panel keeps the page.
+        """
+        texts = self.forms(parts)[:2]
+        self.load(texts)
+        self._changed |= {text: self._known[text] for text in texts}
+        found = [self._known[text].showed(news, is_kept=is_kept) for text in texts]
+        if found[0] is not None and found[0].times == TEMPLATE and found[0].is_kept:
+            self._rule.take_back(self._known[texts[0]].evidence)
+        return any(found)
+
     def learn(self, fetch: Fetch) -> None:
         """Learn from an answered request."""
         texts = self.forms(fetch.parts)
@@ -100,6 +115,7 @@ class Tree:
         self.vocabulary.add(words)
         self.load(texts)
         self.head.released = []
+        self._believe_known()
         self._leading = fetch.key[8:] if fetch.may_lead else b""
         if self.barren(texts) is not None:
             self.vocabulary.pin(words, LITERAL)
@@ -134,6 +150,16 @@ class Tree:
             if self._is_their_way():
                 self._believe()
             head.pending = []
+
+    def _believe_known(self) -> None:
+        """Learn from the last barren fetch if it waited for its links alone: its pattern showed this text before."""
+        pending = self.head.pending
+        if pending:
+            texts = pending[-1].forms
+            self.load(texts)
+            if self._known[texts[0]].text == self.head.run_text:
+                del pending[-1]
+                self._teach(texts, False)
 
     def _is_their_way(self) -> bool:
         """Return whether a long run of one text is how one pattern is, and no outage: it never showed more, and other URLs did."""

@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -60,7 +61,8 @@ class LittleWeb:
     def page(self, place: str, *links: str, text: str = "", status: int = 200, head: str = "", title: str = "") -> None:
         """Put a page with links to other places, or to whatever else an href may hold."""
         hrefs = [self.url(link) if link.partition("/")[0].endswith(".test") else link for link in links]
-        words = text or " ".join(f"{place.replace('/', '-')}-{i}" for i in range(30))
+        own = blake2b(place.encode(), digest_size=5).hexdigest()  # nothing that the URL says
+        words = text or " ".join(f"{own}{i}" for i in range(30))
         anchors = "".join(f'<a href="{href}">x</a>' for href in hrefs)
         body = f"<html><head><title>{title or place}</title>{head}</head><body><p>{words}</p>{anchors}</body></html>"
         self._answers[place] = status, "Content-Type: text/html; charset=utf-8\r\n", body.encode()

@@ -31,7 +31,7 @@ TIGHT = PatternYield(mode="enforce", min_yield=0.5, error=0.5, audit_share=0.0) 
 
 
 def panel(memory: Memory, settings: PatternYield = TIGHT) -> Panel:
-    return Panel([plug(settings, tells_copies=True)], lambda _: memory, audit_share=0.0)
+    return Panel([plug(settings)], lambda _: memory, audit_share=0.0)
 
 
 def told(url: str, text: str, *, via: str = "", status: int = 200, depth: int = 1) -> Page:
@@ -126,7 +126,12 @@ def barren(crawl: Crawl, n: int = 95) -> None:
     """Make /edit/<n> barren beside pages that are worth it."""
     for i in range(n):
         crawl.sit(told(f"http://a.example/edit/{i}", "form"))
-        crawl.sit(told(f"http://a.example/wiki/{i}", f"page {i}"))
+        crawl.sit(told(f"http://a.example/wiki/{i}", own(i)))
+
+
+def own(i: int) -> str:
+    """Return a text that the URL does not say."""
+    return "".join(chr(97 + int(digit)) for digit in f"{i:04}")
 
 
 def test_holds_are_asked_for_by_pattern_and_taken_back_with_it() -> None:
@@ -188,16 +193,32 @@ def test_an_observer_says_what_it_would_set_back_and_asks_for_nothing() -> None:
     assert crawl.panel.turn(SPACE.url("http://a.example/edit/70", site_depth=1)).said == ("pattern_yield",)
 
 
-def test_what_another_filter_dropped_was_not_worth_it() -> None:
+def yields(*dropping: str, text: Callable[[int], str], judges: tuple[str, ...] = ("near_replica", "soft_error")) -> Evidence:
+    """Return what a pattern has shown after 40 pages that these filters dropped, beside 40 that were kept."""
     memory = DictMemory()
-    part: Any = plug(TIGHT, tells_copies=False).page
+    part: Any = plug(TIGHT, judges=("exact_duplicate", *judges)).page
+    verdicts = tuple([Verdict(name, keep=False) for name in dropping])
     for i in range(40):
-        for kind, is_kept in (("near", False), ("wiki", True)):
-            measure = part.measure(told(f"http://a.example/{kind}/{i}", f"{kind} {i}"))
-            part.observe(measure, Judgement(is_kept, True, (Verdict("near_replica", keep=is_kept),)), memory)
-    found = {pattern.form: pattern.evidence for pattern in patterns_of(memory, SITE)}
-    assert found["a.example/near/<n>"].barren
-    assert not found["a.example/wiki/<n>"].barren
+        for url, said, judgement in (
+            (f"http://a.example/near/{i}", text(i), Judgement(not dropping, True, verdicts)),
+            (f"http://a.example/wiki/{i}", f"kept {own(i)}", Judgement(True, True, ())),
+        ):
+            part.observe(part.measure(told(url, said)), judgement, memory)
+    return {pattern.form: pattern.evidence for pattern in patterns_of(memory, SITE)}.get("a.example/near/<n>", Evidence())
+
+
+def test_what_two_filters_dropped_was_not_worth_it_and_what_one_dropped_teaches_nothing() -> None:
+    """Mutation: any drop counted. Observers are no judges."""
+    assert yields("near_replica", "soft_error", text=own).barren
+    assert yields("near_replica", text=own) == Evidence()
+    assert yields("near_replica", "soft_error", text=own, judges=("near_replica",)) == Evidence()
+    assert yields("near_replica", text=lambda i: "the same").barren, "the pattern's own pages agree"
+
+
+def test_what_a_url_says_already_is_no_news() -> None:
+    """Mutation: `news` left nothing out."""
+    assert yields(text=lambda i: f"Editing {i}").barren
+    assert not yields(text=lambda i: f"Editing {own(i)}").barren
 
 
 def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: Path) -> None:
