@@ -7,22 +7,13 @@ from typing import BinaryIO
 
 import numpy as np
 
-from crawler.core.errors import UsageError
+from crawler.figures import DPI
 from filters.depth_cutoff.chains import Action
 from filters.depth_cutoff.fit import Depths, Fit
 from filters.depth_cutoff.models import Model, share
 
-_DPI = 120
 _MOST_LEVELS = 15
 _STYLES: dict[Model, str] = {"A": "s--", "B": "^-", "C": "v-."}
-
-
-def require_matplotlib() -> None:
-    """Raise UsageError if figures cannot be drawn."""
-    try:
-        import matplotlib.figure  # noqa: F401 - only asked for
-    except ImportError:
-        raise UsageError("--plot: drawing needs matplotlib, which is not installed. Run: pip install 'thresher[report]'") from None
 
 
 def draw(
@@ -46,7 +37,7 @@ def draw(
     left.set(xlabel="level, from 0", ylabel="share of page views to this level", ylim=(0.0, 1.02), title=title)
     left.legend(loc="lower right")
     _draw_actions(right, of, levels)
-    figure.savefig(out, format="png", dpi=_DPI)
+    figure.savefig(out, format="png", dpi=DPI)
 
 
 def _draw_actions(axes: object, of: Depths, levels: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:

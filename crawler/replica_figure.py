@@ -8,18 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
-from crawler.core.errors import UsageError
+from crawler.figures import DPI
 from filters.near_replica.evaluate import Point, break_even
-
-_DPI = 120
-
-
-def require_matplotlib() -> None:
-    """Raise UsageError if figures cannot be drawn."""
-    try:
-        import matplotlib.figure  # noqa: F401 - only asked for
-    except ImportError:
-        raise UsageError("--figure: drawing needs matplotlib, which is not installed. Run: pip install 'thresher[report]'") from None
 
 
 def draw(out: BinaryIO, curves: Mapping[str, Sequence[Point]]) -> None:
@@ -35,4 +25,4 @@ def draw(out: BinaryIO, curves: Mapping[str, Sequence[Point]]) -> None:
     axes.plot([0.0, 1.0], [0.0, 1.0], color="gray", linestyle=":", linewidth=0.8)
     axes.set(xlabel="recall", ylabel="precision", xlim=(0.0, 1.02), ylim=(0.0, 1.02))
     axes.legend(loc="lower left")
-    figure.savefig(out, format="png", dpi=_DPI)
+    figure.savefig(out, format="png", dpi=DPI)

@@ -10,19 +10,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from crawler.core.errors import UsageError
+from crawler.figures import DPI
 from filters.soft_error.calibrate import Roc, area
 from filters.soft_error.score import F64, THRESHOLD
-
-_DPI = 120
-
-
-def require_matplotlib() -> None:
-    """Raise UsageError if figures cannot be drawn."""
-    try:
-        import matplotlib.figure  # noqa: F401 - only asked for
-    except ImportError:
-        raise UsageError("--roc: drawing needs matplotlib, which is not installed. Run: pip install 'thresher[report]'") from None
 
 
 def draw(out: BinaryIO, classes: Mapping[str, F64], curve: Roc, threshold: float) -> None:
@@ -46,4 +36,4 @@ def draw(out: BinaryIO, classes: Mapping[str, F64], curve: Roc, threshold: float
         receiver.plot(curve.false_positive_rate[at], curve.recall[at], "o", label=f"threshold {threshold:.3g}")
     receiver.set(xlabel="false-positive rate", ylabel="recall", title="labels: an error word in the target, not in the original")
     receiver.legend()
-    figure.savefig(out, format="png", dpi=_DPI)
+    figure.savefig(out, format="png", dpi=DPI)

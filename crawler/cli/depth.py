@@ -14,7 +14,8 @@ from crawler.access_log import Reading
 from crawler.cli.common import config_option, crawl_config, directory_argument, json_option, print_json, print_table, printable, set_option
 from crawler.core.errors import UsageError
 from crawler.depth_evidence import Evidence, Site, read_evidence
-from crawler.depth_figure import draw, require_matplotlib
+from crawler.depth_figure import draw
+from crawler.figures import require_matplotlib
 from crawler.visitors import read_sessions
 from filters.depth_cutoff.advise import Advice
 from filters.depth_cutoff.advise import advise as advice_of
@@ -67,7 +68,7 @@ def fit(logs: tuple[str, ...], each: bool, host: str, exclude: str | None, plot:
     """
     pattern = _pattern(exclude)
     if plot is not None:
-        require_matplotlib()
+        require_matplotlib("--plot")
         if each and len(logs) > 1:
             raise UsageError("--plot: one figure for several sites cannot be drawn. Leave --each out, or name one LOG")
     for group in [(log,) for log in logs] if each else [logs]:

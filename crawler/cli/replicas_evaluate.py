@@ -11,7 +11,8 @@ import click
 from crawler.cli.common import print_json, printable
 from crawler.core.errors import UsageError
 from crawler.core.url import BadURL
-from crawler.replica_figure import draw, require_matplotlib
+from crawler.figures import require_matplotlib
+from crawler.replica_figure import draw
 from crawler.replica_pages import space as url_space
 from filters.near_replica.batch import Space, Tolerance
 from filters.near_replica.evaluate import Judged, Point, break_even, curve, judge
@@ -26,7 +27,7 @@ Pair = tuple[int, int]
 def evaluate(sketches: Sketches, rule: Tolerance, labels: str, figure: str | None) -> int:
     """Print one line for each C and D up to those of `rule`, and break-even on standard error."""
     if figure is not None:
-        require_matplotlib()
+        require_matplotlib("--figure")
     are, are_none = _labels(labels, sketches.urls)
     widest = replace(rule, c=1.0)
     space = Space(sketches, widest)

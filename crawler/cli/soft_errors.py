@@ -14,8 +14,9 @@ import numpy as np
 
 from crawler.cli.common import print_table, printable, say_more, top_of
 from crawler.core.errors import UsageError
+from crawler.figures import require_matplotlib
 from crawler.redirect_log import Reading, read_file, read_store
-from crawler.roc_figure import draw, require_matplotlib
+from crawler.roc_figure import draw
 from filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc
 from filters.soft_error.log import Named
 from filters.soft_error.score import F64, THRESHOLD, Counts, Weights, count
@@ -80,7 +81,7 @@ def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: i
         raise UsageError("--top: every redirect is printed but for --summary. Add --summary, or leave --top out")
     k, at = _weights(weights), _threshold(threshold)
     if roc_png is not None:
-        require_matplotlib()
+        require_matplotlib("--roc")
     scored = _score(_read(source), k, at)
     if roc_png is not None or summary or k is None or at is None:
         _say_quality(scored)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl
 
-from crawler.demo.ground import Estate, Ground, children, number_in
+from crawler.demo.ground import Estate, Ground, Site, Sites, children, number_in
 from crawler.demo.labels import Trap
 from crawler.demo.sheets import Sheet
 
@@ -39,32 +39,17 @@ _MONTH = re.compile(r"/cal/([1-9]\d{3,5})/(0[1-9]|1[0-2])/(?:(0[1-9]|1\d|2[0-8])
 _FIRST_YEAR = 1970
 
 
-class DepthPart:
-    """Four hosts of four sites."""
-
-    def __init__(self, ground: Ground) -> None:
-        n = ground.n_pages or N_PAGES
-        names = [f"{label}.{ground.domain(number)}" for number, label in enumerate(("www", "shop", "notes", "tree"))]
-        self._sites: dict[str, _Calendar | _Shop | _Notes | _Tree] = {
-            names[0]: _Calendar(ground, names[0], 3 * n // 10),
-            names[1]: _Shop(ground, names[1], 3 * n // 4),
-            names[2]: _Notes(ground, names[2], n // 5),
-            names[3]: _Tree(ground, names[3], 3 if n >= _WIDE else 2),
-        }
-        self._traps = (Trap("calendar", names[0], "/cal/"), Trap("facet", names[1], "?f."), Trap("session", names[2], "sid="))
-        self._seeds = [ground.origin(host) + "/" for host in self._sites]
-
-    def hosts(self) -> list[str]:
-        return list(self._sites)
-
-    def seeds(self) -> list[str]:
-        return self._seeds
-
-    def traps(self) -> tuple[Trap, ...]:
-        return self._traps
-
-    def find(self, host: str, path: str) -> Sheet:
-        return self._sites[host].find(path)
+def depth_part(ground: Ground) -> Sites:
+    """Make four hosts of four sites."""
+    n = ground.n_pages or N_PAGES
+    www, shop, notes, tree = (f"{label}.{ground.domain(number)}" for number, label in enumerate(("www", "shop", "notes", "tree")))
+    sites: dict[str, Site] = {
+        www: _Calendar(ground, www, 3 * n // 10),
+        shop: _Shop(ground, shop, 3 * n // 4),
+        notes: _Notes(ground, notes, n // 5),
+        tree: _Tree(ground, tree, 3 if n >= _WIDE else 2),
+    }
+    return Sites(ground, sites, (Trap("calendar", www, "/cal/"), Trap("facet", shop, "?f."), Trap("session", notes, "sid=")))
 
 
 class _Calendar:

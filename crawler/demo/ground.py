@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -59,6 +59,36 @@ class Part(Protocol):
     def find(self, host: str, path: str) -> Sheet:
         """Return what stands under a path (with query) of one of the part's hosts."""
         ...
+
+
+class Site(Protocol):
+    """One host of a part."""
+
+    def find(self, path: str) -> Sheet:
+        """Return what stands under a path of the host."""
+        ...
+
+
+class Sites:
+    """A part of hosts that know nothing of one another, each of them a seed."""
+
+    def __init__(self, ground: Ground, sites: Mapping[str, Site], traps: tuple[Trap, ...] = ()) -> None:
+        """sites: by host"""
+        self.by_host = sites
+        self._seeds = [ground.origin(host) + "/" for host in sites]
+        self._traps = traps
+
+    def hosts(self) -> list[str]:
+        return list(self.by_host)
+
+    def seeds(self) -> list[str]:
+        return self._seeds
+
+    def traps(self) -> tuple[Trap, ...]:
+        return self._traps
+
+    def find(self, host: str, path: str) -> Sheet:
+        return self.by_host[host].find(path)
 
 
 class Estate:

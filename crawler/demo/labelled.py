@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from crawler.demo.aliases import AliasPart
-from crawler.demo.depth import DepthPart
+from crawler.demo.depth import depth_part
 from crawler.demo.dice import Dice
 from crawler.demo.ground import Ground, Part
 from crawler.demo.knobs import Knobs
 from crawler.demo.labels import Label, Labels, Trap, label_of, walk
-from crawler.demo.patterns import PatternPart
+from crawler.demo.patterns import pattern_part
 from crawler.demo.rank import RankPart
-from crawler.demo.replicas import ReplicaPart
+from crawler.demo.replicas import replica_part
 from crawler.demo.sheets import Sheet, gone, print_sheet
 from crawler.demo.soft import SoftPart
 from crawler.demo.truth import split
@@ -34,9 +34,9 @@ from crawler.demo.web import Reply
 PARTS: dict[str, Callable[[Ground], Part]] = {
     "soft": SoftPart,
     "aliases": AliasPart,
-    "patterns": PatternPart,
-    "depth": DepthPart,
-    "replicas": ReplicaPart,
+    "patterns": pattern_part,
+    "depth": depth_part,
+    "replicas": replica_part,
     "rank": RankPart,
 }
 _ROBOTS = b"User-agent: *\nDisallow:\n"

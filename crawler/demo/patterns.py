@@ -18,13 +18,10 @@ manual     /en/guide/7                                              page        
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
 
 from crawler.demo.forum import Booking, Forum
-from crawler.demo.ground import Estate, Ground, children, number_in
-from crawler.demo.labels import Trap
+from crawler.demo.ground import Estate, Ground, Site, Sites, children, number_in
 from crawler.demo.sheets import Sheet
 from crawler.demo.words import SUBJECTS
 
@@ -37,39 +34,20 @@ _N_ROOMS = 40
 _FANOUT = 5
 
 
-class _Site(Protocol):
-    def find(self, path: str) -> Sheet: ...
-
-
-class PatternPart:
-    """One host of each kind."""
-
-    def __init__(self, ground: Ground) -> None:
-        n = ground.n_pages or N_PAGES
-        hosts = [ground.domain(number) for number in range(6)]
-        sites: Sequence[_Site] = (
-            Forum(ground, f"forum.{hosts[0]}", n // 4),
-            Booking(ground, f"booking.{hosts[1]}", _N_ROOMS, 2 * n),
-            Wiki(ground, f"wiki.{hosts[2]}", 3 * n // 4),
-            Bloomer(ground, f"shop.{hosts[3]}", N_COPIES + n // 2),
-            Archive(ground, f"blog.{hosts[4]}", 3 * n // 4),
-            Manual(ground, f"docs.{hosts[5]}", 3 * n // 10),
-        )
-        names = ("forum", "booking", "wiki", "shop", "blog", "docs")
-        self._sites = {f"{name}.{host}": site for name, host, site in zip(names, hosts, sites, strict=True)}
-        self._seeds = [ground.origin(host) + "/" for host in self._sites]
-
-    def hosts(self) -> list[str]:
-        return list(self._sites)
-
-    def seeds(self) -> list[str]:
-        return self._seeds
-
-    def traps(self) -> tuple[Trap, ...]:
-        return ()
-
-    def find(self, host: str, path: str) -> Sheet:
-        return self._sites[host].find(path)
+def pattern_part(ground: Ground) -> Sites:
+    """Make one host of each kind."""
+    n = ground.n_pages or N_PAGES
+    names = ("forum", "booking", "wiki", "shop", "blog", "docs")
+    forum, booking, wiki, shop, blog, docs = (f"{name}.{ground.domain(number)}" for number, name in enumerate(names))
+    sites: dict[str, Site] = {
+        forum: Forum(ground, forum, n // 4),
+        booking: Booking(ground, booking, _N_ROOMS, 2 * n),
+        wiki: Wiki(ground, wiki, 3 * n // 4),
+        shop: Bloomer(ground, shop, N_COPIES + n // 2),
+        blog: Archive(ground, blog, 3 * n // 4),
+        docs: Manual(ground, docs, 3 * n // 10),
+    }
+    return Sites(ground, sites)
 
 
 class Wiki:

@@ -11,17 +11,15 @@
                             /msg/37   page
 
 An edited page is a replica, and has its original's document, where at most `REPLICA_SHARE` of its words are changed. The template around an
-edited or mirrored page is that of its original. `pairs` tells every planted pair with its distance.
+edited or mirrored page is that of its original. `planted_pairs` tells every pair with its distance.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
-from crawler.demo.ground import Estate, Ground, children, number_in
-from crawler.demo.labels import Trap
+from crawler.demo.ground import Estate, Ground, Part, Site, Sites, children, number_in
 from crawler.demo.sheets import Sheet
 from crawler.demo.texts import coined
 
@@ -49,14 +47,6 @@ class Pair:
     @property
     def is_replica(self) -> bool:
         return self.manner not in ("twin", "index") and self.share <= REPLICA_SHARE
-
-
-class _Site(Protocol):
-    def find(self, path: str) -> Sheet: ...
-
-
-class _Copies(_Site, Protocol):
-    def pairs(self) -> list[Pair]: ...
 
 
 class _Book:
@@ -155,6 +145,7 @@ class _Mirror:
 
     def __init__(self, ground: Ground, host: str, book: _Book, *, has_gaps: bool) -> None:
         self._book, self._estate, self._has_gaps = book, book.beside(ground, host), has_gaps
+        self.origin = book.estate.host
 
     def _is_missing(self, page: int) -> bool:
         return self._has_gaps and page % 20 == 7 and not children(page, _FANOUT, self._book.n_pages)
@@ -236,42 +227,33 @@ class _Archive:
         return [Pair(f"{origin}/{i}/{a}.html", f"{origin}/{i}/{b}.html", "index", 1.0) for i in range(self._n_volumes) for a, b in couples]
 
 
-class ReplicaPart:
-    """Nine hosts, each of a site of its own."""
+def replica_part(ground: Ground) -> Sites:
+    """Make nine hosts, each of a site of its own."""
+    n = ground.n_pages or N_PAGES
+    names = [f"www.{ground.domain(number)}" for number in range(9)]
+    english, chinese = _Book(ground, names[0], "a", "en", n), _Book(ground, names[2], "a", "zh", n)
+    origin = _Book(ground, names[4], "p", "ru", n)
+    sites: list[Site] = [
+        english,
+        _Edition(ground, names[1], english),
+        chinese,
+        _Edition(ground, names[3], chinese),
+        origin,
+        _Mirror(ground, names[5], origin, has_gaps=False),
+        _Mirror(ground, names[6], origin, has_gaps=True),
+        _Twins(ground, names[7], max(3, n // 5)),
+        _Archive(ground, names[8], max(2, n // 15)),
+    ]
+    return Sites(ground, dict(zip(names, sites, strict=True)))
 
-    def __init__(self, ground: Ground) -> None:
-        n = ground.n_pages or N_PAGES
-        names = [f"www.{ground.domain(number)}" for number in range(9)]
-        english, chinese = _Book(ground, names[0], "a", "en", n), _Book(ground, names[2], "a", "zh", n)
-        origin = _Book(ground, names[4], "p", "ru", n)
-        editions: dict[str, _Copies] = {names[1]: _Edition(ground, names[1], english), names[3]: _Edition(ground, names[3], chinese)}
-        mirrors: dict[str, _Copies] = {host: _Mirror(ground, host, origin, has_gaps=host == names[6]) for host in names[5:7]}
-        twins, archive = _Twins(ground, names[7], max(3, n // 5)), _Archive(ground, names[8], max(2, n // 15))
-        self._copies: tuple[_Copies, ...] = (*editions.values(), *mirrors.values(), twins, archive)
-        self._sites: dict[str, _Site] = {
-            names[0]: english,
-            names[2]: chinese,
-            names[4]: origin,
-            **editions,
-            **mirrors,
-            names[7]: twins,
-            names[8]: archive,
-        }
-        self._seeds = [ground.origin(host) + "/" for host in names]
-        self.mirrors = dict.fromkeys(mirrors, names[4])  # mirror → origin
 
-    def hosts(self) -> list[str]:
-        return list(self._sites)
+def planted_pairs(part: Part) -> list[Pair]:
+    """Return every pair that was planted in this part."""
+    assert isinstance(part, Sites)
+    return [pair for site in part.by_host.values() if isinstance(site, _Edition | _Mirror | _Twins | _Archive) for pair in site.pairs()]
 
-    def seeds(self) -> list[str]:
-        return self._seeds
 
-    def traps(self) -> tuple[Trap, ...]:
-        return ()
-
-    def find(self, host: str, path: str) -> Sheet:
-        return self._sites[host].find(path)
-
-    def pairs(self) -> list[Pair]:
-        """Return every planted pair."""
-        return [pair for copy in self._copies for pair in copy.pairs()]
+def planted_mirrors(part: Part) -> dict[str, str]:
+    """Return mirror → origin, by host."""
+    assert isinstance(part, Sites)
+    return {host: site.origin for host, site in part.by_host.items() if isinstance(site, _Mirror)}

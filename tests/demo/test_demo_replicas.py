@@ -9,16 +9,18 @@ from labelling import check_purity, check_truth, labelled, words
 
 from crawler.demo.knobs import PROFILES
 from crawler.demo.labelled import LabelledWeb
-from crawler.demo.replicas import MANNERS, REPLICA_SHARE, SHARES, Pair, ReplicaPart
+from crawler.demo.replicas import MANNERS, REPLICA_SHARE, SHARES, Pair, planted_mirrors, planted_pairs
 from crawler.demo.truth import split
 
 SMALL = {"part_pages": 45}
 
 
-def _part(web: LabelledWeb) -> ReplicaPart:
-    part = web.parts["replicas"]
-    assert isinstance(part, ReplicaPart)
-    return part
+def _pairs(web: LabelledWeb) -> list[Pair]:
+    return planted_pairs(web.parts["replicas"])
+
+
+def _mirrors(web: LabelledWeb) -> dict[str, str]:
+    return planted_mirrors(web.parts["replicas"])
 
 
 def _paragraphs(web: LabelledWeb, url: str) -> str:
@@ -39,7 +41,7 @@ def test_it_is_pure() -> None:
 
 def test_every_kind_of_pair_is_planted_on_nine_hosts() -> None:
     web = LabelledWeb(PROFILES["replicas"])
-    truth, pairs = web.truth(), _part(web).pairs()
+    truth, pairs = web.truth(), _pairs(web)
     assert len(web.hosts()) == 9
     assert Counter(pair.manner for pair in pairs).keys() == {*MANNERS, "mirror", "twin", "empty", "index"}
     assert min(Counter(pair.manner for pair in pairs).values()) >= 19
@@ -49,14 +51,14 @@ def test_every_kind_of_pair_is_planted_on_nine_hosts() -> None:
 
 def test_a_pair_is_a_replica_where_its_pages_have_one_document() -> None:
     web = labelled("replicas", **SMALL)
-    for pair in _part(web).pairs():
+    for pair in _pairs(web):
         assert pair.is_replica == (web.label(pair.first).document == web.label(pair.second).document), pair
-    assert any(REPLICA_SHARE < pair.share < 1 for pair in _part(web).pairs())
+    assert any(REPLICA_SHARE < pair.share < 1 for pair in _pairs(web))
 
 
 def test_the_share_of_changed_words_is_the_one_that_is_said() -> None:
     web = labelled("replicas", **SMALL)
-    english = [pair for pair in _part(web).pairs() if pair.manner in MANNERS and split(pair.first)[0] == web.hosts()[0]]
+    english = [pair for pair in _pairs(web) if pair.manner in MANNERS and split(pair.first)[0] == web.hosts()[0]]
     assert len(english) == SMALL["part_pages"]
     for pair in english:
         first, second = _paragraphs(web, pair.first).split(), _paragraphs(web, pair.second).split()
@@ -70,12 +72,12 @@ def test_the_share_of_changed_words_is_the_one_that_is_said() -> None:
 
 def test_mirrors_show_equal_words_at_equal_paths_and_link_to_themselves() -> None:
     web = labelled("replicas", **SMALL)
-    part = _part(web)
-    assert len(part.mirrors) == 2
-    for pair in part.pairs():
+    mirrors = _mirrors(web)
+    assert len(mirrors) == 2
+    for pair in _pairs(web):
         if pair.manner == "mirror":
             (host, path), (mirror, same) = split(pair.first), split(pair.second)
-            assert (path, part.mirrors[mirror]) == (same, host)
+            assert (path, mirrors[mirror]) == (same, host)
             assert words(web, pair.first) == words(web, pair.second)
             assert [split(url)[1] for url in _children(web, pair.first)] == [split(url)[1] for url in _children(web, pair.second)]
             assert {split(url)[0] for url in _children(web, pair.second)} <= {mirror}
@@ -84,7 +86,7 @@ def test_mirrors_show_equal_words_at_equal_paths_and_link_to_themselves() -> Non
 def test_the_second_mirror_has_gaps_and_older_versions() -> None:
     web = LabelledWeb(PROFILES["replicas"])
     kinds = {
-        mirror: Counter(label.kind for label in web.truth().urls.values() if split(label.url)[0] == mirror) for mirror in _part(web).mirrors
+        mirror: Counter(label.kind for label in web.truth().urls.values() if split(label.url)[0] == mirror) for mirror in _mirrors(web)
     }
     whole, partial = kinds.values()
     assert whole == {"mirror": 200}
@@ -94,7 +96,7 @@ def test_the_second_mirror_has_gaps_and_older_versions() -> None:
 
 def test_twins_have_equal_words_and_other_children_empty_pages_none() -> None:
     web = labelled("replicas", **SMALL)
-    pairs = [pair for pair in _part(web).pairs() if pair.manner in ("twin", "empty")]
+    pairs = [pair for pair in _pairs(web) if pair.manner in ("twin", "empty")]
     for pair in pairs:
         assert words(web, pair.first) == words(web, pair.second)
         first, second = _children(web, pair.first), _children(web, pair.second)
@@ -106,7 +108,7 @@ def test_twins_have_equal_words_and_other_children_empty_pages_none() -> None:
 
 def test_indexes_of_a_volume_have_equal_children_and_other_words() -> None:
     web = labelled("replicas", **SMALL)
-    pairs = [pair for pair in _part(web).pairs() if pair.manner == "index"]
+    pairs = [pair for pair in _pairs(web) if pair.manner == "index"]
     assert len(pairs) == 9
     for pair in pairs:
         assert sorted(_children(web, pair.first)) == sorted(_children(web, pair.second))

@@ -14,7 +14,7 @@ from config.settings import Dns, Fetch, Filters, NearReplica
 from crawler.core.model import Reason
 from crawler.demo.knobs import PROFILES
 from crawler.demo.labelled import LabelledWeb
-from crawler.demo.replicas import ReplicaPart
+from crawler.demo.replicas import planted_mirrors
 from crawler.demo.server import Server
 from storage.export.judged import standing
 from storage.view import View
@@ -39,10 +39,8 @@ class Outcome:
     mirror_of: dict[str, str]
 
     @property
-    def part(self) -> ReplicaPart:
-        part = self.web.parts["replicas"]
-        assert isinstance(part, ReplicaPart)
-        return part
+    def planted(self) -> dict[str, str]:
+        return planted_mirrors(self.web.parts["replicas"])
 
     def document(self, url: str) -> str:
         return self.web.label(url).document
@@ -87,8 +85,8 @@ async def test_replicas_are_named_and_pages_of_one_text_with_other_children_are_
     assert outcome.right() >= 0.65 * outcome.findable()
     kinds = {outcome.web.label(url).kind for url in outcome.replica_of}
     assert kinds == {"edited", "mirror", "empty"}, "twins and indexes are documents of their own"
-    assert {url.removeprefix("http://").partition(":")[0] for url in outcome.mirror_of} == set(outcome.part.mirrors)
-    assert {url.removeprefix("http://").partition(":")[0] for url in outcome.mirror_of.values()} == set(outcome.part.mirrors.values())
+    assert {url.removeprefix("http://").partition(":")[0] for url in outcome.mirror_of} == set(outcome.planted)
+    assert {url.removeprefix("http://").partition(":")[0] for url in outcome.mirror_of.values()} == set(outcome.planted.values())
 
 
 async def test_mirrors_are_set_back_and_next_to_nothing_is_lost(tmp_path: Path) -> None:

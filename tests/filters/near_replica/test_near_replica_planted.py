@@ -9,7 +9,7 @@ import pytest
 from benchmarks.replicas_demo import CS, DS, best, replicas_of, sketched
 from crawler.demo.knobs import profile
 from crawler.demo.labelled import LabelledWeb
-from crawler.demo.replicas import ReplicaPart
+from crawler.demo.replicas import planted_mirrors
 from filters.near_replica.batch import Space, Tolerance
 from filters.near_replica.evaluate import Judged, judge
 from filters.near_replica.indexes import same_children
@@ -39,13 +39,11 @@ def test_text_and_neighbourhood_break_even_higher_than_text_alone(k: int) -> Non
 
 def test_planted_mirrors_and_indexes_are_found_and_nothing_else() -> None:
     web = _web()
-    part = web.parts["replicas"]
-    assert isinstance(part, ReplicaPart)
     sketches = sketched(web, Recipe())
     space = Space(sketches, Tolerance())
     groups = [[one.representative, *(page for page, _, _ in one.members)] for one in space.clusters(space.text_pairs())]
     found = mirrors(sketches.urls, sketches.hosts, sketches.texts, groups)
-    assert {one.host.removeprefix("http://"): one.of.removeprefix("http://") for one in found} == part.mirrors
+    assert {one.host.removeprefix("http://"): one.of.removeprefix("http://") for one in found} == planted_mirrors(web.parts["replicas"])
     indexes = [page for group in same_children(sketches, space.r, d=0.03) for page in group]
     assert {web.label(sketches.urls[page]).kind for page in indexes} == {"index"}
     assert len(indexes) == sum(web.label(url).kind == "index" for url in sketches.urls)
