@@ -104,3 +104,26 @@ async def test_content_of_replicas_is_not_stored_again_unless_that_is_asked_for(
         assert outcome.replica_of
         assert {outcome.crawled.pages[url].has_body for url in outcome.replica_of} == {store}
         assert all(outcome.crawled.pages[url].has_body for url in outcome.replica_of.values())
+
+
+async def test_a_verdict_is_revised_in_the_background_when_the_neighbourhood_has_become_known(tmp_path: Path) -> None:
+    """Two lists of one text; what they lead to turns out to be the same, under other names, once both have been judged.
+
+    Broken once (no pass): fails.
+    """
+    words = {name: " ".join(f"{name}{i}" for i in range(80)) for name in ("list", "item0", "item1", "item2")}
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/list", "a.test/list?print=1", "a.test/on/1")
+        for form in ("", "?print=1"):
+            web.page(f"a.test/list{form}", *(f"a.test/item{i}{form}" for i in range(3)), text=words["list"], title="list")
+            for i in range(3):
+                web.page(f"a.test/item{i}{form}", text=words[f"item{i}"], title="item")
+        web.page("a.test/on/1", "a.test/on/2")
+        web.page("a.test/on/2", *(f"a.test/more/{i}" for i in range(70)))
+        for i in range(70):
+            web.page(f"a.test/more/{i}", text=" ".join(f"more{i}-{n}" for n in range(60)))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=only_replicas()))
+    [(revised, by)] = crawled.revised.items()
+    assert web.place(revised) in ("a.test/list", "a.test/list?print=1"), "whichever came second"
+    assert by == [NAME]
+    assert crawled.pages[revised].keep, "it was kept when it came"
