@@ -195,14 +195,14 @@ async def _parse(outcome: Fetched, tools: Tools) -> Parsed | None:
 def _page(lease: Lease, outcome: Fetched, parsed: Parsed | None, tools: Tools) -> Visit:
     """Make the page, have it judged, and sift its links if they are to be followed."""
     url = outcome.url
-    tokens = token_hashes(parsed.text if parsed else "")
+    tokens = token_hashes(parsed.raw_text if parsed else "")
     texts, skips = page_links(url, parsed, tools) if parsed else ([], [])
     page = Page(
         url=url,
         status=outcome.head.status,
         mime_type=outcome.head.mime_type,
         title=parsed.title if parsed else "",
-        text=parsed.text if parsed else "",
+        text=parsed.raw_text if parsed else "",
         tokens=tokens,
         fingerprint=fingerprint(tokens),
         links=tuple(texts),

@@ -231,7 +231,7 @@ class Page:
     status: int
     mime_type: str
     title: str
-    text: str
+    text: str  # visible, white space as the page has it
     tokens: U64  # hashes of the visible text's words, in order
     fingerprint: bytes  # 16: hash of the token sequence, b"" if there is no text
     links: tuple[str, ...]  # canonical, distinct, in page order: those the static gate let through

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import re2
 
 from crawler.core.model import Page
+from crawler.core.parsed import collapsed
 from filters.soft_error import phrases
 from filters.soft_error.url_kind import UrlKind
 
@@ -107,7 +108,7 @@ def hint_of(page: Page) -> Hint:
         return Hint(kind, n_words <= _FEW and (kind not in WALLS or len(page.links) <= _FEW_LINKS))
     if n_words > _SHORT:
         return NO_HINT
-    text = page.text[:_TEXT].lower()
+    text = collapsed(page.text[:_TEXT]).lower()
     if _ANY_TEXT.search(text):
         kind = _first(text)
         return NO_HINT if kind == Kind.SHELL and page.links else Hint(kind)

@@ -164,7 +164,7 @@ def test_a_binary_body_is_not_parsed() -> None:
 
 def test_plain_text_has_words_and_no_links() -> None:
     parsed = html.read(b"a  <b>\r\n\tc", "text/plain; charset=ascii", "text/plain", agent="thresher", max_links=9)
-    assert parsed == html.plain(b"a <b> c", "windows-1252", agent="thresher")
+    assert parsed == html.plain(b"a  <b>\r\n\tc", "windows-1252", agent="thresher")
     assert parsed.text == "a <b> c"
 
 
