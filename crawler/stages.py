@@ -17,7 +17,13 @@ _INTERVAL_S = 0.001
 
 # the first entry that matches the innermost file wins; files that none matches leave it to their caller
 _STAGES = (
-    ("fetch", ("/crawler/fetch.py", "/crawler/wire.py", "/aiohttp/", "/yarl/", "/multidict/", "/crawler/dns.py", "/crawler/guard.py")),
+    (
+        "fetch",
+        (
+            *(f"/crawler/{name}.py" for name in ("fetch", "lean", "lean_connection", "aiohttp_client", "wire", "watch", "dns", "guard")),
+            *(f"/{package}/" for package in ("aiohttp", "yarl", "multidict", "aiohappyeyeballs")),
+        ),
+    ),
     ("decode", ("/crawler/decode.py",)),
     ("parse", ("/crawler/core/html.py", "/crawler/core/charset.py", "/crawler/core/bomb.py", "/crawler/parse.py")),
     ("sketch", ("/crawler/core/sketch.py",)),
