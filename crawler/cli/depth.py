@@ -216,6 +216,7 @@ def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
                 "level": depth,
                 "fetched": level.fetched,
                 "new": level.new,
+                "dropped": level.dropped,
                 "novelty": round(level.new / level.fetched, _DECIMALS) if level.fetched else None,
                 "links": level.links,
                 "new_links": level.new_links,

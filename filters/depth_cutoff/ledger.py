@@ -48,6 +48,7 @@ class Level(msgspec.Struct, array_like=True):
     new: int = 0
     links: int = 0  # on its pages
     new_links: int = 0  # that named a URL first
+    dropped: int = 0  # of the fetched: duplicates, near-replicas, soft errors, aliases, errors
 
 
 class Head(msgspec.Struct, array_like=True):
@@ -158,6 +159,7 @@ class Ledger:
         level = self._level(fetch.depth)
         level.fetched += 1
         level.new += is_new
+        level.dropped += not fetch.is_good
         level.links += fetch.n_links
         if not self._teaches(fetch.text, is_new):
             return []

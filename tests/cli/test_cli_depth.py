@@ -137,8 +137,10 @@ def test_advise_says_of_each_site_how_deep_and_why(thresher: Command, crawl: Pat
     assert {"site", "pages", "depth", "why", "levels", "pagerank", "entries", "cut"} == set(rows[0])
     for row in rows:
         assert row["pages"] == sum(level["fetched"] for level in row["levels"])
+        assert all(level["new"] + level["dropped"] <= level["fetched"] for level in row["levels"])
         assert row["pagerank"] == sorted(row["pagerank"])
         assert row["pagerank"][-1] == pytest.approx(1.0)
+    assert sum(level["dropped"] for row in rows for level in row["levels"]) > 0
 
 
 def test_advise_prints_a_table(thresher: Command, crawl: Path) -> None:

@@ -196,6 +196,7 @@ def test_pages_that_any_filter_dropped_are_not_new() -> None:
     for i in range(40):
         crawled.fetch(f"{HOST}/x/{i}", prose(), 2, DROPPED)
     assert crawled.held(f"{HOST}/x/99", 2)
+    assert [level.dropped for level in crawled.ledger().head.levels] == [0, 0, 40]
 
 
 def test_errors_are_not_new() -> None:
