@@ -50,7 +50,7 @@ _MOST_CANDIDATES: Final = 8
 _TAG_SLOTS: Final = (0, SLOTS // 2)
 _SURE: Final = 1.645  # standard deviations: 95 %, one-sided
 _SHINGLE: Final = 3  # words
-ENOUGH_VOTERS: Final = 32  # pages of a host that say what its template is
+ENOUGH_VOTERS: Final = 16  # pages of a host that say what its template is
 _MIN_VOTERS: Final = 8
 _COMMON: Final = 0.2  # votes for each voter: three of five pages have the minimum
 _NONE: Final = np.zeros(SLOTS, dtype=np.uint8)
