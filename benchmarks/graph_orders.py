@@ -54,6 +54,7 @@ def cnr() -> None:
     any_order = [captured(ranks, rng.permutation(graph.n_nodes), SHARES) for _ in range(20)]
     header(f"cnr-2000: {graph.n_nodes:,} pages, {graph.n_links:,} links, from {CNR_SEED}")
     show("default: breadth-first, cash by depth", captured(ranks, breadth_first_opic(graph, seed), SHARES))
+    show("the same by exact cash", captured(ranks, breadth_first_opic(graph, seed, exact=True), SHARES))
     show("plain breadth-first", captured(ranks, breadth_first(graph, seed), SHARES))
     show("OPIC, each page begins with cash", captured(ranks, opic(graph, seed), SHARES))
     show("OPIC, all cash from the seed", captured(ranks, opic(graph, seed, initial_cash=0.0), SHARES))

@@ -10,10 +10,12 @@ and the page with the most is next. Cash given to a page that was fetched before
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 
 import numpy as np
 
+from crawler.core.order.cash import level_of
 from crawler.graph.csr import I64, Graph
 
 
@@ -70,19 +72,27 @@ def opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0) -> I64:
     return _by_cash(graph, seeds, initial_cash, by_depth=False)
 
 
-def breadth_first_opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0) -> I64:
-    """Fetch in the order of depth, within a depth the page with the most cash: the crawler's default order."""
-    return _by_cash(graph, seeds, initial_cash, by_depth=True)
+def breadth_first_opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0, exact: bool = False) -> I64:
+    """Fetch in the order of depth, within a depth the page with the most cash: the crawler's default order.
+
+    exact: by sums, where the crawler knows levels (crawler/core/order/cash.py).
+    """
+    return _by_cash(graph, seeds, initial_cash, by_depth=True, worth=_sum if exact else level_of)
 
 
-def _by_cash(graph: Graph, seeds: I64, initial_cash: float, *, by_depth: bool) -> I64:
+def _sum(cash: float) -> float:
+    return cash
+
+
+def _by_cash(graph: Graph, seeds: I64, initial_cash: float, *, by_depth: bool, worth: Callable[[float], float] = _sum) -> I64:
     n_nodes = graph.n_nodes
-    cash, depths, fetched = [initial_cash] * n_nodes, [n_nodes] * n_nodes, bytearray(n_nodes)
-    heap: list[tuple[int, float, int, int]] = []  # depth or 0, -cash, the older first, node; items of less cash are out of date
+    cash, depths, worths = [initial_cash] * n_nodes, [n_nodes] * n_nodes, [-1.0] * n_nodes
+    numbers, fetched, order = [0] * n_nodes, bytearray(n_nodes), list[int]()
+    heap: list[tuple[int, float, int, int]] = []  # depth or 0, -worth, the older first, node; items that are worth less are out of date
+    n_known = 0
     for seed in seeds.tolist():
-        cash[seed], depths[seed] = initial_cash or 1.0, 0
-        heappush(heap, (0, -cash[seed], len(heap), seed))
-    order, n_pushed = [], len(heap)
+        cash[seed], depths[seed], numbers[seed], n_known = initial_cash or 1.0, 0, n_known, n_known + 1
+        heappush(heap, (0, -worth(cash[seed]), numbers[seed], seed))
     while heap:
         node = heappop(heap)[3]
         if fetched[node]:
@@ -92,11 +102,15 @@ def _by_cash(graph: Graph, seeds: I64, initial_cash: float, *, by_depth: bool) -
         targets, depth = graph.of(node).tolist(), depths[node] + 1
         share = cash[node] / len(targets) if targets else 0.0
         for target in targets:
-            if not fetched[target]:
-                cash[target] += share
-                depths[target] = min(depths[target], depth)
-                n_pushed += 1
-                heappush(heap, (depths[target] if by_depth else 0, -cash[target], n_pushed, target))
+            if fetched[target]:
+                continue
+            if depths[target] == n_nodes:
+                numbers[target], n_known = n_known, n_known + 1
+            cash[target] += share
+            new = worth(cash[target])
+            if new > worths[target] or depth < depths[target]:
+                depths[target], worths[target] = min(depth, depths[target]), new
+                heappush(heap, (depths[target] if by_depth else 0, -new, numbers[target], target))
     return np.array(order, dtype=np.int64)
 
 

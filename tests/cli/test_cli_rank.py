@@ -11,6 +11,9 @@ import pytest
 from conftest import Ran
 from small_store import SEED, build
 
+from benchmarks import real_order
+from crawler.graph.measures import captured
+
 Thresher = Callable[..., Ran]
 
 LINKS = "http://a.example/\thttp://b.example/\nhttp://b.example/x\thttp://a.example/\nhttp://c.example\thttps://www.a.example/q\n"
@@ -101,6 +104,16 @@ def test_the_measures_of_a_crawl_are_lines_with_their_names(thresher: Thresher, 
     assert 0 <= found["breadth_first_fidelity"][0]["share"] <= 1
     assert found["host_concentration"] == [{"n_hosts": 1, "largest_share": 1.0, "top_10_share": 1.0, "effective_hosts": 1.0}]
     assert set(found) > {"mean_rank_by_slice", "mean_slice_of_top", "overlap_with_earlier_graph"}
+
+
+def test_a_crawl_s_order_is_held_against_others_over_the_same_graph(crawl: Path) -> None:
+    """What `python -m benchmarks.real_order` prints of each crawl."""
+    found = real_order.read(crawl)
+    shares = captured(found.ranks, found.order, real_order.SHARES)
+    for name, others in found.curves.items():
+        assert len(others) == len(real_order.SHARES), name
+        assert others == sorted(others), name
+    assert all(best >= share for best, share in zip(found.curves["best possible"], shares, strict=True))
 
 
 REFUSED = {
