@@ -3,7 +3,7 @@
 cnr     orders simulated on cnr-2000 (../shared/data/graphs), from the page with most links: share of PageRank (damping .85) by then
 web     the demo web "rank" through the crawler's own frontier and politeness on a simulated clock (tests/polite_crawl.py), 4 to 64 fetchers
 large   the same web of 1,500 sites and 60,000 pages, and what PAPERS' matrix row 15 asks of breadth-first
-farms   where local-link farms stand by each variant of PageRank, and when each order fetches them
+farms   where local-link farms stand by each variant of PageRank and by HITS, and when each order fetches them
 
 Shares are means over three seeds of the clock. Two minutes of CPU in all.
 """
@@ -22,7 +22,8 @@ sys.path.append(str(ROOT / "tests"))
 from polite_crawl import KnownWeb, Oracle, PlainBreadthFirst, PoliteCrawl, demo_web  # noqa: E402  # found where the suite finds it
 
 from crawler.core.order.by_name import NAMES  # noqa: E402
-from crawler.graph.csr import F64, I64  # noqa: E402
+from crawler.graph.csr import F64, I64, Bools  # noqa: E402
+from crawler.graph.hits import hits  # noqa: E402
 from crawler.graph.measures import captured, mean_by_slice, mean_slice_of_top  # noqa: E402
 from crawler.graph.pagerank import layers, pagerank  # noqa: E402
 from crawler.graph.reading import read_graph  # noqa: E402
@@ -119,7 +120,9 @@ def farms(web: KnownWeb) -> None:
     for variant in ("all", "weighted", "remote"):
         ranks = pagerank(layers(web.graph, variant, hosts)).ranks
         best = web.is_farm[np.argsort(-ranks, kind="stable")]
-        print(f"  PageRank over {variant:9} links:  " + "  ".join(f"{int(best[:n].sum())} of {n}" for n in (50, 100, 500, 1000)))
+        print(f"  PageRank over {variant:9} links:  " + _among(best))
+    authorities = hits(web.graph).authorities
+    print("  HITS, authorities:              " + _among(web.is_farm[np.argsort(-authorities, kind="stable")]))
     print(
         f"  share of farm pages among the fetches; of all pages {web.is_farm.mean():.3f}\n  {'after':38}"
         + "".join(f"{s:8.0%}" for s in SHARES)
@@ -128,6 +131,10 @@ def farms(web: KnownWeb) -> None:
         _, made = polite(web, order, 8, pagerank(web.graph).ranks)
         counts = [np.mean([web.is_farm[fetched[: round(share * len(hosts))]].mean() for fetched in made]) for share in SHARES]
         show(order, [float(count) for count in counts])
+
+
+def _among(is_farm: Bools) -> str:
+    return "  ".join(f"{int(is_farm[:n].sum())} of {n}" for n in (50, 100, 500, 1000))
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from crawler.core.frontier import Frontier
 from crawler.core.model import CrawlURL, Reason, State
-from crawler.core.order.cash import Cash, level_of
+from crawler.core.order.cash import Cash
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import directory_depth
 from crawler.effects import Effector
@@ -35,7 +35,7 @@ class Admission:
         self._tools = tools
         self._totals = totals
         self._effects = effects
-        self._cash = Cash()
+        self._cash = Cash(frontier.order.cash_steps or 1)
         self._finders: dict[int, bytes] = {}  # site that named a URL first, by sequence number
 
     def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False) -> list[int]:
@@ -69,7 +69,7 @@ class Admission:
 
     def _gift(self, source: CrawlURL, sifted: Sifted) -> float:
         """Return how much cash the page gives to each of its links."""
-        row = self._organs.seen.row(source.key) if self._frontier.order.uses_cash else None
+        row = self._organs.seen.row(source.key) if self._frontier.order.cash_steps else None
         if row is None:
             return 0.0
         return self._cash.gift(row.seq, row.worth, len(sifted.known) + (len(sifted.fresh) if sifted.fresh is not None else 0))
@@ -97,7 +97,7 @@ class Admission:
         if refusal is not None:
             self._skip(Skip(url.text, refusal, "limits"), url.via)
             return self._refused(url, refusal, "limits", now)
-        worth = level_of(1.0 + cash)
+        worth = self._cash.level_of(1.0 + cash)
         seq = self._organs.seen.add(url, State.QUEUED, None, now, worth)
         if cash:
             self._cash.begin(seq, 1.0 + cash)

@@ -24,7 +24,7 @@ from crawler.core.frontier import Frontier, Lease
 from crawler.core.host_queue import HostQueue
 from crawler.core.model import CrawlURL, Fetched, Head
 from crawler.core.order.base import Order
-from crawler.core.order.cash import Cash, level_of
+from crawler.core.order.cash import Cash
 from crawler.core.places import places
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import URLRules, URLSpace, directory_depth, is_home
@@ -62,7 +62,7 @@ class PlainBreadthFirst:
     """What the default is compared with: depth, then discovery, within a host; hosts by the discovery of their heads."""
 
     name = "plain"
-    uses_cash = False
+    cash_steps = 0
     counts_sites = False
 
     def rank(self, site_depth: int, worth: int) -> int:
@@ -77,7 +77,7 @@ class Oracle:
     """Takes the URL of the highest rank among those known: what an order that knew the truth would do."""
 
     name = "oracle"
-    uses_cash = False
+    cash_steps = 0
     counts_sites = False
 
     def __init__(self, ranks: F64) -> None:
@@ -118,7 +118,7 @@ class PoliteCrawl:
             self._frontier.order = self._frontier._bench._order = order
         self._worths = order.worths if isinstance(order, Oracle) else None
         self._order = self._frontier.order
-        self._cash = Cash()
+        self._cash = Cash(self._order.cash_steps or 1)
         self._entries: dict[int, Entry] = {}  # by node; of those that wait
         self._worth: dict[int, int] = {}
         self._found_at: dict[int, int] = {}  # host of the page that named a node first
@@ -149,7 +149,7 @@ class PoliteCrawl:
     def _push(self, node: int, depth: int, cash: float) -> None:
         seq = len(self._nodes)
         self._nodes.append(node)
-        worth = self._worths[node] if self._worths else level_of(1.0 + cash)
+        worth = self._worths[node] if self._worths else self._cash.level_of(1.0 + cash)
         if cash:
             self._cash.begin(seq, 1.0 + cash)
         url = self._space.url(self._web.urls[node], site_depth=depth)
@@ -162,7 +162,7 @@ class PoliteCrawl:
         self._frontier.finish(lease, Fetched(url, Head(url, 200, (), "", elapsed_s), b"", 25_000, elapsed_s), self._now, is_page=True)
         self._entries[node] = self._entries[node]._replace(attempt=1)  # fetched
         targets = self._targets[node]
-        each = self._cash.gift(lease.entry.seq, self._worth[node], len(targets)) if self._order.uses_cash else 0.0
+        each = self._cash.gift(lease.entry.seq, self._worth[node], len(targets)) if self._order.cash_steps else 0.0
         for target in targets:
             entry = self._entries.get(target)
             if entry is None:

@@ -15,7 +15,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from crawler.core.order.cash import level_of
+from crawler.core.order.breadth_first import BreadthFirst
+from crawler.core.order.cash import Cash
 from crawler.graph.csr import I64, Graph
 
 
@@ -77,7 +78,7 @@ def breadth_first_opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0, e
 
     exact: by sums, where the crawler knows levels (crawler/core/order/cash.py).
     """
-    return _by_cash(graph, seeds, initial_cash, by_depth=True, worth=_sum if exact else level_of)
+    return _by_cash(graph, seeds, initial_cash, by_depth=True, worth=_sum if exact else Cash(BreadthFirst.cash_steps).level_of)
 
 
 def _sum(cash: float) -> float:

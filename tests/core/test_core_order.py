@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from config.settings import Frontier as FrontierSettings
 from crawler.core.order import cash as module
 from crawler.core.order.by_name import NAMES, order_by_name
-from crawler.core.order.cash import HIGHEST, Cash, level_of
+from crawler.core.order.cash import HIGHEST, Cash
 from crawler.core.ports import Entry, Lane, SiteRecord
 
 SEQS = count(1_000)
@@ -146,25 +146,27 @@ def test_by_default_a_host_stays_ahead_until_its_pages_have_doubled() -> None:
     assert hosts.endswith("oott" + "oooo" + "tttt" + "n")
 
 
-@given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 40)), max_size=60))
-def test_levels_are_those_of_the_exact_sums(gifts: list[tuple[int, float]]) -> None:
+@given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 40)), max_size=60), st.integers(1, 3))
+def test_levels_are_those_of_the_exact_sums(gifts: list[tuple[int, float]], steps: int) -> None:
     """Mutation: the sum is forgotten when it reaches the next level."""
-    cash, sums, levels = Cash(), dict.fromkeys(range(1, 6), 1.0), dict.fromkeys(range(1, 6), 0)
+    cash, sums, levels = Cash(steps), dict.fromkeys(range(1, 6), 1.0), dict.fromkeys(range(1, 6), 0)
     for seq, amount in gifts:
         sums[seq] += amount
         levels[seq] = cash.gain(seq, levels[seq], amount)
-    assert levels == {seq: level_of(total) for seq, total in sums.items()}
+    assert levels == {seq: cash.level_of(total) for seq, total in sums.items()}
 
 
-def test_a_level_is_a_doubling_of_the_cash() -> None:
-    assert [level_of(cash) for cash in (1.0, 1.9, 2.0, 3.9, 4.0, 1000.0, 2.0**40)] == [0, 0, 1, 1, 2, 9, HIGHEST]
+@pytest.mark.parametrize(("steps", "levels"), [(1, [0, 0, 0, 1, 1, 2, 9, HIGHEST]), (2, [0, 0, 1, 2, 3, 4, 19, HIGHEST])])
+def test_so_many_levels_are_a_doubling_of_the_cash(steps: int, levels: list[int]) -> None:
+    level_of = Cash(steps).level_of
+    assert [level_of(cash) for cash in (1.0, 1.41, 1.42, 2.0, 3.9, 4.0, 1000.0, 2.0**40)] == levels
 
 
 def test_a_page_gives_what_it_has_in_equal_parts_and_keeps_nothing() -> None:
     cash = Cash()
     cash.begin(7, 2.5)
-    assert cash.gain(7, 1, 1.0) == level_of(3.5)
-    assert cash.gift(7, level_of(3.5), 7) == 0.5
+    assert cash.gain(7, 1, 1.0) == cash.level_of(3.5)
+    assert cash.gift(7, cash.level_of(3.5), 7) == 0.5
     assert cash.gift(7, 1, 4) == 0.5  # its level alone, which begins with 2: what it had is given
     assert cash.gift(7, 1, 0) == 0.0
 
@@ -175,10 +177,10 @@ def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(mon
     cash.begin(1, 1.9)
     for seq in range(2, 15):
         cash.begin(seq, 1.25)
-    assert cash.gain(1, 0, 0.2) == level_of(2.1)  # of the generation before: 1.9 + 0.2
+    assert cash.gain(1, 0, 0.2) == cash.level_of(2.1)  # of the generation before: 1.9 + 0.2
     for seq in range(100, 125):
         cash.begin(seq, 1.25)
-    assert cash.gain(1, 1, 1.95) == level_of(3.95)  # 2.0 + 1.95
+    assert cash.gain(1, 1, 1.95) == cash.level_of(3.95)  # 2.0 + 1.95
     assert len(cash._young) <= 10
 
 

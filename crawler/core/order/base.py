@@ -17,7 +17,7 @@ class Order(Protocol):
     """An order of the crawl. Pure but for what it reads from the store; asked once a row is written and once a host is ready."""
 
     name: str
-    uses_cash: bool  # pages give cash to their links
+    cash_steps: int  # levels of cash to a doubling; 0: pages give none to their links
     counts_sites: bool  # sites are told how many others link to them
 
     def rank(self, site_depth: int, worth: int) -> int:

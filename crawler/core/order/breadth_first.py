@@ -19,7 +19,7 @@ class BreadthFirst:
     """The default."""
 
     name = "breadth_first"
-    uses_cash = True
+    cash_steps = 1  # twice as many rise four times as often: cnr-2000 after 10 % .167 instead of .166, .163 without cash
     counts_sites = True
 
     def __init__(self, store: QueueStore) -> None:

@@ -9,7 +9,7 @@ class Fifo:
     """Breadth-first over the whole crawl, as far as politeness lets it be."""
 
     name = "fifo"
-    uses_cash = False
+    cash_steps = 0
     counts_sites = False
 
     def rank(self, site_depth: int, worth: int) -> int:

@@ -19,7 +19,7 @@ class HostRank:
     """By linking sites and pages, as of when the host got ready."""
 
     name = "host_rank"
-    uses_cash = True
+    cash_steps = 2
     counts_sites = True
 
     def __init__(self, store: QueueStore) -> None:

@@ -12,7 +12,7 @@ class LargerSitesFirst:
     """By the number of URLs that wait, as of when the host got ready."""
 
     name = "larger_sites_first"
-    uses_cash = False
+    cash_steps = 0
     counts_sites = False
 
     def rank(self, site_depth: int, worth: int) -> int:

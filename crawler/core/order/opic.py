@@ -13,7 +13,7 @@ class Opic:
     """Greedy by cash, to the level that cash.py keeps."""
 
     name = "opic"
-    uses_cash = True
+    cash_steps = 2
     counts_sites = False
 
     def rank(self, site_depth: int, worth: int) -> int:
