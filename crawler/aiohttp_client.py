@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from crawler.dns import Lookups, Resolver
-from crawler.exchange import Connections, Exchange
+from crawler.aiohttp_blame import blame_aiohttp
+from crawler.dns import LookupFailed, Resolver, Unresolved
+from crawler.exchange import Connections, Exchange, WireFault
 from crawler.guard import AddressGuard
 from crawler.lean import KEEP_ALIVE_S
 from crawler.wire import CURRENT, make_protocol
@@ -24,6 +27,9 @@ _READ_BUFFER = 64 << 10
 
 class AiohttpClient:
     """The session. Make it inside the running loop, close it there."""
+
+    faults: tuple[type[Exception], ...] = (aiohttp.ClientError, WireFault)
+    blame = staticmethod(blame_aiohttp)
 
     def __init__(
         self, *, headers: Mapping[str, str], resolver: Resolver, guard: AddressGuard, tls: ssl.SSLContext, connections: Connections
@@ -70,3 +76,27 @@ def _request_url(text: str) -> URL:
     scheme, _, rest = text.partition("://")
     slash = rest.index("/")
     return URL.build(scheme=scheme, authority=rest[:slash], path=rest[slash:], encoded=True)
+
+
+class Lookups(AbstractResolver):
+    """aiohttp's view of the resolver."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+
+    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
+        """Return the addresses of `host` in the order in which they are to be tried; raises Unresolved."""
+        answer = await self._resolver.resolve(host)
+        if isinstance(answer, LookupFailed):
+            raise Unresolved(answer)
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=_family(address), proto=0, flags=socket.AI_NUMERICHOST)
+            for address in answer
+        ]
+
+    async def close(self) -> None:
+        """The resolver is closed by whoever made it."""
+
+
+def _family(address: str) -> int:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET

@@ -1,7 +1,7 @@
 """Names to addresses: one resolver per process, a cache with bounded lifetimes, one question per name at a time.
 
 The frontier asks `address` for what is known right now and names the hosts that must be looked up; `resolve` asks the name
-servers and remembers the answer, the failures too. aiohttp connects through `Lookups`, an adapter on the same cache, so that a
+servers and remembers the answer, the failures too. aiohttp connects through an adapter on the same cache, so that a
 host is connected to at the address it was reserved with.
 
     source           lifetime
@@ -11,8 +11,8 @@ host is connected to at the address it was reserved with.
     refused          the TTL: every address of the name is one that the guard refuses
 
 Addresses that the guard refuses are left out. IPv4 stands first: what is reserved is then what is connected to on every network.
-At most half of `dns.max_addresses` are IPv6 if there are enough others: aiohttp makes n(n+1)/2 connects to n refusing addresses.
-Differs from aiohttp's own resolver in keeping TTLs and error codes, and in asking for absolute names only.
+At most half of `dns.max_addresses` are IPv6 if there are enough others: n refusing addresses cost n(n+1)/2 connects.
+It keeps TTLs and error codes, and asks for absolute names only.
 
 Memory: about 350 bytes per name, at most 131,072 names. Time: 0.1 µs from the cache, 95 µs asked.
 """
@@ -29,7 +29,6 @@ from zlib import crc32
 
 import aiodns
 import pycares
-from aiohttp.abc import AbstractResolver, ResolveResult
 from pycares import errno
 
 from config.settings import Dns
@@ -189,26 +188,6 @@ class Resolver:
         return self._remember(hostname, (_text(node.addr[0]) for node in result.nodes), ttl_s, self._clock())
 
 
-class Lookups(AbstractResolver):
-    """aiohttp's view of the resolver."""
-
-    def __init__(self, resolver: Resolver) -> None:
-        self._resolver = resolver
-
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
-        """Return the addresses of `host` in the order in which they are to be tried; raises Unresolved."""
-        answer = await self._resolver.resolve(host)
-        if isinstance(answer, LookupFailed):
-            raise Unresolved(answer)
-        return [
-            ResolveResult(hostname=host, host=address, port=port, family=_family(address), proto=0, flags=socket.AI_NUMERICHOST)
-            for address in answer
-        ]
-
-    async def close(self) -> None:
-        """The resolver is closed by whoever made it."""
-
-
 def _answer(known: _Known, now: float) -> tuple[str, ...] | LookupFailed:
     if known.failure is None:
         return known.addresses
@@ -234,7 +213,3 @@ def _spread(given: str, hostname: str) -> str:
 
 def _text(address: bytes | str) -> str:
     return address.decode("ascii") if isinstance(address, bytes) else address
-
-
-def _family(address: str) -> int:
-    return socket.AF_INET6 if ":" in address else socket.AF_INET

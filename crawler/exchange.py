@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from aiohttp.http_exceptions import HttpProcessingError
-
 from crawler.core.model import Cause
 
 MAX_INTERIM = 20  # responses before the final one
@@ -48,7 +46,7 @@ class Exchange:
         self.is_reused = False  # the connection had served before
         self.is_cut = False  # the connection broke before the body's end
         self.fault: WireFault | None = None
-        self.syntax_error: HttpProcessingError | None = None
+        self.syntax_error = ""  # what aiohttp's parser says of the body
 
 
 class Connections:

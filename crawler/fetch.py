@@ -29,19 +29,15 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Protocol
-
-import aiohttp
+from typing import TYPE_CHECKING, Protocol
 
 from config.settings import Fetch
-from crawler.aiohttp_client import AiohttpClient
-from crawler.blame import blame
 from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from crawler.core.politeness import parse_retry_after
 from crawler.core.url_spelling import latin1_href
 from crawler.decode import ACCEPT_ENCODING, BodyDecoder, DecodeError
 from crawler.dns import Resolver
-from crawler.exchange import Connections, Exchange, WireFault
+from crawler.exchange import Connections, Exchange
 from crawler.guard import AddressGuard
 from crawler.lean import LeanClient
 from crawler.watch import Limits, Watch
@@ -56,6 +52,9 @@ RETRY_AFTER_UNREADABLE_S = 60.0
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _THROTTLED = frozenset((429, 503))
 _TRY_AGAIN = frozenset((408, 425))
+
+if TYPE_CHECKING:
+    from crawler.aiohttp_client import AiohttpClient
 
 HeadGate = Callable[[Head], Reason | None]
 
@@ -89,6 +88,12 @@ class Response(Protocol):
 class Client(Protocol):
     """Whoever speaks HTTP/1.1: lean.py or aiohttp_client.py."""
 
+    faults: tuple[type[Exception], ...]  # what reading a response may raise
+
+    def blame(self, error: Exception, exchange: Exchange, /) -> tuple[Cause, str]:
+        """Return why the request failed."""
+        ...
+
     def get(self, text: str, exchange: Exchange, /) -> AbstractAsyncContextManager[Response]: ...
 
     async def close(self) -> None: ...
@@ -111,8 +116,7 @@ class Fetcher:
         self._loop = asyncio.get_running_loop()
         self._limits = Limits.of(settings, rate_grace_s)
         self._connections = Connections(_spare_descriptors(settings.concurrency))
-        make = LeanClient if settings.client == "lean" else AiohttpClient
-        self._client: Client = make(
+        self._client: Client = _client_class(settings.client)(
             headers=_headers(settings, user_agent, from_header),
             resolver=resolver,
             guard=guard,
@@ -135,10 +139,10 @@ class Fetcher:
         at_most = self._settings.max_body if max_body is None else max_body
         total_s = self._settings.total_timeout if total_timeout is None else total_timeout
         exchange = Exchange(at_most + WIRE_LEEWAY)
-        outcome = await self._request(_Fetch(url, exchange, head_gate, at_most), total_s)
+        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most), total_s)
         if _was_stale(outcome, exchange):
             exchange = Exchange(at_most + WIRE_LEEWAY)
-            outcome = await self._request(_Fetch(url, exchange, head_gate, at_most), total_s)
+            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most), total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
         return outcome
@@ -157,7 +161,7 @@ class Fetcher:
                 raise
             cause, detail = watch.fault.cause, watch.fault.detail
         except Exception as error:  # the edge where the clients' exceptions end: blame.py names each, and shows what it does not know
-            cause, detail = blame(error, fetch.exchange)
+            cause, detail = self._client.blame(error, fetch.exchange)
         finally:
             watch.stop()
         return fetch.failed(cause, detail, elapsed_s=self._loop.time() - (fetch.exchange.sent_at or watch.began))
@@ -167,6 +171,7 @@ class Fetcher:
 class _Fetch:
     """One request: what is wanted of it, and how its response is read."""
 
+    client: Client
     url: CrawlURL
     exchange: Exchange
     head_gate: HeadGate | None
@@ -208,8 +213,8 @@ class _Fetch:
                 return self._spoilt(head, Cause.TRUNCATED_ENCODING, "the encoded stream does not end", decoder.body)
         except DecodeError as error:
             return self._spoilt(head, error.cause, error.detail, decoder.body)
-        except (aiohttp.ClientError, WireFault) as error:
-            cause, detail = blame(error, exchange)
+        except self.client.faults as error:
+            cause, detail = self.client.blame(error, exchange)
             return self._spoilt(head, cause, detail, decoder.body if cause is Cause.INCOMPLETE else b"")
         if _is_odd_transfer(head):
             decoder.flags.add(Flag.BAD_TRANSFER_ENCODING)
@@ -237,7 +242,9 @@ class _Fetch:
         except asyncio.CancelledError:
             if not watch.absorb():
                 raise
-        except (aiohttp.ClientError, WireFault, DecodeError):
+        except DecodeError:
+            pass
+        except self.client.faults:
             pass  # status and headers have said what matters
         if not content.at_eof():
             response.close()
@@ -308,6 +315,15 @@ def _location(head: Head) -> str:
 def _is_odd_transfer(head: Head) -> bool:
     """Return whether the body came in a transfer coding other than chunked, which nobody undid."""
     return any(value.lower() not in ("", "chunked", "identity") for value in head.all(b"transfer-encoding"))
+
+
+def _client_class(name: str) -> type[LeanClient] | type[AiohttpClient]:
+    """Return the class of a client; importing aiohttp takes a fifth of a second."""
+    if name == "lean":
+        return LeanClient
+    from crawler.aiohttp_client import AiohttpClient
+
+    return AiohttpClient
 
 
 def _headers(settings: Fetch, user_agent: str, from_header: str) -> dict[str, str]:

@@ -19,8 +19,9 @@ from types import TracebackType
 
 import aiohappyeyeballs
 
+from crawler.blame import blame
 from crawler.dns import LookupFailed, Resolver, Unresolved
-from crawler.exchange import Connections, Exchange
+from crawler.exchange import Connections, Exchange, WireFault
 from crawler.guard import AddressGuard, AddrInfo
 from crawler.lean_connection import LeanConnection
 
@@ -30,6 +31,9 @@ _HAPPY_EYEBALLS_S = 0.25
 
 class LeanClient:
     """The connections, by origin. Make it inside the running loop, close it there."""
+
+    faults: tuple[type[Exception], ...] = (WireFault,)
+    blame = staticmethod(blame)
 
     def __init__(
         self,

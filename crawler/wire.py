@@ -99,7 +99,7 @@ class WireProtocol(ResponseHandler):
 
     def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
         if isinstance(exc, HttpProcessingError) and self._exchange is not None:
-            self._exchange.syntax_error = exc
+            self._exchange.syntax_error = exc.message
         super().set_exception(exc, *cause)
 
     def is_connected(self) -> bool:

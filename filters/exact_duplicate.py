@@ -22,7 +22,7 @@ import numpy as np
 from config.settings import ExactDuplicate
 from crawler.core.model import U64, Judgement, Mode, Page, Reason, Revise, Verdict
 from crawler.core.ports import Memory
-from crawler.core.sketch import fingerprint, word_hash
+from crawler.core.sketch import fingerprint, token_hashes
 from crawler.core.url import is_home
 from filters import copy_links
 from filters.base import NO_EFFECTS, Effects, Plug
@@ -32,7 +32,7 @@ _FOOT: Final = 32  # words
 _WITH_FOOT: Final = 100  # words from which a text may end on a time
 _CLOCK: Final = 3  # numbers in a row: a time with seconds, or a date with more
 _NO_TIME: Final = np.uint64(0)
-_NUMBERS: Final = frozenset(word_hash(f"{number:0{width}}") for width in (1, 2, 4) for number in range(10**width))
+_NUMBERS: Final = frozenset(token_hashes(" ".join(f"{n:0{width}}" for width in (1, 2, 4) for n in range(10**width))).tolist())
 
 
 def plug(settings: ExactDuplicate) -> Plug:
@@ -122,6 +122,8 @@ def _times(words: list[int]) -> list[int]:
     """Return the places of words that belong to a time."""
     found: list[int] = []
     run: list[int] = []
+    if sum(map(_NUMBERS.__contains__, words)) < _CLOCK:  # of nearly every page
+        return found
     for place, word in enumerate([*words, 0]):
         if word in _NUMBERS:
             run.append(place)

@@ -16,7 +16,7 @@ from edge import USER_AGENT, as_sent, bare, fetching, url
 from hostile import Answer, Question, Talk, always, name_server, response, serve, until
 
 from config.settings import Dns
-from crawler.blame import blame
+from crawler.aiohttp_blame import blame_aiohttp
 from crawler.core.model import Cause, Failed, Fetched
 from crawler.dns import Resolver
 from crawler.exchange import Exchange
@@ -245,7 +245,7 @@ V4, V6 = "Connect call failed ('9.9.9.9', 80)", "Connect call failed ('2620:fe::
 def test_of_several_addresses_the_one_that_got_furthest_decides(error: OSError, cause: Cause) -> None:
     """F13: a host that only has IPv6, on a network without, is no outage: it would be tried for ever."""
     key = ConnectionKey("a.test", 80, False, True, None, None, None)
-    assert blame(aiohttp.ClientConnectorError(key, error), Exchange(0))[0] is cause
+    assert blame_aiohttp(aiohttp.ClientConnectorError(key, error), Exchange(0))[0] is cause
 
 
 async def test_a_name_without_address_says_so() -> None:
