@@ -16,6 +16,7 @@ from crawler.core.errors import UsageError
 
 LONGEST_LINE = 1 << 16  # bytes; longer ones are no log lines
 _GZIP = b"\x1f\x8b"
+_A_LOG = "an access log, gzip or plain text, or - for standard input"
 
 
 @dataclass(slots=True)
@@ -27,8 +28,11 @@ class Reading:
     first_torn: str = ""  # file:line
 
 
-def read_lines(path: str, reading: Reading) -> Iterator[str]:
-    """Yield the lines of a file (gz or not, - for standard input) without their ends; raises UsageError if it cannot be read."""
+def read_lines(path: str, reading: Reading, *, expected: str = _A_LOG) -> Iterator[str]:
+    """Yield the lines of a file (gz or not, - for standard input) without their ends; raises UsageError if it cannot be read.
+
+    expected: what the file might have been, for the error.
+    """
     try:
         with _opened(path) as file:
             is_rest, number = False, 0
@@ -45,7 +49,8 @@ def read_lines(path: str, reading: Reading) -> Iterator[str]:
                 except ValueError:
                     tear(reading, path, number)
     except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"{path}: cannot be read: {error}. Expected an access log, gzip or plain text") from error
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        raise UsageError(f"{path}: cannot be read: {why}. Name {expected}") from error
 
 
 def read(paths: Iterable[str], reading: Reading) -> Iterator[Request]:

@@ -30,6 +30,7 @@ from storage.schema import REVISIONS, VERDICTS, PageRecord
 from storage.view import View
 
 _SOFT_ERROR = "soft_error"
+_EXPECTED = "a crawl's directory, a file of JSON lines, an access log, or - for standard input"
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ def _is_soft_error(view: View, page: PageRecord) -> bool:
 
 def _read_file(source: str, site: str, lists: Lists) -> None:
     found = Reading()
-    lines = read_lines(source, found)
+    lines = read_lines(source, found, expected=_EXPECTED)
     first = next((line for line in lines if line.strip()), "")
     every = chain((first,), lines)
     if first.lstrip().startswith("{"):

@@ -110,7 +110,7 @@ def validate(
 def canonize(urls: str, rules: str, as_json: bool) -> int:
     """Print the canonical URL of each URL of FILE, one a line: by the valid rules, or by all likely ones if none was judged yet."""
     by_site = _Canonizers(_read_rules(rules))
-    for url in _lines(urls):
+    for url in _lines(urls, "URLs"):
         settled = by_site.settle(url.strip())
         if as_json:
             print_json({"url": url.strip(), "canonical": settled.url, "rules": [rule.readable for rule in settled.by]})
@@ -223,7 +223,7 @@ def _read(source: str, site: str) -> dict[str, list]:  # type: ignore[type-arg]
 def _read_rules(path: str) -> list[SiteRule]:
     """Read a file of rules; raises UsageError at the first line that is none."""
     found = []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(_lines(path, "rules"), 1):
         try:
             value = msgspec.json.decode(line)
             found.append(SiteRule(str(value.get("site", "")) if isinstance(value, dict) else "", from_json(value)))
@@ -234,10 +234,10 @@ def _read_rules(path: str) -> list[SiteRule]:
     return found
 
 
-def _lines(path: str) -> Iterator[str]:
+def _lines(path: str, what: str) -> Iterator[str]:
     """Yield the lines of a file that are not empty; undecodable ones are counted and left out."""
     reading = Reading()
-    for line in read_lines(path, reading):
+    for line in read_lines(path, reading, expected=f"a file of {what}, one a line, or - for standard input"):
         if line.strip():
             yield line
     if reading.torn:

@@ -42,7 +42,7 @@ _UNSPACED_SCRIPTS: Final = ((0x0E01, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF)
 _UNSPACED_LENGTH: Final = 3
 
 
-def _scrambled(values: U64) -> U64:
+def scrambled(values: U64) -> U64:
     """Scramble in place so that every bit depends on every bit: the finaliser of splitmix64."""
     values ^= values >> _U(30)
     values *= _U(0xBF58476D1CE4E5B9)
@@ -79,7 +79,7 @@ def _letters() -> tuple[npt.NDArray[np.int8], U64]:
     for first, last in _UNSPACED_SCRIPTS:
         block = classes[first : last + 1]
         block[block == _LETTER] = _UNSPACED
-    return classes, _scrambled((folded + _U(1)) * _SEED)
+    return classes, scrambled((folded + _U(1)) * _SEED)
 
 
 _POWERS: Final = _powers(_BASE)
@@ -103,7 +103,7 @@ def token_hashes(text: str) -> U64:
     hashes = sums[ends]
     hashes -= sums[starts]
     hashes *= _INVERSES[starts]
-    _scrambled(hashes)
+    scrambled(hashes)
     return np.append(hashes, _U(xxhash.xxh3_64_intdigest(rest))) if rest else hashes
 
 

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from filters.dust.rules import LearnedRule, Substitution, shortlex, written
-from filters.dust.tokens import END, START, anchored, tokens
+from filters.dust.tokens import END, START, anchored, common, tokens
 from filters.dust.urllist import UrlList, origin
 
 _MOST_MEMBERS: Final = 50  # of a cluster that are compared
@@ -69,8 +69,8 @@ def _clusters(known: UrlList) -> Iterator[Sequence[int]]:
 def _compare(url: str, target: str, number: int, families: defaultdict[tuple[_Form, _Form], _Family]) -> None:
     """Put one pair into its family."""
     one, other = tokens(anchored(url)), tokens(anchored(target))
-    n = _shared(one, other)
-    m = _shared(one[n:][::-1], other[n:][::-1])
+    n = common(one, other)
+    m = common(one[n:][::-1], other[n:][::-1])
     n, m = max(0, n - 1), max(0, m - 1)
     source, changed = one[n : len(one) - m], other[n : len(other) - m]
     if max(len(source), len(changed)) > _MOST_CHANGED:
@@ -118,17 +118,8 @@ def _shared_end(contexts: Iterable[list[str]]) -> list[str]:
     """Return what all contexts begin with."""
     shared: list[str] | None = None
     for context in contexts:
-        shared = context if shared is None else shared[: _shared(shared, context)]
+        shared = context if shared is None else shared[: common(shared, context)]
     return shared or []
-
-
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    n = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        n += 1
-    return n
 
 
 def _is_word(token: str) -> bool:

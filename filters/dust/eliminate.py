@@ -19,7 +19,7 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from filters.dust.substrings import LikelyPair
-from filters.dust.tokens import tokens
+from filters.dust.tokens import common, tokens
 
 _FIRST_CODE: Final = 0xE000  # behind the surrogates
 
@@ -70,9 +70,9 @@ def refines(narrow: Coded, wide: Coded) -> bool:
 def core(pair: Coded) -> Coded:
     """Return what a pair exchanges, the common beginning and end cut off; equal for pairs of which one refines the other."""
     one, other = sorted(pair)
-    n = _common(one, other)
+    n = common(one, other)
     one, other = one[n:], other[n:]
-    n = _common(one[::-1], other[::-1])
+    n = common(one[::-1], other[::-1])
     one, other = one[: len(one) - n], other[: len(other) - n]
     if one and other:
         return Coded(*sorted((one, other)))
@@ -116,12 +116,3 @@ def _extends(narrow: Coded, one: str, other: str) -> bool:
             return True
         at = narrow.one.find(one, at + 1)
     return False
-
-
-def _common(one: str, other: str) -> int:
-    n = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        n += 1
-    return n

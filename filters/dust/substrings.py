@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crawler.core.model import U64
-from filters.dust.tokens import I64, Spans, mixed
+from crawler.core.sketch import scrambled
+from filters.dust.tokens import I64, Spans
 
 _ROWS_AT_ONCE: Final = 1 << 22
 _PAIRS_AT_ONCE: Final = 1 << 20
@@ -154,7 +155,7 @@ def _rows(
             hashes ^= spans.suffix[end]
             if kinds.label is not None:
                 hashes += (kinds.label[every[i : i + at_once]].astype(np.uint64) * _LABEL)[:, None]
-            mixed(hashes)
+            scrambled(hashes)
             kept = (hashes >= _U(low)) & (hashes <= _U(high))
             yield hashes[kept], np.stack((start[kept], end[kept]), axis=1).astype(np.int32)
 
@@ -171,7 +172,7 @@ def _pairs(spans: Spans, kinds: Kinds, buckets: list[I64]) -> Iterator[tuple[U64
             places = places[_sizes_overlap(spans, kinds, places)]
             one, other = spans.hashes(places[:, 0], places[:, 1]), spans.hashes(places[:, 2], places[:, 3])
             smaller, larger = np.minimum(one, other), np.maximum(one, other)
-            yield mixed(smaller * _PAIR + mixed(larger + _LABEL)), places, n
+            yield scrambled(smaller * _PAIR + scrambled(larger + _LABEL)), places, n
 
 
 def _sizes_overlap(spans: Spans, kinds: Kinds, places: I64) -> npt.NDArray[np.bool_]:

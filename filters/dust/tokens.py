@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crawler.core.model import U64
+from crawler.core.sketch import scrambled
 
 START: Final = "\x02"  # ^
 END: Final = "\x03"  # $
@@ -47,14 +48,14 @@ def boundaries(text: str) -> frozenset[int]:
     return frozenset((0, *(match.end() for match in _TOKEN.finditer(text))))
 
 
-def mixed(values: U64) -> U64:
-    """Scramble in place so that every bit depends on every bit: the finaliser of splitmix64."""
-    values ^= values >> _U(30)
-    values *= _U(0xBF58476D1CE4E5B9)
-    values ^= values >> _U(27)
-    values *= _U(0x94D049BB133111EB)
-    values ^= values >> _U(31)
-    return values
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many tokens, or characters, two sequences begin with in common."""
+    n = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        n += 1
+    return n
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,6 @@ def _powers(base: int, n: int) -> U64:
     return np.cumprod(powers, dtype=np.uint64)
 
 
-_NUMBERS: Final = mixed((np.arange(256, dtype=np.uint64) + _U(1)) * _U(0x2545F4914F6CDD1D))
+_NUMBERS: Final = scrambled((np.arange(256, dtype=np.uint64) + _U(1)) * _U(0x2545F4914F6CDD1D))
 _IS_WORD: Final = np.array([chr(code).isalnum() if code < 0x80 else True for code in range(256)])
 _IS_HEX: Final = np.array([chr(code) in "0123456789abcdefABCDEF" for code in range(256)])

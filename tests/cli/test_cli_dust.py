@@ -219,3 +219,19 @@ def test_what_a_list_lacks_is_fetched_politely_from_the_living_site(thresher: Ca
     ]
     assert lines(ran.out)[0]["agree"] >= 20
     assert "pages asked for" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (("dust", "mine"), "a crawl's directory, a file of JSON lines, an access log, or -"),
+        (("dust", "canonize", "--rules"), "a file of rules"),
+        (("depth", "fit"), "an access log"),
+    ],
+)
+def test_a_file_that_is_not_there_is_said_in_words_with_what_it_might_have_been(
+    thresher: Callable[..., Any], command: tuple[str, ...], named: str
+) -> None:
+    done = thresher(*command, "nosuch", *(["-"] if "--rules" in command else []))
+    assert done.code == 2
+    assert f"nosuch: cannot be read: No such file or directory. Name {named}" in done.err
