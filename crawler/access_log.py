@@ -16,7 +16,7 @@ from crawler.core.errors import UsageError
 
 LONGEST_LINE = 1 << 16  # bytes; longer ones are no log lines
 _GZIP = b"\x1f\x8b"
-_A_LOG = "an access log, gzip or plain text, or - for standard input"
+_A_LOG = "an access log, gzip or plain text"
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ def read_lines(path: str, reading: Reading, *, expected: str = _A_LOG) -> Iterat
                     tear(reading, path, number)
     except (OSError, EOFError, zlib.error) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or error
-        raise UsageError(f"{path}: cannot be read: {why}. Name {expected}") from error
+        raise UsageError(f"{path}: cannot be read: {why}. Expected {expected}") from error
 
 
 def read(paths: Iterable[str], reading: Reading) -> Iterator[Request]:

@@ -30,7 +30,7 @@ from storage.schema import REVISIONS, VERDICTS, PageRecord
 from storage.view import View
 
 _SOFT_ERROR = "soft_error"
-_EXPECTED = "a crawl's directory, a file of JSON lines, an access log, or - for standard input"
+_EXPECTED = "a crawl's directory, JSON lines of url, status, size and sketch, or an access log"
 
 
 @dataclass(slots=True)

@@ -223,7 +223,7 @@ def _read(source: str, site: str) -> dict[str, list]:  # type: ignore[type-arg]
 def _read_rules(path: str) -> list[SiteRule]:
     """Read a file of rules; raises UsageError at the first line that is none."""
     found = []
-    for number, line in enumerate(_lines(path, "rules"), 1):
+    for number, line in enumerate(_lines(path, "rules as JSON lines"), 1):
         try:
             value = msgspec.json.decode(line)
             found.append(SiteRule(str(value.get("site", "")) if isinstance(value, dict) else "", from_json(value)))
@@ -237,7 +237,7 @@ def _read_rules(path: str) -> list[SiteRule]:
 def _lines(path: str, what: str) -> Iterator[str]:
     """Yield the lines of a file that are not empty; undecodable ones are counted and left out."""
     reading = Reading()
-    for line in read_lines(path, reading, expected=f"a file of {what}, one a line, or - for standard input"):
+    for line in read_lines(path, reading, expected=f"{what}, one a line"):
         if line.strip():
             yield line
     if reading.torn:
