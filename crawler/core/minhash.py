@@ -30,11 +30,11 @@ def shingles(tokens: U64, width: int) -> U64:
     `tokens`: hashes of words in order, as crawler.core.sketch.token_hashes gives them.    returns: n − width + 1 hashes, in order
     """
     n = tokens.size - min(width, tokens.size) + 1 if tokens.size else 0
-    hashes = np.zeros(n, dtype=np.uint64)
+    hashes = tokens[:n].copy()
     factor = 1
-    for place in range(min(width, tokens.size)):  # a loop over the words of one shingle
-        hashes += tokens[place : place + n] * _U(factor)
+    for place in range(1, min(width, tokens.size)):  # a loop over the words of one shingle
         factor = factor * _STEP % (1 << 64)
+        hashes += tokens[place : place + n] * _U(factor)
     hashes ^= hashes >> _U(32)
     hashes *= _MIX
     return hashes
@@ -46,7 +46,7 @@ def slots(hashes: U64, k: int) -> U64:
         raise ValueError(f"the number of slots must be a power of two from 2 to 65536, got {k}")
     least = np.full(k, EMPTY, dtype=np.uint64)
     if hashes.size:
-        place = (hashes >> _U(65 - k.bit_length())).astype(np.intp)
+        place = (hashes >> _U(65 - k.bit_length())).view(np.int64)
         np.minimum.at(least, place, hashes)
         _borrow(least)
     return least

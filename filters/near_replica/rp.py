@@ -77,7 +77,7 @@ def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
 
 def project_buckets(tokens: U64, table: F32) -> F32:
     """Project a page's bag of words by buckets, counted 1 + ln n and scaled to length 1.    table: `bucket_table`; returns: R̂"""
-    counts = np.bincount((tokens >> _BUCKET).astype(np.intp), minlength=BUCKETS)
+    counts = np.bincount((tokens >> _BUCKET).view(np.int64), minlength=BUCKETS)
     buckets = (counts != 0).nonzero()[0]  # of booleans: four times as quick as of numbers
     vector = _LOGS[np.minimum(counts[buckets], _MOST)]
     if buckets.size:
