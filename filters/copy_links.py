@@ -8,7 +8,7 @@ space of copies costs one budget, and where a site shows everything twice only t
 
 The page gate decides and marks the copies that are followed; the learned gate beside it (`Ledger`) sees which of their links were new.
 
-Memory: 8 bytes a kind, 24 for each copy that was followed. Time: 3 µs a page, one read.
+Memory: 8 bytes a kind, 24 for each copy that was followed. Time: 5 µs a page.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def kind_of(url: CrawlURL) -> bytes:
     return xxhash.xxh32_digest(f"{url.host}{path[: path.find('/', 1) + 1]}?{names}".encode())
 
 
-def keys(via: bytes) -> tuple[bytes, ...]:
-    """Return the keys of the records that `pay` asks for."""
-    return (_mark_key(via),) if via else ()
+def keys(page: bytes, via: bytes) -> tuple[bytes, ...]:
+    """Return the keys of the records that `pay` and the ledger will ask for, to be read with others at once."""
+    return (_mark_key(page), _mark_key(via)) if via else (_mark_key(page),)
 
 
 def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:

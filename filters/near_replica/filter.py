@@ -121,7 +121,7 @@ class ReplicaGate:
         page = measure.known
         if page is None or measure.exempt:
             return Verdict(NAME), NO_EFFECTS
-        ahead = (page_key(page.name), host_key(page), *copy_links.keys(measure.via))
+        ahead = (page_key(page.name), host_key(page), *copy_links.keys(page.page, measure.via))
         found = compare.nearest(page, measure.tags, self._grid, self._limits, memory, ahead=ahead)
         if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
             return Verdict(NAME), NO_EFFECTS
