@@ -216,7 +216,7 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "off"
-    first_mining: Positive = 50  # pages of a site at which its URLs are mined first; then as the list grows
+    first_mining: Positive = 100  # pages of a site at which its URLs are mined first; then as the list grows
     max_urls: Positive = 10_000  # pages of a site that are remembered for mining
     max_rules: Positive = 100  # likely rules of a site that are judged
     validations: Count = 500  # canonical URLs of each site that are asked for to validate rules
