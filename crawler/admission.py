@@ -76,10 +76,10 @@ class Admission:
 
     def _count_sites(self, source: CrawlURL, sifted: Sifted) -> None:
         """Let the sites that are linked to know of one more that links to them."""
-        keys = [key for key, _, _ in sifted.known]
+        sites = {key[:8] for key, _, _ in sifted.known}
         if sifted.fresh is not None:
-            keys.extend(sifted.fresh.keys)
-        for site in self._organs.site_links.add(source.key[:8], set(map(_SITE, keys))):
+            sites.update(map(_SITE, sifted.fresh.keys))
+        for site in self._organs.site_links.add(source.key[:8], sites):
             self._frontier.linked(site)
 
     def seed(self, url: CrawlURL, now: float) -> None:
