@@ -17,15 +17,18 @@ from config.settings import Filters, PatternYield, Settings
 from config.settings import Store as StoreSettings
 from crawler.core.model import Hold, Judgement, LinkBatch, Page, Reason, Release, Verdict
 from crawler.core.ports import Memory
+from crawler.core.sketch import token_hashes
 from filters.panel import Panel, Record
 from filters.pattern_yield.evidence import Evidence
 from filters.pattern_yield.filter import holder, plug
+from filters.pattern_yield.news import news
 from filters.pattern_yield.patterns import parse
 from filters.pattern_yield.records import Head, Pattern, encode, head_key, pattern_key, patterns_of
 from filters.pattern_yield.vocabulary import Vocabulary
 from storage.env import Store
 
 SITE = SPACE.site_key("a.example")
+SITE_URL = "http://a.example"
 SURE = PatternYield(mode="enforce", audit_share=0.0)
 TIGHT = PatternYield(mode="enforce", min_yield=0.5, error=0.5, audit_share=0.0)  # two barren fetches in a row decide
 
@@ -193,12 +196,18 @@ def test_an_observer_says_what_it_would_set_back_and_asks_for_nothing() -> None:
     assert crawl.panel.turn(SPACE.url("http://a.example/edit/70", site_depth=1)).said == ("pattern_yield",)
 
 
-def yields(*dropping: str, text: Callable[[int], str], judges: tuple[str, ...] = ("near_replica", "soft_error")) -> Evidence:
-    """Return what a pattern has shown after 40 pages that these filters dropped, beside 40 that were kept."""
+def yields(
+    *dropping: str,
+    text: Callable[[int], str],
+    judges: tuple[str, ...] = ("near_replica", "soft_error"),
+    settings: PatternYield = TIGHT,
+    n: int = 40,
+) -> Evidence:
+    """Return what a pattern has shown after n pages that these filters dropped, beside as many that were kept."""
     memory = DictMemory()
-    part: Any = plug(TIGHT, judges=("exact_duplicate", *judges)).page
+    part: Any = plug(settings, judges=("exact_duplicate", *judges)).page
     verdicts = tuple([Verdict(name, keep=False) for name in dropping])
-    for i in range(40):
+    for i in range(n):
         for url, said, judgement in (
             (f"http://a.example/near/{i}", text(i), Judgement(not dropping, True, verdicts)),
             (f"http://a.example/wiki/{i}", f"kept {own(i)}", Judgement(True, True, ())),
@@ -219,6 +228,23 @@ def test_what_a_url_says_already_is_no_news() -> None:
     """Mutation: `news` left nothing out."""
     assert yields(text=lambda i: f"Editing {i}").barren
     assert not yields(text=lambda i: f"Editing {own(i)}").barren
+
+
+def test_a_form_that_is_shown_for_the_twentieth_time_was_never_new() -> None:
+    """Mutation: the first page of it counted, so that a hundred fetches more were needed. A text that comes three times is one's own."""
+    assert yields(text=lambda i: f"Editing {i}", settings=SURE, n=130).barren
+    assert not yields(text=lambda i: own(i // 3), settings=SURE, n=200).barren
+
+
+def test_dates_of_the_form_that_a_url_spells_are_no_news_and_other_numbers_are() -> None:
+    def day(date: str, *, degrees: int) -> int:
+        following = date[:-1] + str(int(date[-1]) + 1)
+        return news(
+            f"{SITE_URL}/day/{date}", SITE_URL, token_hashes(f"On {date} it was {degrees} degrees. Next: {following}, until 2025-01-01.")
+        )
+
+    assert day("2024-03-05", degrees=12) == day("2024-04-17", degrees=12)
+    assert day("2024-03-05", degrees=12) != day("2024-03-05", degrees=13)
 
 
 def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: Path) -> None:
