@@ -172,7 +172,7 @@ class Ledger:
             told = [place.form for place in (*around, pattern, *parameters) if place in parameters or place.form in learned]
             self._memory.put(self._site + b"w" + fetch.key, b"".join(map(_hash, told)), _BARREN_WEIGHT)
         changes = [Change(place.form, place.limit, UNLIMITED) for place in (*around, pattern, *parameters) if place.reopens()]
-        changes += [*self._outgrown(before, where), *self._limits(where, learned)]
+        changes += [*self._outgrown(before, where), *self._limits(where, learned, is_new=is_new)]
         if fetch.via and self.is_barren(fetch.via):
             inner = self._at(where.pattern + INNER)
             inner.learn(fetch.depth, is_new=fetch.is_good, is_good=fetch.is_good)
@@ -187,10 +187,12 @@ class Ledger:
         known = [place for form in forms if (place := self._get(form)) is not None and place.limit < UNLIMITED]
         return [Change(place.form, 0, UNLIMITED) for place in known]
 
-    def _limits(self, where: Places, learned: set[str]) -> list[Change]:
-        """Set the limits of the places that learned, the larger ones as priors of the smaller."""
+    def _limits(self, where: Places, learned: set[str], *, is_new: bool) -> list[Change]:
+        """Set the limits of the places that learned, the larger ones as priors of the smaller; what is new lowers none."""
         *around, pattern = [self._at(form) for form in where.ladder()]
         parameters = [self._at(form) for form in where.parameters]
+        if is_new and all(place.limit == UNLIMITED and place.n_ever > 1 for place in (*around, pattern, *parameters)):
+            return []
         changes, prior = list[Change](), PRIOR
         for place, within in pairwise([*around, pattern]):
             if place.form in learned:

@@ -38,11 +38,11 @@ Places = npt.NDArray[np.uint16]
 
 
 @lru_cache(maxsize=1)
-def _small_numbers() -> npt.NDArray[np.bool_]:
-    """Return which top 16 bits the hash of a small number has; a word in 600 has such bits too, and is left out as well."""
+def _other_than_small_numbers() -> npt.NDArray[np.bool_]:
+    """Return which top 16 bits no hash of a small number has; a word in 600 has those bits too, and is left out as well."""
     numbers = token_hashes(" ".join([*map(str, range(100)), *(f"{n:02}" for n in range(10))]))
-    found = np.zeros(1 << 16, dtype=np.bool_)
-    found[numbers >> _TOP] = True
+    found = np.ones(1 << 16, dtype=np.bool_)
+    found[numbers >> _TOP] = False
     return found
 
 
@@ -51,10 +51,9 @@ def sample(tokens: U64, url: str) -> bytes:
 
     tokens: of crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
     """
-    is_dull = _small_numbers()[tokens >> _TOP]
-    for word in token_hashes(" ".join(_WORDS.findall(url)[:_MOST_URL_WORDS])):
-        is_dull |= tokens == word
-    words = tokens[~is_dull]
+    counts = _other_than_small_numbers().copy()
+    counts[token_hashes(" ".join(_WORDS.findall(url)[:_MOST_URL_WORDS])) >> _TOP] = False
+    words = tokens[counts[tokens >> _TOP]]
     if words.size < 3:
         return b""
     threes = shingles(words, 3)
@@ -80,5 +79,5 @@ def look(sampled: bytes, table: bytes) -> tuple[bool, bytes]:
     bits[numbers[1:]] = 1
     if np.count_nonzero(bits) > BITS // 2:
         bits[:] = 0
-    share = float((unseen[0] & unseen[1]).mean())
+    share = int(np.count_nonzero(unseen[0] & unseen[1])) / unseen.shape[1]
     return share > NEW_SHARE or share * int(numbers[0]) >= NEW_THREES, np.packbits(bits).tobytes()
