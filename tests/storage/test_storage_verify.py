@@ -184,7 +184,7 @@ DAMAGE: dict[str, tuple[Callable[[Store], None], str]] = {
     "an edge known only at its target": (copy_first(EDGES_IN, b"t" * 32), "known at their targets"),
     "a pair of no redirect": (lambda store: store.put(PAIRS, b"p" * 16, PAIR.encode(PairRecord(b"", "", 1, 0))), "redirects nowhere"),
     "a site that is told of a link too many": (
-        lambda store: store.site_links.add(b"s" * 8, {first(store, SITES)[0]}) or drop_first(SITE_LINKS)(store),
+        lambda store: (store.site_links.add(b"s" * 8, {first(store, SITES)[0]}), drop_first(SITE_LINKS)(store)),
         "sites link to it",
     ),
     "a hold in one table": (drop_first(HELD), "which held does not say"),
