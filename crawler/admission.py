@@ -7,14 +7,13 @@ worth more, under an order that uses cash (crawler/core/order/cash.py). Pages fe
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import itemgetter
 
 from crawler.core.frontier import Frontier
 from crawler.core.model import CrawlURL, Reason, State
 from crawler.core.order.cash import Cash
 from crawler.core.ports import Entry, Lane
-from crawler.core.url import directory_depth
+from crawler.core.url import directory_depth, origin_of
 from crawler.effects import Effector
 from crawler.links import Sifted, Skip
 from crawler.totals import Totals
@@ -36,7 +35,7 @@ class Admission:
         self._totals = totals
         self._effects = effects
         self._cash = Cash(frontier.order.cash_steps or 1)
-        self._finders: dict[int, bytes] = {}  # site that named a URL first, by sequence number
+        self._finders: dict[int, bytes] = {}  # key of the page that named a URL first, by sequence number
 
     def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False) -> list[int]:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order."""
@@ -99,6 +98,7 @@ class Admission:
             return self._refused(url, refusal, "limits", now)
         worth = self._cash.level_of(1.0 + cash)
         seq = self._organs.seen.add(url, State.QUEUED, None, now, worth)
+        self._remember(seq, url.via)
         if cash:
             self._cash.begin(seq, 1.0 + cash)
         self._frontier.push(Entry(Lane.FRESH, self._frontier.order.rank(url.site_depth, worth), seq, 0, url), now)
@@ -142,31 +142,30 @@ class Admission:
         elif key[:8] == source.key[:8]:
             depth = source.site_depth + step
         else:
-            is_found_twice = self._found_by(row.seq) not in (b"", key[:8], source.key[:8])  # first by a third site
+            is_found_twice = self._found_by(row.seq)[:8] not in (b"", key[:8], source.key[:8])  # first by a third site
             depth = 0 if is_found_twice else directory_depth(text)
         nearest = nearest._replace(site_depth=min(depth, row.site_depth))
         if nearest == row:
             return
-        via = self._organs.seen.record(row.seq).via
-        url = self._tools.urls.url(
-            text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=via
-        )
+        origin = origin_of(text)
+        via = self._found_by(row.seq)
         place = (nearest.seed_distance, nearest.site_depth, nearest.hops)
-        nearer = url
-        if place != (row.seed_distance, row.site_depth, row.hops):
-            nearer = replace(url, seed_distance=place[0], site_depth=place[1], hops=place[2])
-        waiting = Entry(Lane.FRESH, self._frontier.order.rank(row.site_depth, row.worth), row.seq, 0, url)
-        if self._frontier.raise_rank(waiting, nearer, nearest.worth):
+        nearer = CrawlURL(text, self._tools.links.site(origin), origin, key, *place, row.purpose, via)
+        rank = self._frontier.order.rank
+        waiting = Entry(Lane.FRESH, rank(row.site_depth, row.worth), row.seq, 0, nearer)
+        if self._frontier.raise_rank(waiting, rank(nearest.site_depth, nearest.worth)):
             self._organs.seen.update(key, nearest)
 
     def _found_by(self, seq: int) -> bytes:
-        """Return the site that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
-        site = self._finders.get(seq)
-        if site is None:
-            if len(self._finders) >= _REMEMBERED:
-                self._finders.clear()
-            site = self._finders[seq] = self._organs.seen.record(seq).via[:8]
-        return site
+        """Return the key of the page that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
+        via = self._finders.get(seq)
+        return self._remember(seq, self._organs.seen.record(seq).via) if via is None else via
+
+    def _remember(self, seq: int, via: bytes) -> bytes:
+        if len(self._finders) >= _REMEMBERED:
+            self._finders.clear()
+        self._finders[seq] = via
+        return via
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)

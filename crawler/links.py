@@ -94,7 +94,7 @@ class LinkGate:
         answer = self._cache.get(text)
         if answer is None:
             origin = origin_of(text)
-            refusal = self._panel.static(Candidate(text, origin, self._site(origin)))
+            refusal = self._panel.static(Candidate(text, origin, self.site(origin)))
             answer = refusal or self._urls.key(text)
             if len(self._cache) >= _GATE_CACHE:
                 self._cache.clear()
@@ -118,11 +118,12 @@ class LinkGate:
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
         hosts = tuple([origin_of(text) for text in texts])
-        sites = tuple([self._site(host) for host in hosts])
+        sites = tuple([self.site(host) for host in hosts])
         depths = [site_depth(source, text, site, step=not is_redirect) for text, site in zip(texts, sites, strict=True)]
         return LinkBatch(source, tuple(texts), hosts, sites, tuple(keys), np.array(depths, dtype=np.int32), is_redirect)
 
-    def _site(self, origin: str) -> str:
+    def site(self, origin: str) -> str:
+        """Return the site of an origin; remembered."""
         site = self._sites.get(origin)
         if site is None:
             if len(self._sites) >= _GATE_CACHE:

@@ -45,10 +45,16 @@ class Memory:
         self._old: dict[bytes, bytes | None] = {}
 
     def get(self, key: bytes, /) -> bytes | None:
-        try:
-            return self._young[key]
-        except KeyError:
-            return self._colder([key])[0]
+        young, old = self._young, self._old
+        if key in young:
+            return young[key]
+        if key in old:
+            value = old[key]
+        else:
+            row = self._rows.get(MEMORY, self._tag + key)
+            value = None if row is None else row[MEMORY_HEADER:]
+        self._remember(key, value)
+        return value
 
     def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]:
         keys = list(keys)

@@ -186,8 +186,9 @@ class PoliteCrawl:
         if worth == self._worth[node] and depth >= entry.url.site_depth:
             return
         nearer = replace(entry.url, site_depth=min(depth, entry.url.site_depth))
-        if self._frontier.raise_rank(entry, nearer, worth):
-            self._entries[node] = entry._replace(rank=self._order.rank(nearer.site_depth, worth), url=nearer)
+        rank = self._order.rank(nearer.site_depth, worth)
+        if self._frontier.raise_rank(entry._replace(url=nearer), rank):
+            self._entries[node] = entry._replace(rank=rank, url=nearer)
             self._worth[node] = worth
 
     def _count(self, source: bytes, target: bytes) -> None:

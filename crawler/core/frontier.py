@@ -129,21 +129,22 @@ class Frontier:
             self._bench.place(host, now)
         return True
 
-    def raise_rank(self, entry_old: Entry, nearer: CrawlURL, worth: int) -> bool:
+    def raise_rank(self, waiting: Entry, rank: int) -> bool:
         """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
 
-        Returns False, and nothing happens, if it does not wait there any more, or is no nearer.
+        waiting: its row's lane and rank, with the URL as it is now.    rank: its new one
+        Returns False, and nothing happens, if it does not wait there any more.
         """
-        queue = self._urls.queue_key(entry_old.url.host)
+        queue = self._urls.queue_key(waiting.url.host)
         host = self._bench.hosts.get(queue)
-        is_leased = host is not None and host.leased is not None and host.leased.seq == entry_old.seq
-        entry = entry_old._replace(rank=self.order.rank(nearer.site_depth, worth), url=nearer)
-        if entry_old.lane is not Lane.FRESH or entry == entry_old or is_leased or not self._store.has(queue, entry_old):
+        is_leased = host is not None and host.leased is not None and host.leased.seq == waiting.seq
+        if waiting.lane is not Lane.FRESH or is_leased or not self._store.has(queue, waiting):
             return False
-        self._store.delete(queue, entry_old)
+        entry = waiting._replace(rank=rank)
+        self._store.delete(queue, waiting)
         self._store.put(queue, entry)
         if host is not None:
-            host.remove(entry_old)
+            host.remove(waiting)
             self._hold(host, entry, self._now)
         return True
 

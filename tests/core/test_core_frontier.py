@@ -154,10 +154,11 @@ def test_a_url_found_again_nearer_moves_forward() -> None:
     far = world.push("http://a.example/far", depth=5)
     world.push("http://a.example/near", depth=2)
     assert far is not None
-    assert world.frontier.raise_rank(far, replace(far.url, site_depth=1), 0)
+    rank, nearer = world.frontier.order.rank, replace(far.url, site_depth=1)
+    assert world.frontier.raise_rank(far._replace(url=nearer), rank(1, 0))
     lease = leased(world)
     assert (lease.entry.url.text, lease.entry.url.site_depth) == ("http://a.example/far", 1)
-    assert not world.frontier.raise_rank(far, replace(far.url, site_depth=0), 0)
+    assert not world.frontier.raise_rank(far._replace(rank=rank(1, 0), url=replace(far.url, site_depth=0)), rank(0, 0)), "it is in flight"
     finished(world, lease)
     assert len(world.store.queued()) == 1
 

@@ -184,7 +184,7 @@ def disturb(world: World, rng: random.Random) -> set[int]:
         case 1:
             return {entry.seq} if frontier.withdraw(entry.url, entry.seq) else set()
         case 2:
-            frontier.raise_rank(entry, replace(entry.url, site_depth=0), rng.randrange(3))
+            frontier.raise_rank(entry._replace(url=replace(entry.url, site_depth=0)), frontier.order.rank(0, rng.randrange(3)))
         case 3:
             frontier.request_ahead(replace(entry.url, purpose=Purpose.ROBOTS), world.now)
         case 4:

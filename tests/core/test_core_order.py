@@ -95,8 +95,8 @@ def test_a_url_that_comes_to_be_worth_more_moves_forward() -> None:
     push(made, "http://a.example/first", 1)
     entry = Entry(Lane.FRESH, made.frontier.order.rank(1, 0), next(SEQS), 0, url)
     made.frontier.push(entry, made.now)
-    assert made.frontier.raise_rank(entry, url, 2)
-    assert not made.frontier.raise_rank(entry, url, 2)
+    assert made.frontier.raise_rank(entry, made.frontier.order.rank(1, 2))
+    assert not made.frontier.raise_rank(entry, made.frontier.order.rank(1, 2)), "it waits elsewhere by now"
     assert made.frontier.withdraw(url, entry.seq, 2)
     made.frontier.push(entry._replace(rank=made.frontier.order.rank(1, 2)), made.now)
     assert taken(made, 2) == ["a.example/later", "a.example/first"]
