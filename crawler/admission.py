@@ -22,7 +22,7 @@ from storage.organs import Organs
 from storage.schema import SeenRow
 
 _SITE = itemgetter(slice(8))  # of a key
-_REMEMBERED = 50_000  # URLs whose finders are; 8 MB
+_REMEMBERED = 32_768  # URLs whose finders are; 5 MB
 
 
 class Admission:

@@ -6,7 +6,7 @@ a cash of 2^(k/steps), where an order says how many steps a doubling has. It sta
 and is written when it rises, while a sum would be written with each link. Sums are remembered here, for URLs that were linked to lately;
 the others, and all after a restart, begin anew at their level.
 
-Memory: at most 2 × 131,072 sums, 30 MB. Time: 0.2 µs a link.
+Memory: at most 2 × 32,768 sums, 9 MB. Time: 0.2 µs a link.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bisect import bisect_right
 from math import inf
 
 HIGHEST = 31
-_GENERATION = 131_072
+_GENERATION = 32_768
 
 
 class Cash:
