@@ -115,8 +115,8 @@ class LeanConnection(asyncio.Protocol):
         return b""
 
     def is_reusable(self) -> bool:
-        """Return whether the connection may serve another request."""
-        return self._is_kept and self._is_complete and self._fault is None and self._transport is not None
+        """Return whether the connection may serve another request: not while a byte of the last answer is unread."""
+        return self._is_kept and self.at_eof() and self._transport is not None
 
     def close(self) -> None:
         """Close the connection at once; what waits on it fails."""
