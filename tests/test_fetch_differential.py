@@ -72,7 +72,7 @@ def seen(outcome: Outcome) -> dict[str, Any]:
 
 
 @given(answers())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_both_clients_make_the_same_of_an_answer(pieces: list[bytes]) -> None:
     async def main() -> list[dict[str, Any]]:
         found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import takewhile
 
 import pytest
 from hypothesis import example, given, settings
@@ -21,18 +22,27 @@ def is_ideograph(character: str) -> bool:
     return is_letter(character) and any(first <= code <= last for first, last in blocks)
 
 
+def is_unspaced(character: str) -> bool:
+    """Thai, Lao, Burmese, Khmer."""
+    return is_letter(character) and any(
+        first <= ord(character) <= last for first, last in ((0xE01, 0xEFF), (0x1000, 0x109F), (0x1780, 0x17FF))
+    )
+
+
 def reference(text: str) -> list[str]:
     """Return the words of a text by a loop over its characters."""
     words, word = [], ""
-    for character in text:
+    for place, character in enumerate(text):
         lower = character.lower() if len(character.lower()) == 1 and ord(character) <= 0xFFFF else character
-        if is_letter(character) and not is_ideograph(character):
+        if is_letter(character) and not is_ideograph(character) and not is_unspaced(character):
             word += lower
             continue
         words += [word] if word else []
         word = ""
         if is_ideograph(character):
             words.append(lower)
+        elif is_unspaced(character):
+            words.append("".join(takewhile(is_unspaced, text[place : place + 3])))
     return words + ([word] if word else [])
 
 
@@ -46,6 +56,7 @@ ALPHABET = st.characters(codec="utf-8") | st.sampled_from("aAbB01 \t.,-_éÉßİ
 
 @given(st.text(ALPHABET, max_size=60))
 @example("İstanbul ΑΣ ǅ 日本語text日本")
+@example("0กำลังไป a")
 @settings(max_examples=100, deadline=None)
 def test_every_word_is_found_and_only_its_letters_count(text: str) -> None:
     """Law, against a loop. Mutation-checked: without the division by the place's power, equal words differ."""
