@@ -14,8 +14,6 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.living.crawls import filter_names
-from benchmarks.real_pages import NGINX
+from benchmarks.nginx import serving
 from crawler.core.order.by_name import NAMES
 from crawler.crawl_measures import CrawlMeasures, measure
 from crawler.graph.csr import F64, I64
@@ -144,12 +142,12 @@ def main() -> int:
         return 2
     with ExitStack() as stack:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thresher-order-")))
-        nginx = stack.enter_context(_serving(manuals, keep))
+        servers = [f"listen {ADDRESS}:{PORT}; server_name {manual.name}.example; root {manual.root};" for manual in manuals]
+        stack.enter_context(serving(keep, servers, [f"http://{ADDRESS}:{PORT}/{manuals[0].first}"]))
         crawls: dict[str, Crawl] = {}
         for order in options.orders.split(","):
             crawl(manuals, order, keep / order)
             crawls[order] = read(keep / order)
-        nginx.terminate()
     first = next(iter(crawls.values()))
     found = first.measures
     print(f"{', '.join(manual.name for manual in manuals)}: {found.n_nodes:,} URLs, {found.n_links:,} links, {found.n_fetches:,} fetched")
@@ -172,24 +170,6 @@ def _options() -> argparse.Namespace:
 
 def _url(manual: Manual) -> str:
     return f"http://{manual.name}.example:{PORT}/{manual.first}"
-
-
-def _serving(manuals: Sequence[Manual], directory: Path) -> subprocess.Popen[bytes]:
-    """Start nginx and wait until it answers; it ends with its block."""
-    directory.mkdir(parents=True, exist_ok=True)
-    servers = "\n".join(
-        f"  server {{ listen {ADDRESS}:{PORT}; server_name {manual.name}.example; root {manual.root}; }}" for manual in manuals
-    )
-    config = directory / "nginx.conf"
-    config.write_text(NGINX.format(dir=directory, servers=servers))
-    nginx = subprocess.Popen(["nginx", "-c", str(config), "-p", str(directory)])
-    for _ in range(100):
-        try:
-            urllib.request.urlopen(f"http://{ADDRESS}:{PORT}/{manuals[0].first}", timeout=5).close()
-            break
-        except OSError:
-            time.sleep(0.05)
-    return nginx
 
 
 if __name__ == "__main__":

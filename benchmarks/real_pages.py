@@ -14,29 +14,18 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+from benchmarks.nginx import serving
 
 SITES = {
     "http://127.0.0.2:8802/": Path("/usr/share/doc/postgresql-doc-15/html"),
     "http://127.0.0.3:8803/": Path("/usr/share/doc/python3.11-doc/html"),
 }
 PAGE_TYPES = {".html": "text/html", ".htm": "text/html", ".txt": "text/plain"}
-NGINX = """
-daemon off; pid {dir}/pid; error_log {dir}/error.log; worker_processes 1;
-events {{ worker_connections 512; }}
-http {{
-  access_log off; default_type application/octet-stream; disable_symlinks off;
-  types {{ text/html html htm; text/plain txt; text/css css; application/javascript js; image/png png; image/svg+xml svg; }}
-  client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy;
-  fastcgi_temp_path {dir}/fcgi; uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
-{servers}
-}}
-"""
 
 
 class Links(HTMLParser):
@@ -151,8 +140,8 @@ def main() -> int:
         return 2
     failures = 0
     with tempfile.TemporaryDirectory(prefix="thresher-real-") as temporary:
-        nginx = _serve(Path(temporary))
-        try:
+        servers = [f"listen {urlsplit(seed).netloc}; root {root};" for seed, root in SITES.items()]
+        with serving(Path(temporary), servers, list(SITES)):
             for n, (seed, root) in enumerate(SITES.items()):
                 truth = walk(seed, root)
                 counts = Counter(row["url"] for row in crawl(seed, Path(temporary) / f"crawl{n}") if row["status"] == "200")
@@ -164,26 +153,7 @@ def main() -> int:
                     for url in sorted(urls)[:5]:
                         print(f"  {label}: {url}")
                 failures += bool(missing or twice or explain(Path(temporary) / f"crawl{n}", seed, root, truth))
-        finally:
-            nginx.terminate()
-            nginx.wait()
     return int(failures > 0)
-
-
-def _serve(directory: Path) -> subprocess.Popen[bytes]:
-    """Start nginx on the two addresses and wait until it answers."""
-    servers = "\n".join(f"  server {{ listen {urlsplit(seed).netloc}; root {root}; }}" for seed, root in SITES.items())
-    config = directory / "nginx.conf"
-    config.write_text(NGINX.format(dir=directory, servers=servers))
-    nginx = subprocess.Popen(["nginx", "-c", str(config), "-p", str(directory)])
-    for seed in SITES:
-        for _ in range(100):
-            try:
-                urllib.request.urlopen(seed, timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.05)
-    return nginx
 
 
 if __name__ == "__main__":

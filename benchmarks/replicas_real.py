@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import fields
 
-from benchmarks.real_pages import NGINX
+from benchmarks.nginx import serving
 from config.settings import Filters
 from crawler.core.minhash import shingles
 from crawler.core.model import U64
@@ -188,13 +188,6 @@ def _figure(path: Path, trial: Trial) -> None:
         draw(out, curves)
 
 
-def _serve(directory: Path, roots: list[Path]) -> subprocess.Popen[bytes]:
-    servers = "\n".join(f"  server {{ listen {_host(place).removeprefix('http://')}; root {root}; }}" for place, root in enumerate(roots))
-    config = directory / "nginx.conf"
-    config.write_text(NGINX.format(dir=directory, servers=servers))
-    return subprocess.Popen(["nginx", "-c", str(config), "-p", str(directory)])
-
-
 def _crawl(directory: Path) -> None:
     quick = ("politeness.min_delay=0", "politeness.delay_factor=0", "politeness.address_delay=0", "limits.min_free_disk=0")
     allowed = ("fetch.allow_addresses=[127.0.0.0/8]", "fetch.allow_ports=any", "identity.contact=https://example.org/bot")
@@ -214,13 +207,10 @@ def main() -> int:
         print(f"not there: {', '.join(missing)}\n{__doc__}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="thresher-replicas-") as temporary:
-        nginx = _serve(Path(temporary), roots)
-        try:
-            time.sleep(0.5)
+        hosts = [_host(place) for place in range(len(roots))]
+        servers = [f"listen {host.removeprefix('http://')}; root {root};" for host, root in zip(hosts, roots, strict=True)]
+        with serving(Path(temporary), servers, hosts):
             _crawl(Path(temporary) / "crawl")
-        finally:
-            nginx.terminate()
-            nginx.wait()
         with reading(Path(temporary) / "crawl") as view:
             _tell(view, figure)
     return 0

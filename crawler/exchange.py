@@ -48,6 +48,16 @@ class Exchange:
         self.fault: WireFault | None = None
         self.syntax_error = ""  # what aiohttp's parser says of the body
 
+    def received(self, n_bytes: int, now: float) -> WireFault | None:
+        """Count what has come from the wire; return the fault if that is more than the budget."""
+        self.read_at = now
+        if not self.wire_bytes:
+            self.first_byte_at = now
+        self.wire_bytes += n_bytes
+        if self.wire_bytes <= self.budget:
+            return None
+        return WireFault(Cause.PROTOCOL_WIRE_BUDGET, f"{self.wire_bytes} bytes received, at most {self.budget}")
+
 
 class Connections:
     """How many connections are open, and how many may be: past that, none is kept for later."""

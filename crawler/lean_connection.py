@@ -171,13 +171,9 @@ class LeanConnection(asyncio.Protocol):
             self._is_kept = False
             self.close()  # bytes that no request asked for
             return
-        exchange.read_at = self._loop.time()
-        if not exchange.wire_bytes:
-            exchange.first_byte_at = exchange.read_at
-        exchange.wire_bytes += len(data)
         self._n_unfinished += len(data)
-        if exchange.wire_bytes > exchange.budget:
-            self._fail(Cause.PROTOCOL_WIRE_BUDGET, f"{exchange.wire_bytes} bytes received, at most {exchange.budget}")
+        if (fault := exchange.received(len(data), self._loop.time())) is not None:
+            self._fail(fault.cause, fault.detail)
             return
         try:
             self._parser.feed_data(data)

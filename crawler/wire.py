@@ -68,12 +68,8 @@ class WireProtocol(ResponseHandler):
             if exchange is None or (self._is_answered and (self._payload is None or self._payload.is_eof())):
                 self.close()  # bytes that no request asked for
                 return
-            exchange.read_at = self._loop.time()
-            if not exchange.wire_bytes:
-                exchange.first_byte_at = exchange.read_at
-            exchange.wire_bytes += len(data)
-            if exchange.wire_bytes > exchange.budget:
-                self._end(exchange, Cause.PROTOCOL_WIRE_BUDGET, f"{exchange.wire_bytes} bytes received, at most {exchange.budget}")
+            if (fault := exchange.received(len(data), self._loop.time())) is not None:
+                self._end(exchange, fault.cause, fault.detail)
                 return
         super().data_received(data)
 
