@@ -1,8 +1,11 @@
 """Phase 3: parameters of the query that change nothing [BKS07, full version; MaybeDont].
 
 For each name two hypotheses: drop the parameter, set it to one value. What speaks for them are pairs of URLs of the list that differ in
-this parameter alone: with it and without, or with two values. Without texts or sizes only popularity speaks. A hypothesis that does not
-hold for the whole site is tried per page, per page and other parameter (`action=login`), and per value (`h=master`, the default).
+this parameter alone: with it and without, or with two values. Without texts or sizes only popularity speaks.
+
+Where a hypothesis does not hold for the whole site, a decision list is learnt [Rivest 1987]: of all contexts (a directory, a page; another
+parameter that is there, whatever its value, or with one value, such as `action=login`; the parameter's own value, such as `h=master`, the
+default) the one that holds with most pairs, then of what it leaves the next.
 
 Time: 5 µs per URL and parameter.
 """
@@ -14,13 +17,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+import msgspec
+
 from filters.dust.rules import LearnedRule, Parameter, place_of
 from filters.dust.urllist import UrlList
 
 _MOST_PARAMETERS: Final = 12  # of a URL that is looked at
 _MOST_DISSENT: Final = 0.05
 _MOST_VALUES: Final = 5  # of a parameter tried one by one
-_MOST_OTHERS: Final = 8  # other parameters of a page that are tried as context
+_MOST_OTHERS: Final = 50  # values of other parameters that are tried as context
+_MOST_CONTEXTS: Final = 12  # of one parameter
+_DEEPEST: Final = 4  # directories below the root
 
 
 class _Use(NamedTuple):
@@ -85,49 +92,80 @@ def _uses(known: UrlList) -> dict[str, list[_Use]]:
     return dict(found)
 
 
+class _Where(NamedTuple):
+    """A context: where a rule on a parameter may hold."""
+
+    host: str = ""
+    path: str = ""
+    when: str | None = None  # the parameter's own value
+    having: tuple[str, ...] = ()
+
+    @property
+    def n_bounds(self) -> int:
+        return sum(map(bool, (self.host, self.path, self.when is not None, self.having)))
+
+
 def _of_name(known: UrlList, name: str, uses: list[_Use], least: int) -> Iterator[LearnedRule]:
-    """Yield the widest rules on one parameter that hold."""
+    """Yield the widest rules on one parameter that hold: the context with most pairs first, then those of the pairs that it leaves."""
     pairs = list(_pairs(known, uses))
+    for _ in range(_MOST_CONTEXTS):
+        if sum(pair.agrees is not False for pair in pairs) < least:
+            return
+        found = _widest(pairs, least)
+        if found is None:
+            return
+        where, some = found
+        yield from _rules(name, some, where, least)
+        held = set(map(id, some))
+        pairs = [pair for pair in pairs if id(pair) not in held]
+
+
+def _widest(pairs: list[_Pair], least: int) -> tuple[_Where, list[_Pair]] | None:
+    """Return the context that holds with most pairs, of equals the plainest, and its pairs; None if none holds."""
     whole = _count(pairs)
     if whole.holds(least):
-        yield from _rules(name, uses, whole, least)
-        return
-    yield from _of_values(name, pairs, least)
-    pages: defaultdict[str, list[_Pair]] = defaultdict(list)
+        return _Where(), pairs
+    by_context: defaultdict[_Where, list[_Pair]] = defaultdict(list)
+    for pair, contexts in zip(pairs, _contexts(pairs, least), strict=True):
+        for where in contexts:
+            by_context[where].append(pair)
+    best, best_rank = None, (0, 0)
+    for where, some in by_context.items():
+        if len(some) < max(least, best_rank[0]):
+            continue
+        count = _count(some)
+        rank = count.agree or count.unknown, -where.n_bounds
+        if rank > best_rank and count.holds(least):
+            best, best_rank = (where, some), rank
+    return best
+
+
+def _contexts(pairs: list[_Pair], least: int) -> Iterator[list[_Where]]:
+    """Yield the contexts of each pair: the parameter's value, another parameter or its value, directories, the page, page and value."""
+    values = {value for value, n in Counter(pair.use.value for pair in pairs if pair.is_bare).most_common(_MOST_VALUES) if n >= least}
+    others = {other for other, n in Counter(other for pair in pairs for other in pair.use.others).most_common(_MOST_OTHERS) if n >= least}
+    one_host = len({place_of(pair.use.page)[0] for pair in pairs}) == 1
     for pair in pairs:
-        pages[pair.use.page].append(pair)
-    one_host = len({place_of(page)[0] for page in pages}) == 1
-    for page, some in pages.items():
-        host, path = place_of(page)
-        where = ("" if one_host else host, path)
-        count = _count(some)
-        if count.holds(least):
-            yield from _rules(name, [pair.use for pair in some], count, least, where)
-        else:
-            yield from _of_others(name, some, where, least)
+        host, path = place_of(pair.use.page)
+        host = "" if one_host else host
+        found = [_Where(host, place) for place in _places(path)]
+        found += [_Where(having=(f"{name}=*",)) for name in {other.partition("=")[0] for other in pair.use.others} if name]
+        for other in others.intersection(pair.use.others):
+            found += [_Where(having=(other,)), _Where(host, path, having=(other,))]
+        if pair.is_bare and pair.use.value in values:
+            found.append(_Where(when=pair.use.value))
+        yield found
 
 
-def _of_values(name: str, pairs: list[_Pair], least: int) -> Iterator[LearnedRule]:
-    """Yield rules that drop a parameter where it has its default value."""
-    popular = Counter(pair.use.value for pair in pairs if pair.is_bare).most_common(_MOST_VALUES)
-    for value, n in popular:
-        count = _count([pair for pair in pairs if pair.is_bare and pair.use.value == value])
-        if n >= least and count.holds(least):
-            yield LearnedRule(rule=Parameter(name_=name, when=value), source="parameter", support=count.agree)
-
-
-def _of_others(name: str, pairs: list[_Pair], where: tuple[str, str], least: int) -> Iterator[LearnedRule]:
-    """Yield rules that hold where another parameter has one value."""
-    others = Counter(other for pair in pairs for other in pair.use.others)
-    for other, n in others.most_common(_MOST_OTHERS):
-        some = [pair for pair in pairs if other in pair.use.others]
-        count = _count(some)
-        if n >= least and count.holds(least):
-            for learned in _rules(name, [pair.use for pair in some], count, least, where):
-                rule = learned.rule
-                assert isinstance(rule, Parameter)
-                bound = Parameter(name_=name, to=rule.to, having=(other,), host=rule.host, path=rule.path)
-                yield LearnedRule(rule=bound, source="parameter", support=learned.support)
+def _places(path: str) -> Iterator[str]:
+    """Yield the directories that hold a page, but the root, and the page itself."""
+    at = path.find("/", 1)
+    for _ in range(_DEEPEST):
+        if at < 0 or at == len(path) - 1:
+            break
+        yield path[: at + 1]
+        at = path.find("/", at + 1)
+    yield path
 
 
 class _Pair(NamedTuple):
@@ -157,13 +195,13 @@ def _count(pairs: list[_Pair]) -> _Count:
     return count
 
 
-def _rules(name: str, uses: list[_Use], count: _Count, least: int, where: tuple[str, str] = ("", "")) -> Iterator[LearnedRule]:
+def _rules(name: str, pairs: list[_Pair], where: _Where, least: int) -> Iterator[LearnedRule]:
     """Yield the two hypotheses; which of them is right is for the validation."""
-    support, (host, path) = count.agree or count.unknown, where
+    count = _count(pairs)
+    bound = Parameter(name_=name, host=where.host, path=where.path, when=where.when, having=where.having)
     if count.drops():
-        yield LearnedRule(rule=Parameter(name_=name, host=host, path=path), source="parameter", support=support)
+        yield LearnedRule(rule=bound, source="parameter", support=count.agree or count.unknown)
     set_support = count.values[1] if count.agree else count.unknown
-    if set_support >= least:
-        value = Counter(use.value for use in uses).most_common(1)[0][0]
-        rule = Parameter(name_=name, to=value, host=host, path=path)
-        yield LearnedRule(rule=rule, source="parameter", support=set_support)
+    if set_support >= least and where.when is None:
+        value = Counter(pair.use.value for pair in pairs).most_common(1)[0][0]
+        yield LearnedRule(rule=msgspec.structs.replace(bound, to=value), source="parameter", support=set_support)

@@ -115,7 +115,7 @@ class Parameter(_Rule, frozen=True, kw_only=True, tag="parameter"):
     name_: str = msgspec.field(name="name")  # "utm_*": all that begin so
     to: str | None = None  # its value then; None: it is dropped
     when: str | None = None  # only where it has this value; None: whatever it is
-    having: tuple[str, ...] = ()  # "action=login": other parameters that must be there
+    having: tuple[str, ...] = ()  # "action=login", "id=*": other parameters that must be there, with this value or with any
 
     @property
     def readable(self) -> str:

@@ -75,6 +75,8 @@ def test_each_change_by_a_shrinking_rule_goes_down_in_shortlex_order(rules: list
         (Parameter(name_="v", to="1"), "http://s/x?v=9", "http://s/x?v=1"),
         (Parameter(name_="back", having=("do=login",)), "http://s/x?do=login&back=q", "http://s/x?do=login"),
         (Parameter(name_="back", having=("do=login",)), "http://s/x?do=show&back=q", "http://s/x?do=show&back=q"),
+        (Parameter(name_="h", having=("id=*",)), "http://s/x?h=main&id=7", "http://s/x?id=7"),
+        (Parameter(name_="h", having=("id=*",)), "http://s/x?h=main&id2=7", "http://s/x?h=main&id2=7"),
     ],
 )
 def test_a_rule_changes_whole_tokens_where_it_holds(rule: Rule, url: str, expected: str) -> None:

@@ -67,6 +67,18 @@ def test_a_default_value_is_dropped_and_other_values_are_not() -> None:
     assert not joined(known, "http://s/log/x?h=wip", "http://s/log/x")
 
 
+def test_a_parameter_is_dropped_beside_another_that_says_all_whatever_its_value() -> None:
+    """A repository: a branch beside the commit's id changes nothing, without it everything, on each of many pages."""
+    pages = ("commit", "diff", "tree/a.py", "tree/b.py", "tree/c.py")
+    branches = ("next", "stable", "old")
+    shows = {f"http://s/{page}?h={branch}": f"{page} of {branch}" for page in pages for branch in branches}
+    shows |= {f"http://s/{page}?{h}id={i}": f"{page} {i}" for page in pages for i in range(9) for h in ("", *(f"h={b}&" for b in branches))}
+    shows |= {f"http://s/{page}": f"{page} of main" for page in pages}
+    known = listed(shows)
+    assert Parameter(name_="h", having=("id=*",)) in valid(known)
+    assert not joined(known, "http://s/commit?h=other", "http://s/commit")
+
+
 def test_parameters_in_another_order_are_one_url() -> None:
     shows = {
         f"http://s/view?{query}": f"view {i} {j}" for i, j in product(range(12), range(4)) for query in (f"a={i}&b={j}", f"b={j}&a={i}")
