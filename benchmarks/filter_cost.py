@@ -14,11 +14,11 @@ import statistics
 import tempfile
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from config.settings import Settings
 from crawler.agent import Agent

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from config.settings import Settings
@@ -25,8 +25,7 @@ _USERINFO = re.compile(r"(?<=//)[^/?#\\\s]*@")
 _GATE_CACHE = 50_000  # URLs whose static verdict is remembered; about 12 MB
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(msgspec.Struct, frozen=True):
     """A link that is not followed, and which filter or rule says so."""
 
     text: str
@@ -39,14 +38,13 @@ def presentable(href: str) -> str:
     return _USERINFO.sub("", href) if "@" in href else href
 
 
-@dataclass(frozen=True, slots=True)
-class Sifted:
+class Sifted(msgspec.Struct, frozen=True):
     """What a page's links came to."""
 
-    known: list[tuple[bytes, SeenRow, str]] = field(default_factory=list)  # key, what is known, canonical text
+    known: list[tuple[bytes, SeenRow, str]] = msgspec.field(default_factory=list)  # key, what is known, canonical text
     fresh: LinkBatch | None = None
     sitting: Sitting[LinkJudgement] | None = None
-    skips: list[Skip] = field(default_factory=list)
+    skips: list[Skip] = msgspec.field(default_factory=list)
 
 
 class LinkGate:

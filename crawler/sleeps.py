@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from math import inf
+
+from msgspec.structs import replace
 
 from crawler.core.model import Cause, Failed, Outcome
 

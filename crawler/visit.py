@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from config.settings import Settings
 from crawler.core.frontier import Lease
@@ -49,8 +50,7 @@ _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN = "text/plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(msgspec.Struct, frozen=True):
     """What a journey needs of its agent."""
 
     settings: Settings
@@ -66,8 +66,7 @@ class Tools:
     clock: Callable[[], float]
 
 
-@dataclass(slots=True)
-class Visit:
+class Visit(msgspec.Struct):
     """Everything that one journey produced: the unit of commit."""
 
     lease: Lease
@@ -77,7 +76,7 @@ class Visit:
     held: tuple[Asked, ...] = ()  # a filter has come to hold the URL, or to rewrite it: it is not requested
     said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
     postponed: tuple[float, str] | None = None  # until when its host waits, and why
-    robots_origins: set[str] = field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
+    robots_origins: set[str] = msgspec.field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
     page: Page | None = None
     charset: str = ""
     signals: tuple[str, ...] = ()

@@ -22,10 +22,10 @@ nothing but recorded verdicts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -57,15 +57,13 @@ class Candidate(NamedTuple):
     site: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinkRuling:
+class LinkRuling(msgspec.Struct, frozen=True):
     """What a learned filter refuses of a batch: position → verdict. Everything else passes."""
 
-    refused: Mapping[int, Verdict] = field(default_factory=dict)
+    refused: Mapping[int, Verdict] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkJudgement:
+class LinkJudgement(msgspec.Struct, frozen=True):
     """The whole panel's word on a batch: which links are admitted, and the verdict that refused each of the others."""
 
     admitted: npt.NDArray[np.bool_]
@@ -185,8 +183,7 @@ def always(_key: bytes, _memory: Memory, /) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Plug:
+class Plug(msgspec.Struct, frozen=True):
     """One configured filter: its mode and its parts by gate."""
 
     name: str
@@ -199,7 +196,7 @@ class Plug:
     asker: Asker | None = None
     student: Student | None = None
     again: Again | None = (
-        None  # when a URL's turn comes, tells by its key whether `learned` is to judge it again: held or refused, it is not fetched
+        None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
     )
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 

@@ -9,7 +9,6 @@ replay chooses the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -50,8 +49,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
     measures: list[tuple[str, bytes]]  # filter, msgpack of its measure
 
 
-@dataclass(frozen=True, slots=True)
-class Sitting(Generic[J]):
+class Sitting(msgspec.Struct, Generic[J], frozen=True):
     """One round of the panel: the judgement, what the filters ask for beside it, and what they will learn from."""
 
     gate: Gate

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import random
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush, nsmallest
 from pathlib import Path
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 sys.path.append(str(Path(__file__).parent / "core"))
 

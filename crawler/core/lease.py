@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from crawler.core.ports import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(msgspec.Struct, frozen=True):
     """The right to make one request: host, site and address are reserved until it is finished, skipped or given back."""
 
     queue: bytes
@@ -16,16 +15,14 @@ class Lease:
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """Nothing may be requested now."""
 
     until: float | None  # when to try again; None: nothing is waiting anywhere, but for what is in flight
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(msgspec.Struct, frozen=True):
     """A failed URL stays queued."""
 
     at: float

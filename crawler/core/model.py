@@ -7,9 +7,9 @@ A URL's journey makes them in this order: `CrawlURL` → `Head` → `Fetched | R
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum, StrEnum
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -131,8 +131,7 @@ class Flag(StrEnum):
     INTERNAL_ERROR = "internal_error"
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlURL:
+class CrawlURL(msgspec.Struct, frozen=True, gc=False):
     """A URL in canonical form with its place in the crawl. Built only by `crawler.core.url.URLSpace`."""
 
     text: str
@@ -146,8 +145,7 @@ class CrawlURL:
     via: bytes = NO_KEY  # key of the page or redirect that named it
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """Status line and headers of a response, before its body is read."""
 
     url: CrawlURL
@@ -173,8 +171,7 @@ class Head:
         return self.get(b"content-type").partition(";")[0].strip().lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(msgspec.Struct, frozen=True):
     """A response that is not a redirect, with its decoded body."""
 
     url: CrawlURL
@@ -186,8 +183,7 @@ class Fetched:
     refused: Reason | None = None  # a head gate refused the body: `body` is empty
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """A 3xx with a Location. `target` is the raw value as text; it is judged as a link is."""
 
     url: CrawlURL
@@ -197,8 +193,7 @@ class Redirect:
     elapsed_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True):
     """No usable response. A remote fault is a value, never an exception."""
 
     url: CrawlURL
@@ -214,8 +209,7 @@ class Failed:
 Outcome = Fetched | Redirect | Failed
 
 
-@dataclass(frozen=True, slots=True)
-class Directives:
+class Directives(msgspec.Struct, frozen=True, gc=False):
     """What the page or its headers ask of robots."""
 
     noindex: bool = False
@@ -223,8 +217,7 @@ class Directives:
     signals: tuple[str, ...] = ()  # AI preference signals, recorded as found
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A response as the page gate sees it. Parsed once."""
 
     url: CrawlURL
@@ -242,8 +235,7 @@ class Page:
     at: float = 0.0  # when it was fetched
 
 
-@dataclass(frozen=True, slots=True)
-class LinkBatch:
+class LinkBatch(msgspec.Struct, frozen=True):
     """The new URLs of one page as columns: subject of the learned gate. All columns have the same length n."""
 
     source: CrawlURL
@@ -264,8 +256,7 @@ class LinkBatch:
         return len(self.texts)
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectPair:
+class RedirectPair(msgspec.Struct, frozen=True):
     """A redirect followed to its end: original URL, final target, how the target settled."""
 
     original: CrawlURL
@@ -276,8 +267,7 @@ class RedirectPair:
     at: float = 0.0  # when the pair was complete
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """One filter's judgement. Storing and following are separate decisions."""
 
     filter: str
@@ -285,11 +275,10 @@ class Verdict:
     follow: bool = True
     score: float = 0.0
     reason: Reason | None = None
-    evidence: Mapping[str, str | int | float] = field(default_factory=dict)
+    evidence: Mapping[str, str | int | float] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(msgspec.Struct, frozen=True):
     """Treat `url` as an alias of `to`."""
 
     url: str
@@ -297,23 +286,20 @@ class Rewrite:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(msgspec.Struct, frozen=True):
     """Set `url` back until every holder has released it."""
 
     url: str
     holder: str
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(msgspec.Struct, frozen=True):
     """Release every URL that `holder` holds."""
 
     holder: str
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
 
     The `Answer` reaches `Asker.answered`.
@@ -323,8 +309,7 @@ class Request:
     purpose: Purpose
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """How a filter's own request ended: with a page, with a redirect, or without either."""
 
     url: CrawlURL  # in canonical form; of what is no URL the text alone, with a key of zeros
@@ -335,32 +320,28 @@ class Answer:
     failure: str = ""  # a Cause, or the Reason for which no body was read or no request made; "" of a page and of a redirect
 
 
-@dataclass(frozen=True, slots=True)
-class Revise:
+class Revise(msgspec.Struct, frozen=True):
     """Replace the filter's verdict on a page stored earlier, or on a URL that redirected."""
 
     page: bytes  # key
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Park:
+class Park(msgspec.Struct, frozen=True):
     """Fetch nothing more of the host of `origin` for a day."""
 
     origin: str
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(msgspec.Struct, frozen=True):
     """Queue aliases again: every one of a site that a rule made, or the one that led to a URL."""
 
     key: bytes  # 8 of a site, or 16 of an alias
     of: str  # name of the rule; of one alias the URL that it leads to
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
+class Study(msgspec.Struct, frozen=True):
     """Have what the filter gathered of a site studied off the event loop. The finding reaches `Student.found`."""
 
     site: bytes  # 8
@@ -369,8 +350,7 @@ class Study:
 Effect = Rewrite | Hold | Release | Request | Revise | Park | Recall | Study
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """The whole panel's word on one subject: `keep` and `follow` of the enforcing filters, every verdict."""
 
     keep: bool

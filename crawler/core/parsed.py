@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from crawler.core.model import Directives, Flag
 
@@ -16,8 +17,7 @@ class Link(NamedTuple):
     tag: str  # a area frame iframe link refresh
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(msgspec.Struct, frozen=True):
     """What one parse of an HTML body yields; crosses the process border of the isolated parser."""
 
     title: str

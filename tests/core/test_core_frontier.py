@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from fake_queues import Addresses, Queues
 from frontier_world import CALM, START, URLS, World, configured, failure, finished, leased, page, queue_of, record_of, waited
+from msgspec.structs import replace
 
 from crawler.core.frontier import Wait
 from crawler.core.model import Cause, Purpose

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter, defaultdict
-from dataclasses import replace
 
 from fake_queues import Addresses
 from frontier_world import NO_CIRCUIT, START, URLS, Request, World, configured, failure, flaky, most_at_once, page, steady
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from crawler.core.frontier import Lease
 from crawler.core.model import Cause, CrawlURL, Outcome, Purpose

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from dict_memory import DictMemory
+from msgspec.structs import replace
 from subjects import LONG_TEXT, batch, page
 
 from config.settings import ExactDuplicate

@@ -8,7 +8,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from planted import LinkScript, PageScript
 from subjects import SPACE, candidate, head
 from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, settings, stories, urls

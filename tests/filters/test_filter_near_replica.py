@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 from dict_memory import DictMemory
+from msgspec.structs import replace
 from subjects import batch, page
 
 from config.settings import NearReplica

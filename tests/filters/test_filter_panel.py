@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from planted import LinkScript, PageScript, PairWitness, SeenAnswer
 from subjects import LONG_TEXT, SPACE, answer, batch, candidate, head, page, pair
 from webs import Bench, registered

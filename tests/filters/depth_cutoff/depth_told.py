@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import numpy as np
 from dict_memory import DictMemory
+from msgspec.structs import replace
 from subjects import SPACE, batch, page
 
 from config.settings import DepthCutoff

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from depth_told import DROPPED, HOME, HOST, Crawled, day, day_text, of_site, prose
+from msgspec.structs import replace
 from subjects import SPACE
 
 from config.settings import DepthCutoff

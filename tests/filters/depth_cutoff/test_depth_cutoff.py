@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from depth_told import DICE, DROPPED, HOME, HOST, KEPT, SITE, Crawled, day, day_text, of_site, prose
+from msgspec.structs import replace
 from subjects import SPACE, batch, page, pair
 
 from config.settings import DepthCutoff

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 from dict_memory import DictMemory
+from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, batch, page, pair
 
 from config.settings import Filters, PatternYield, Settings
