@@ -228,6 +228,7 @@ class Store(Organs):
         assert self._behind is None, "flush while a group is being committed"
         self._writer.check()
         group = self._open
+        self.queues.save()
         self.counters.save()
         self.clock = max(self.clock, now)
         self.put(META, Meta.CLOCK, pack_f64(self.clock))

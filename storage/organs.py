@@ -42,7 +42,7 @@ class Organs:
         self.rules = Rules(rows)
         self.held = Held(rows)
         self.requests = Requests(rows)
-        self.site_links = SiteLinks(rows)
+        self.site_links = SiteLinks(rows, self.queues)
         self.robots = RobotsTable(rows)
         self.suspects = SuspectTable(rows)
         self.verdicts = Verdicts(rows)

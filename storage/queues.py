@@ -2,6 +2,9 @@
 
 A queue's rows lie together in the order in which they are served: lane, rank, discovery. Hosts with waiting rows stand in `due`, by the
 time of their turn. The text of a waiting URL stands once, in `urls`.
+
+Records of hosts and sites are changed many times in a group, by each new URL and each request: they are encoded once, when it is flushed.
+Until then whoever asks for one gets the very object that was saved.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ class Queues:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._hosts: dict[bytes, HostRecord] = {}  # saved since the last flush
+        self._sites: dict[bytes, SiteRecord] = {}
 
     def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
         """Return the first `limit` rows of a lane in order."""
@@ -65,13 +70,16 @@ class Queues:
         return self._rows.get(QUEUE, pack_queue_key(queue, entry.lane, entry.rank, entry.seq)) is not None
 
     def host(self, queue: bytes) -> HostRecord | None:
+        record = self._hosts.get(queue)
+        if record is not None:
+            return record
         value = self._rows.get(HOSTS, queue)
         return None if value is None else HOST.decode(value)
 
     def save_host(self, queue: bytes, record: HostRecord) -> None:
-        if self._rows.get(HOSTS, queue) is None:
+        if queue not in self._hosts and self._rows.get(HOSTS, queue) is None:
             self._rows.counters.add(_N_HOSTS)
-        self._rows.put(HOSTS, queue, HOST.encode(record))
+        self._hosts[queue] = record
 
     def n_hosts(self) -> int:
         return self._rows.counters.get(_N_HOSTS)
@@ -81,11 +89,23 @@ class Queues:
         return self._rows.counters.get(_N_DUE)
 
     def site(self, site: bytes) -> SiteRecord | None:
+        record = self._sites.get(site)
+        if record is not None:
+            return record
         value = self._rows.get(SITES, site)
         return None if value is None else SITE.decode(value)
 
     def save_site(self, site: bytes, record: SiteRecord) -> None:
-        self._rows.put(SITES, site, SITE.encode(record))
+        self._sites[site] = record
+
+    def save(self) -> None:
+        """Write the records that were saved since the last flush to the open group."""
+        for queue, host in self._hosts.items():
+            self._rows.put(HOSTS, queue, HOST.encode(host))
+        for key, site in self._sites.items():
+            self._rows.put(SITES, key, SITE.encode(site))
+        self._hosts.clear()
+        self._sites.clear()
 
     def file(self, queue: bytes, old_due: float, new_due: float) -> None:
         """Move the host's row in `due` from `old_due` (0: none) to `new_due` (0: remove)."""

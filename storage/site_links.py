@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from crawler.core.ports import SiteRecord
+from storage.queues import Queues
 from storage.rows import Rows
-from storage.schema import SITE, SITE_LINKS, SITES
+from storage.schema import SITE_LINKS
 
 _REMEMBERED = 100_000
 
@@ -12,8 +13,9 @@ _REMEMBERED = 100_000
 class SiteLinks:
     """A row for each pair, 16 bytes; a site's record counts those that link to it. Pairs met lately are remembered: at most 10 MB."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, queues: Queues) -> None:
         self._rows = rows
+        self._queues = queues
         self._lately: dict[bytes, set[bytes]] = {}  # by source
         self._n_lately = 0
 
@@ -27,9 +29,9 @@ class SiteLinks:
         if known is None:
             known = self._lately[source] = {source}
         for target in targets - known:
-            value = self._rows.get(SITES, target)
-            if value is not None:
-                if self._add(source, target, SITE.decode(value)):
+            record = self._queues.site(target)
+            if record is not None:
+                if self._add(source, target, record):
                     added.append(target)
                 known.add(target)
                 self._n_lately += 1
@@ -43,7 +45,7 @@ class SiteLinks:
             return False
         self._rows.put(SITE_LINKS, pair, b"")
         record.n_linking += 1
-        self._rows.put(SITES, target, SITE.encode(record))
+        self._queues.save_site(target, record)
         return _is_step(record.n_linking + 1)
 
 

@@ -84,7 +84,7 @@ class QueueStore(Protocol):
     def host(self, queue: bytes) -> HostRecord | None: ...
 
     def save_host(self, queue: bytes, record: HostRecord) -> None:
-        """Write the record; the store keeps its own copy."""
+        """Write the record as it is when its group closes; until then the store holds this very object."""
         ...
 
     def n_hosts(self) -> int:
@@ -100,7 +100,7 @@ class QueueStore(Protocol):
         ...
 
     def save_site(self, site: bytes, record: SiteRecord) -> None:
-        """Write the record; the store keeps its own copy."""
+        """Write the record as it is when its group closes; until then the store holds this very object."""
         ...
 
     def file(self, queue: bytes, old_due: float, new_due: float) -> None:

@@ -86,7 +86,7 @@ def test_a_site_knows_how_many_others_link_to_it(store: Store) -> None:
     store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
     for source in (b"1" * 8, b"2" * 8, b"1" * 8):
         store.site_links.add(source, {SITE, source})
-    assert SiteLinks(store).add(b"2" * 8, {SITE}) == []
+    assert SiteLinks(store, store.queues).add(b"2" * 8, {SITE}) == []
     assert store.site_links.add(SITE, {SITE, b"n" * 8}) == []
     found = store.queues.site(SITE)
     assert found is not None

@@ -187,15 +187,19 @@ def test_hosts_stand_in_the_order_of_their_time(
         assert store.queues.next_due((after, b"b" * 16)) == (past[0][0] if past else None)
 
 
-def test_hosts_and_sites_are_counted_and_copied(store: Store) -> None:
-    record = HostRecord(name="a.example", site="a.example", n_queued=3)
-    store.queues.save_host(QUEUE, record)
-    record.n_queued = 99
-    found = store.queues.host(QUEUE)
-    assert found is not None
-    assert (found.n_queued, store.queues.n_hosts(), store.queues.host(b"x" * 16)) == (3, 1, None)
-    store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
-    assert store.queues.site(SITE) == SiteRecord(name="a.example", n_hosts=1)
+def test_hosts_and_sites_are_counted_once_and_written_with_their_group(store: Store) -> None:
+    """Mutation: records saved since the last flush are forgotten, or each save counts a host."""
+    for n_queued in (3, 4):
+        store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example", n_queued=n_queued))
+        store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=n_queued))
+        for is_flushed in (False, True):
+            if is_flushed:
+                store.end_visit()
+                store.flush().result()
+            found = store.queues.host(QUEUE)
+            assert found is not None
+            assert (found.n_queued, store.queues.n_hosts(), store.queues.host(b"x" * 16)) == (n_queued, 1, None)
+            assert store.queues.site(SITE) == SiteRecord(name="a.example", n_hosts=n_queued)
 
 
 def test_a_page_and_its_body_come_back(store: Store) -> None:
