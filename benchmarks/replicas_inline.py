@@ -59,7 +59,7 @@ def _random(rng: np.random.Generator, number: int) -> Measure:
     name = (number // 200).to_bytes(4, "big") + rng.bytes(4)
     slots = minima.astype(np.uint8).tobytes()
     known = Known(site + rng.bytes(8), name, rng.bytes(8), host, signature, slots, 1300, children, b"")
-    return Measure(known, False, tags_of(minima), rng.bytes(4), site + rng.bytes(8))
+    return Measure(known, False, tags_of(minima.astype("<u8").tobytes()), rng.bytes(4), site + rng.bytes(8))
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ Memory: 8 bytes a kind, 24 for each copy that was followed. Time: 5 µs a page.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import xxhash
@@ -29,14 +30,19 @@ _EVERY_KIND: Final = bytes(4)
 
 def kind_of(url: CrawlURL) -> bytes:
     """Return 4 bytes that stand for the URL's host, first directory and names of parameters."""
-    path, _, query = url.text[len(url.host) :].partition("?")
+    return _kind(url.host, url.text)
+
+
+@lru_cache(maxsize=8)  # each page is asked for by every filter that tells copies
+def _kind(host: str, url: str) -> bytes:
+    path, _, query = url[len(host) :].partition("?")
     names = "&".join([part.partition("=")[0] for part in query.split("&")]) if query else ""
-    return xxhash.xxh32_digest(f"{url.host}{path[: path.find('/', 1) + 1]}?{names}".encode())
+    return xxhash.xxh32_digest(f"{host}{path[: path.find('/', 1) + 1]}?{names}".encode())
 
 
-def keys(page: bytes, via: bytes) -> tuple[bytes, ...]:
-    """Return the keys of the records that `pay` and the ledger will ask for, to be read with others at once."""
-    return (_mark_key(page), _mark_key(via)) if via else (_mark_key(page),)
+def keys(via: bytes) -> tuple[bytes, ...]:
+    """Return the keys of the records that `pay` will ask for, to be read with others at once."""
+    return (_mark_key(via),) if via else ()
 
 
 def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:

@@ -75,7 +75,7 @@ class ExactDuplicateFilter:
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
         if measure.cell:
-            memory.get_many((measure.cell, *copy_links.keys(measure.page, measure.via)))  # read at once what is asked for from here on
+            memory.get_many((measure.cell, *copy_links.keys(measure.via)))  # read at once what is asked for from here on
         kept = self._kept(measure, memory)
         if kept is None or measure.exempt:
             return Verdict(NAME), NO_EFFECTS

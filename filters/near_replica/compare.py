@@ -47,12 +47,12 @@ GAMMA: Final = 0.8
 _SAME_PATHS: Final = 0.8  # of the paths linked to: resemblance from which two hosts' pages have the same neighbourhood
 _ENOUGH_KNOWN: Final = 0.5
 _MOST_CANDIDATES: Final = 8
-_TAG_SLOTS: Final = (0, SLOTS // 2)
+_TAGS: Final = tuple((b"%d" % slot, 8 * slot) for slot in (0, SLOTS // 2))
 _SURE: Final = 1.645  # standard deviations: 95 %, one-sided
 _SHINGLE: Final = 3  # words
 ENOUGH_VOTERS: Final = 16  # pages of a host that say what its template is
 _MIN_VOTERS: Final = 8
-_COMMON: Final = 0.2  # votes for each voter: three of five pages have the minimum
+_COMMON: Final = 0.6  # share of the voters that have the minimum
 _NONE: Final = np.zeros(SLOTS, dtype=np.uint8)
 
 
@@ -82,8 +82,8 @@ def nearest(
 
     tags: of the page (`tags_of`); ahead: keys of records that will be asked for soon
     """
-    near = [(float(np.abs(at - page.r).max()), name[:8]) for name, at in grid.near(page.r, memory, tags, ahead=ahead)]
-    near = sorted(one for one in near if one[1] != page.name)[:_MOST_CANDIDATES]
+    near = [(rp, name) for name, rp in grid.near(page.r, memory, tags, ahead=ahead) if name != page.name]
+    near = sorted(near)[:_MOST_CANDIDATES]
     template = None
     best: Likeness | None = None
     for rp, name in near:
@@ -107,9 +107,12 @@ def _are_told_apart(page: Known, known: Known) -> bool:
     return bool(page.canonical and known.canonical and page.canonical != known.canonical) and page.name[:4] == known.name[:4]
 
 
-def tags_of(minima: U64) -> list[bytes]:
-    """Return what a page must have in common with one to be compared with it: one of two slots. At a resemblance of .9, 99 of 100 have."""
-    return [b"%d" % slot + int(minima[slot]).to_bytes(8, "big")[4:] for slot in _TAG_SLOTS]
+def tags_of(minima: bytes) -> list[bytes]:
+    """Return what a page must have in common with one to be compared with it: one of two slots. At a resemblance of .9, 99 of 100 have.
+
+    minima: u8, little-endian, of every slot
+    """
+    return [name + minima[at : at + 4] for name, at in _TAGS]
 
 
 def _order(found: Likeness) -> tuple[int, float]:
@@ -137,16 +140,22 @@ def common_slots(host: HostRecord | None) -> U8:
     """Return the minimum that most pages of a host have in each slot, 0 where there is none."""
     if host is None or host.n_voters < _MIN_VOTERS:
         return _NONE
-    votes = np.frombuffer(host.votes, dtype=np.uint8)
-    return np.where(votes >= _COMMON * host.n_voters, np.frombuffer(host.common, dtype=np.uint8), 0).astype(np.uint8)
+    return np.frombuffer(host.common or _common(host.voters), dtype=np.uint8)
 
 
-def vote(host: HostRecord, slots: U8) -> None:
-    """Let a page of a host say what its template is: Boyer and Moore's majority in each slot."""
-    common, votes = np.frombuffer(host.common, dtype=np.uint8), np.frombuffer(host.votes, dtype=np.uint8)
-    common = np.where(votes == 0, slots, common)
+def vote(host: HostRecord, minima: bytes) -> None:
+    """Let a page of a host say what its template is; once enough have, the template stands."""
     host.n_voters += 1
-    host.common, host.votes = common.tobytes(), np.where(common == slots, votes + 1, votes - 1).astype(np.uint8).tobytes()
+    host.voters += minima
+    if host.n_voters == ENOUGH_VOTERS:
+        host.common, host.voters = _common(host.voters), b""
+
+
+def _common(voters: bytes) -> bytes:
+    """Return the minimum that three of five voters have in each slot, 0 where there is none: it could only be the median."""
+    slots = np.frombuffer(voters, dtype=np.uint8).reshape(-1, SLOTS)
+    middle = np.sort(slots, axis=0)[len(slots) // 2]
+    return np.where((slots == middle).sum(axis=0) >= _COMMON * len(slots), middle, 0).astype(np.uint8).tobytes()
 
 
 def neighbourhood(page: Known, known: Known, rp: float, memory: Memory) -> tuple[float, float]:

@@ -103,16 +103,16 @@ class ReplicaGate:
         if not 200 <= page.status < 300 or page.tokens.size < self._settings.min_tokens:
             return Measure(None, exempt)
         url = page.url
-        minima = minhash(page.tokens, SLOTS, _SHINGLE)
+        minima = minhash(page.tokens, SLOTS, _SHINGLE).astype("<u8", copy=False).tobytes()
         known = Known(
             url.key,
             name_of(url.text),
             page.fingerprint[:8],
             url.host,
             _signature(project_buckets(page.tokens, _WEIGHTS).tolist()),
-            minima.astype(np.uint8).tobytes(),
+            minima[::8],  # their last bytes
             page.tokens.size,
-            children_of(page.links, url.host).astype("<u8").tobytes(),
+            children_of(page.links),
             name_of(page.canonical) if page.canonical else b"",
         )
         return Measure(known, exempt, compare.tags_of(minima), copy_links.kind_of(url), url.via)
@@ -121,7 +121,7 @@ class ReplicaGate:
         page = measure.known
         if page is None or measure.exempt:
             return Verdict(NAME), NO_EFFECTS
-        ahead = (page_key(page.name), host_key(page), *copy_links.keys(page.page, measure.via))
+        ahead = (page_key(page.name), host_key(page), *copy_links.keys(measure.via))
         found = compare.nearest(page, measure.tags, self._grid, self._limits, memory, ahead=ahead)
         if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
             return Verdict(NAME), NO_EFFECTS
@@ -155,7 +155,7 @@ class ReplicaGate:
         if is_replica:
             page = msgspec.structs.replace(page, replica_of=original)
         else:
-            self._grid.add(page.name + bytes(8), page.r, memory, measure.tags)
+            self._grid.add(page.name, page.r, memory, measure.tags)
         write(memory, page_key(page.name), page)
         if original is not None and "replaces" in own.evidence:
             _replace(original, page.name, memory)
@@ -171,7 +171,7 @@ class ReplicaGate:
         host.n_pages += 1
         is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # one page shown again and again is no template
         if is_new and host.n_voters < compare.ENOUGH_VOTERS:
-            compare.vote(host, page.slots)
+            compare.vote(host, page.minima)
         if original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]:
             _count_mirrored(host, original, memory)
         effects = self._mirror(page, own, host)
@@ -223,7 +223,8 @@ class ReplicaGate:
 
 def _signature(projection: list[float]) -> bytes:
     """Return r for R̂ from −2 to 2: of vectors of length 1 its components have a deviation of 1/√3."""
-    return _SIGNATURE.pack(*[min(max(0.5 + 0.25 * at, 0.0), 1.0) for at in projection])
+    r = [0.5 + 0.25 * at for at in projection]
+    return _SIGNATURE.pack(*(r if min(r) >= 0.0 and max(r) <= 1.0 else [min(max(at, 0.0), 1.0) for at in r]))
 
 
 class MirrorMeasure(msgspec.Struct, array_like=True, frozen=True):

@@ -19,7 +19,9 @@ Memory: 460 bytes a page, of which 150 are its sketch and 130 its links; 450 byt
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, TypeVar
 
 import msgspec
@@ -37,6 +39,7 @@ SLOTS: Final = 128
 COMPONENTS: Final = 5
 MOST_CHILDREN: Final = 16
 _HALF: Final = np.uint64(32)
+_MET_LINKS: Final = 1 << 16  # 10 MB
 R = TypeVar("R")
 
 
@@ -75,8 +78,8 @@ class HostRecord(msgspec.Struct, array_like=True):
     """What is known of one host."""
 
     n_voters: int = 0  # pages that said what they have in each slot
-    common: bytes = bytes(SLOTS)  # u1 each: the minimum that most of them have in a slot, if there is one
-    votes: bytes = bytes(SLOTS)  # u1 each: how many more have it than have not
+    voters: bytes = b""  # u1 × SLOTS of each, until they are enough
+    common: bytes = b""  # u1 × SLOTS: then the minimum that most of them have in a slot, 0 where there is none
     n_pages: int = 0
     replicates: dict[str, int] = {}  # origin → pages that replicate its page of the same path
     mirror_of: str = ""
@@ -93,31 +96,37 @@ class Pending(msgspec.Struct, array_like=True):
 def name_of(url: str) -> bytes:
     """Return the name of a canonical URL."""
     origin = origin_of(url)
-    return (_half(origin) << 32 | _half(url[len(origin) :])).to_bytes(8, "big")
+    return (_origin_half(origin) << 32 | _half(url[len(origin) :])).to_bytes(8, "big")
 
 
-def children_of(urls: Sequence[str], origin: str) -> U64:
+def children_of(urls: Sequence[str]) -> bytes:
     """Return the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
 
-    origin: the page's own, where most of its links lead    returns: names with their halves exchanged, ascending
+    urls: distinct    returns: names with their halves exchanged, u8 each, ascending
     """
-    start, inside = len(origin), origin + "/"
-    paths = [url[start:] for url in urls if url.startswith(inside)]
-    halves = set(map(xxhash.xxh32_intdigest, "\n".join(paths).encode().split(b"\n"))) if paths else set()  # no URL has a line break
-    own = _half(origin)
-    found = [half << 32 | own for half in sorted(halves)[:MOST_CHILDREN]]
-    if len(paths) < len(urls):
-        found = sorted({*found, *(_exchanged(url) for url in urls if not url.startswith(inside))})[:MOST_CHILDREN]
-    return np.array(found, dtype=np.uint64)
+    found = sorted(map(_EXCHANGED.__getitem__, urls))[:MOST_CHILDREN]
+    return struct.pack(f"<{len(found)}Q", *found)
 
 
 def _half(text: str) -> int:
     return xxhash.xxh32_intdigest(text.encode())
 
 
-def _exchanged(url: str) -> int:
-    origin = origin_of(url)
-    return _half(url[len(origin) :]) << 32 | _half(origin)
+_origin_half = lru_cache(maxsize=4096)(_half)  # pages of a host lead to the same few hosts
+
+
+class _Exchanged(dict[str, int]):
+    """Names of links met lately, with their halves exchanged: pages of a host have most of their links in common."""
+
+    def __missing__(self, url: str) -> int:
+        end = url.index("/", 8)  # of its origin
+        if len(self) >= _MET_LINKS:
+            self.clear()
+        name = self[url] = _half(url[end:]) << 32 | _origin_half(url[:end])
+        return name
+
+
+_EXCHANGED: Final = _Exchanged()
 
 
 def paths_of(children: U64) -> U64:

@@ -12,7 +12,7 @@ Minimum and maximum are frozen once taken; what comes later is clipped, since a 
 Where every microsecond counts, words are dealt to `BUCKETS` buckets by their hash, and buckets take the place of words: no word is sorted,
 and Π is a table. Two words of a page fall together once in `BUCKETS`, on every page alike, so that equal texts stay equal.
 
-Time: 55 µs for 2,000 words and K = 5, by buckets 20 µs. Memory: 80 KB of tables. No loop runs over words.
+Time: 55 µs for 2,000 words and K = 5, by buckets 10 µs. Memory: 40 KB of tables. No loop runs over words.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ _GOLDEN: Final = _U(0x9E3779B97F4A7C15)
 _MIX_1: Final = _U(0xBF58476D1CE4E5B9)
 _MIX_2: Final = _U(0x94D049BB133111EB)
 _UNIT: Final = 1.0 / (1 << 31)
-BUCKETS: Final = 4096
+BUCKETS: Final = 2048
 _BUCKET: Final = _U(64 - BUCKETS.bit_length() + 1)
 _MOST: Final = 1023  # occurrences that are told apart
 _LOGS: Final = np.log(np.maximum(np.arange(_MOST + 1), 1)).astype(np.float32) + np.float32(1.0)
+_LOGS[0] = 0.0
 
 
 class Counting(StrEnum):
@@ -78,17 +79,16 @@ def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
 def project_buckets(tokens: U64, table: F32) -> F32:
     """Project a page's bag of words by buckets, counted 1 + ln n and scaled to length 1.    table: `bucket_table`; returns: R̂"""
     counts = np.bincount((tokens >> _BUCKET).view(np.int64), minlength=BUCKETS)
-    buckets = (counts != 0).nonzero()[0]  # of booleans: four times as quick as of numbers
-    vector = _LOGS[np.minimum(counts[buckets], _MOST)]
-    if buckets.size:
-        vector /= np.sqrt(vector @ vector)
-    projection: F32 = vector @ table[buckets]
+    vector = _LOGS.take(counts, mode="clip")
+    projection: F32 = np.vecdot(table, vector)  # of all buckets: quicker than to pick those that are not empty
+    if tokens.size:
+        projection /= np.sqrt(vector @ vector)
     return projection
 
 
 def bucket_table(k: int) -> F32:
-    """Return the weights of all buckets.    returns: (BUCKETS, k), uniform in [−1, 1)"""
-    return np.ascontiguousarray(weights(np.arange(1, BUCKETS + 1, dtype=np.uint64) * _GOLDEN, k).T, dtype=np.float32)
+    """Return the weights of all buckets.    returns: (k, BUCKETS), uniform in [−1, 1)"""
+    return np.ascontiguousarray(weights(np.arange(1, BUCKETS + 1, dtype=np.uint64) * _GOLDEN, k), dtype=np.float32)
 
 
 def _bag(tokens: U64) -> tuple[U64, F64]:
