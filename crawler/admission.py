@@ -16,6 +16,7 @@ from crawler.core.ports import Entry, Lane
 from crawler.core.url import directory_depth, origin_of
 from crawler.effects import Effector
 from crawler.links import Sifted, Skip
+from crawler.post import Post
 from crawler.totals import Totals
 from crawler.visit import Tools
 from storage.organs import Organs
@@ -28,7 +29,11 @@ _REMEMBERED = 32_768  # URLs whose finders are; 5 MB
 class Admission:
     """Writes what `LinkGate.sift` found."""
 
-    def __init__(self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, effects: Effector) -> None:
+    def __init__(
+        self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, effects: Effector, post: Post | None = None
+    ) -> None:
+        """post: to the other agents, if there are any."""
+        self._post = post
         self._organs = organs
         self._frontier = frontier
         self._tools = tools
@@ -37,13 +42,16 @@ class Admission:
         self._cash = Cash(frontier.order.cash_steps or 1)
         self._finders: dict[int, bytes] = {}  # key of the page that named a URL first, by sequence number
 
-    def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False) -> list[int]:
-        """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order."""
+    def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False, gift: float | None = None) -> list[int]:
+        """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order.
+
+        gift: cash for each of them, where another agent has the source and says so.
+        """
         for skip in sifted.skips:
             self._skip(skip, source.key)
         site, step, hops = source.key[:8], not is_redirect, source.hops + 1 if is_redirect else 0
         depth, distance = source.site_depth + step, source.seed_distance + step
-        each, gain = self._gift(source, sifted), self._cash.gain
+        each, gain = self._gift(source, sifted) if gift is None else gift, self._cash.gain
         for key, row, text in sifted.known:
             if row.state is State.QUEUED:
                 worth = gain(row.seq, row.worth, each) if each else row.worth
@@ -64,6 +72,8 @@ class Admission:
             numbers += [seq for seq in found if seq > 0]
         if self._frontier.order.counts_sites:
             self._count_sites(source, sifted)
+        if self._post is not None:
+            numbers += self._post.links(source, sifted, self._cash, each, now, is_redirect=is_redirect)
         return numbers
 
     def _gift(self, source: CrawlURL, sifted: Sifted) -> float:
@@ -71,7 +81,9 @@ class Admission:
         row = self._organs.seen.row(source.key) if self._frontier.order.cash_steps else None
         if row is None:
             return 0.0
-        return self._cash.gift(row.seq, row.worth, len(sifted.known) + (len(sifted.fresh) if sifted.fresh is not None else 0))
+        return self._cash.gift(
+            row.seq, row.worth, len(sifted.known) + (len(sifted.fresh) if sifted.fresh is not None else 0) + len(sifted.foreign)
+        )
 
     def _count_sites(self, source: CrawlURL, sifted: Sifted) -> None:
         """Let the sites that are linked to know of one more that links to them."""

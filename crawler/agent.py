@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import random
-import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from config.settings import Settings
+from crawler.arrivals import Arrivals
 from crawler.assembly import assemble
 from crawler.clock import Clock
 from crawler.committer import Committer
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.frontier import Frontier, Lease, Wait
-from crawler.core.model import Cause, Failed, State
-from crawler.dns import LookupFailed
-from crawler.metrics import Rate, Status, usage
+from crawler.core.model import Cause, Failed
+from crawler.core.ownership import Ownership
+from crawler.ending import Ending, finished
+from crawler.lookups import Lookups
+from crawler.member import Member
+from crawler.metrics import Order, Rate, Report, Status, fill_hosts, usage
 from crawler.readmit import Readmission
 from crawler.request_log import RequestLog
 from crawler.seeds import Seeder
 from crawler.settle import Settler
 from crawler.sleeps import Sleeps
-from crawler.throttle import Throttle
+from crawler.throttle import Throttle, low_disk
 from crawler.totals import Totals
 from crawler.visit import Visit, visit
 from filters.base import Plug
@@ -44,49 +46,56 @@ _TICK_S = 0.5
 _DISK_EVERY = 10  # ticks
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """Why a run ended, and its exit code."""
-
-    code: int
-    why: str
-
-
 class Agent:
     """One process's share of a crawl: the sites whose state lies in its store."""
 
     def __init__(
-        self, directory: Path, store: Store, settings: Settings, *, report: Callable[[Status], None], filters: Sequence[Plug] | None = None
+        self,
+        directory: Path,
+        store: Store,
+        settings: Settings,
+        *,
+        report: Callable[[Status], None],
+        filters: Sequence[Plug] | None = None,
+        ownership: Ownership | None = None,
     ) -> None:
-        """Assemble the organs; inside a running loop. filters: in place of the registry's."""
+        """Assemble the organs; inside a running loop.
+
+        directory: of the shard.    filters: in place of the registry's.    ownership: where there are other agents.
+        """
         self._directory = directory
         self._store = store
         self._settings = settings
         self._report = report
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
-        self._tools = assemble(directory, store, settings, self._clock, filters=filters)
+        self._tools = assemble(directory, store, settings, self._clock, ownership=ownership, filters=filters)
         rng = random.Random()  # noqa: S311 - jitter is no secret
         self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
-        self._seeder = Seeder(store, self._settler.admission, self._tools.urls)
+        self._seeder = Seeder(store, self._settler.admission, self._tools.urls, ownership)
         self._readmission = Readmission(store, self._settler, self._tools)
-        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._dispatch)
+        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
         self._throttle = Throttle(settings.fetch.concurrency)
         self._requests = RequestLog(settings.log.requests)
         self._sleeps = Sleeps()
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
-        self._looking_up: set[asyncio.Task[None]] = set()
+        self._lookups = Lookups(self._frontier, self._tools.resolver, self._settler, self._clock, done=self._looked_up)
         self._timer: asyncio.TimerHandle | None = None
         self._ending: Ending | None = None
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()  # after the end: nothing is in flight, or nobody waits for it any more
-        self._status = Status()
+        self._status = Status() if ownership is None else Report()
         self._rate = Rate()
         self._paused = ""
+        self._prepared = False
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
+        self._member: Member | None = None
+        if ownership is not None:
+            arrivals = Arrivals(store, self._frontier, self._tools, self._settler)
+            self._member = Member(directory, store, ownership, arrivals, self._committer, self._clock, failed=self._commit_failed)
 
     async def run(self) -> Ending:
         """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
@@ -95,11 +104,14 @@ class Agent:
             studying = group.create_task(self._tools.studies.run(self._studied))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
             await self._prepare()
+            talking = [group.create_task(self._member.run(self._heard))] if self._member is not None else []
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
             self._dispatch()
             await self._ended.wait()
+            for task in talking:
+                task.cancel()
             await self._wind_down(workers)
-            for task in (*workers, *self._looking_up, ticker, studying):
+            for task in (*workers, *self._lookups.tasks, ticker, studying):
                 task.cancel()
         assert self._ending is not None
         self._publish("failed" if self._ending.code not in (0, 3, 4) else "stopped" if self._ending.code == 3 else "done")
@@ -111,6 +123,16 @@ class Agent:
             self._store.end_visit()
         await self._seeder.run(self._committer, self._settings.seeds, self._clock(), stopping=self._ended.is_set)
         await self._readmission.run(self._committer, self._clock, stopping=self._ended.is_set)
+        self._prepared = True
+
+    def obey(self, order: Order) -> None:
+        """Do what the supervisor of several agents says."""
+        if self._member is not None and not order.end:
+            self._member.obey(order, self._settler.totals.pages + len(self._in_flight))
+            self._dispatch()
+            self._publish("crawling" if self._in_flight else "waiting")
+        elif order.end:
+            self._end(Ending(order.code, order.end))
 
     def stop(self, why: str) -> None:
         """Begin a graceful stop: no new request; the crawl can be resumed."""
@@ -158,7 +180,7 @@ class Agent:
                 self._requests.write(made.outcome, now)
             failpoint.reached("settled")
             self._committer.settled(idle=not self._in_flight)
-            self._look_up()
+            self._lookups.start(self._group)
             if made.outcome is None:
                 await asyncio.sleep(0)  # a journey that has awaited nothing: a thousand in a row must not hold up the loop
             elif isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
@@ -207,7 +229,7 @@ class Agent:
             if lease is None:
                 break
             self._idle.pop().set_result(lease)
-        self._look_up()
+        self._lookups.start(self._group)
         self._check_end()
 
     def _hold_back(self) -> str:
@@ -226,7 +248,8 @@ class Agent:
 
     def _over_limit(self, in_flight: int) -> str:
         limits, totals = self._settings.limits, self._settler.totals
-        if limits.max_pages is not None and totals.pages + in_flight >= limits.max_pages:
+        max_pages = limits.max_pages if self._member is None or limits.max_pages is None else self._member.may_have
+        if max_pages is not None and totals.pages + in_flight >= max_pages:
             return "limits.max_pages"
         if limits.max_bytes is not None and totals.wire_bytes >= limits.max_bytes:
             return "limits.max_bytes"
@@ -236,40 +259,39 @@ class Agent:
 
     def _check_end(self) -> None:
         """End the crawl when a limit is reached or nothing is due within `limits.max_wait`."""
-        if self._ending is not None or self._in_flight or self._looking_up:
+        if self._member is not None or self._ending is not None or self._in_flight or self._lookups.tasks:
             return
         limit = self._over_limit(in_flight=0)
         if limit:
             self._end(Ending(0, f"{limit} reached"))
-        elif not self._hold_back() and not self._tools.studies.busy:
-            until = self._wait.until
-            if until is None:
-                self._finish("nothing is left to do")
-            elif until - self._clock() > self._settings.limits.max_wait:
-                self._finish(f"nothing is due within {self._settings.limits.max_wait:.0f} s ({self._wait.why})")
+        elif why := self._nothing_due():
+            self._finish(why)
+
+    def _nothing_due(self) -> str:
+        """Say why nothing is to be fetched before `limits.max_wait`, "" if something is."""
+        if self._hold_back() or self._tools.studies.busy:
+            return ""
+        until = self._wait.until
+        if until is None:
+            return "nothing is left to do"
+        if until - self._clock() > self._settings.limits.max_wait:
+            return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({self._wait.why})"
+        return ""
+
+    def _resting(self) -> str:
+        """Say why one of several agents has nothing to do until another writes to it, all that it did being committed; "" if it has."""
+        is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
+        if is_busy or self._store.pending_visits or self._store.committing:
+            return ""
+        limit = self._over_limit(in_flight=0)
+        return f"{limit} reached" if limit else self._nothing_due()
 
     def _finish(self, why: str) -> None:
-        """End the crawl since there is nothing to do; name what is left, and what most failures came from."""
-        parts = [why]
-        waiting = Counter(host.state for host in self._frontier.hosts(self._clock()) if host.state != "in delay")
-        parts += [f"{state}: {_count(n, 'host')}" for state, n in waiting.most_common()]
-        parts += [f"{reason}: {_count(n, 'host')}" for reason, n in self._frontier.snapshot(self._clock()).parked.items()]
-        if n_held := self._store.seen.count(State.HELD):
-            parts.append(f"held by filters: {_count(n_held, 'URL')}")
-        totals = self._settler.totals
-        cause, n = max(totals.causes().items(), key=lambda item: item[1], default=("", 0))
-        is_barren = bool(n) and totals.answered == self._before[1] and not self._everything_is_done()
-        if totals.error_rate > self._settings.limits.max_error_rate:
-            parts.append(f"{totals.error_rate:.0%} of the URLs failed, most by {cause} ({_count(n, 'attempt')})")
-        elif is_barren:
-            parts.append(f"nothing was fetched: {cause} ({_count(n, 'attempt')})")
-        else:
-            self._end(Ending(0, "; ".join(parts)))
-            return
-        self._end(Ending(4, "; ".join(parts)))
-
-    def _everything_is_done(self) -> bool:
-        return self._store.seen.count(State.QUEUED) == 0 and self._settler.totals.answered > 0
+        """End the crawl since there is nothing to do."""
+        status = self._fill(self._clock())
+        held_up = Counter(host.state for host in self._frontier.hosts(status.at) if host.state != "in delay")
+        status.hosts_held_up = dict(held_up.most_common())
+        self._end(finished(why, status, answered_before=self._before[1], max_error_rate=self._settings.limits.max_error_rate))
 
     def _end(self, ending: Ending) -> None:
         if self._ending is None:
@@ -306,6 +328,17 @@ class Agent:
         self._committer.settled(idle=not self._in_flight)
         self._dispatch()
 
+    def _committed(self) -> None:
+        if self._member is not None:
+            self._member.committed()
+        self._dispatch()
+
+    def _heard(self) -> None:
+        """Other agents' messages were carried out."""
+        self._committer.settled(idle=not self._in_flight)
+        self._lookups.start(self._group)
+        self._dispatch()
+
     def _commit_failed(self, error: BaseException) -> None:
         """End with the store's error, whatever other end was on its way; nobody waits for what can no longer be written."""
         code = error.exit_code if isinstance(error, ThresherError) else 1
@@ -321,23 +354,7 @@ class Agent:
             delay = max(0.001, min(wait.until - self._clock(), 60.0))
             self._timer = asyncio.get_running_loop().call_later(delay, self._dispatch)
 
-    def _look_up(self) -> None:
-        """Resolve the names that the frontier needs before their hosts get ready."""
-        for hostname in self._frontier.lookups():
-            task = self._group.create_task(self._resolve(hostname))
-            self._looking_up.add(task)
-            task.add_done_callback(self._looked_up)
-
-    async def _resolve(self, hostname: str) -> None:
-        answer = await self._tools.resolver.resolve(hostname)
-        now = self._clock()
-        if isinstance(answer, LookupFailed):
-            self._settler.unresolvable(hostname, answer.cause, answer.detail, now)
-        else:
-            self._frontier.resolved(hostname, now)
-
-    def _looked_up(self, task: asyncio.Task[None]) -> None:
-        self._looking_up.discard(task)
+    def _looked_up(self) -> None:
         if not self._ended.is_set():
             self._committer.settled(idle=not self._in_flight)
             self._dispatch()
@@ -353,34 +370,31 @@ class Agent:
             self._status.loop_lag_ms = lag_s * 1000
             self._throttle.note(lag_s)
             if ticks % _DISK_EVERY == 0:
-                self._watch_disk()
+                self._paused = low_disk(self._directory, self._settings.limits.min_free_disk)
             ticks += 1
             self._sleeps.look()
             self._requests.flush()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
 
-    def _watch_disk(self) -> None:
-        free = shutil.disk_usage(self._directory).free
-        floor = self._settings.limits.min_free_disk
-        self._paused = f"paused: {free >> 20} MiB free on disk, limits.min_free_disk is {floor >> 20} MiB" if free < floor else ""
-
     def _publish(self, state: str) -> None:
-        now = self._clock()
-        status = self._status
+        status = self._fill(self._clock())
         status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
         status.why = self._ending.why if self._ending else "" if state == "crawling" else self._wait.why
+        if self._member is not None and isinstance(status, Report):
+            status.resting = self._resting() if self._member.is_quiet else ""
+            status.answered_before = self._before[1]
+            self._member.fill(status)
+        self._report(status)
+
+    def _fill(self, now: float) -> Status:
+        """Bring the status up to date."""
+        status = self._status
         status.at, status.running_s = now, now - self._started_at
         self._settler.totals.fill(status)
+        fill_hosts(status, self._frontier.snapshot(now))
         status.run_pages = status.pages - self._before[0]
-        snapshot = self._frontier.snapshot(now)
-        status.hosts_active, status.hosts_waiting = snapshot.active, snapshot.waiting
-        status.hosts_backing_off, status.hosts_parked = snapshot.backing_off, dict(snapshot.parked)
         status.in_flight = len(self._in_flight)
         status.pages_per_s = self._rate.update(now, status.pages)
         status.cpu_s, status.rss_bytes = usage()
-        self._report(status)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'s' * (n != 1)}"
+        return status

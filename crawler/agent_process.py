@@ -2,8 +2,11 @@
 
 With STAGES, a file, the CPU time by stage is sampled and written there at the end.
 
-Speaks one JSON line per status on standard output; standard input is a leash: when it closes, the supervisor is gone and the process ends
-at once, as if killed. The first SIGINT or SIGTERM stops gracefully (exit 3), the second commits what has settled and exits 130 or 143.
+DIR is a shard; what of the crawl is its agent's, the table of partitions says. Speaks one JSON line per status on standard output;
+standard input is a leash: when it closes, the supervisor is gone and the process ends at once, as if killed. One of several agents is
+given orders over it, a JSON line each.
+
+The first SIGINT or SIGTERM stops gracefully (exit 3), the second commits what has settled and exits 130 or 143.
 """
 
 from __future__ import annotations
@@ -22,16 +25,19 @@ from pathlib import Path
 import msgspec
 
 from config.settings import Settings
-from crawler.agent import Agent, Ending
+from crawler.agent import Agent
 from crawler.core.errors import DiskError, ThresherError
-from crawler.metrics import Status, usage
-from crawler.opening import open_store
+from crawler.core.ownership import Ownership
+from crawler.ending import Ending
+from crawler.metrics import Order, Status, usage
+from crawler.opening import open_store, ownership_of
 from crawler.stages import Sampler
 from storage.env import PATIENCE_S, Store
 
 _PR_SET_PDEATHSIG = 1
 _YOUNG_OBJECTS = 50_000  # that come before the collector looks: hardly any of a page are garbage that only it can find
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Order).decode
 
 
 def main(*, patience_s: float = PATIENCE_S) -> None:
@@ -47,10 +53,11 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
     _raise_descriptor_limit()
     code = 1
     try:
+        ownership = ownership_of(directory)
         store, settings = open_store(directory, patience_s=patience_s)
         logging.basicConfig(level=settings.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         with store:
-            code = asyncio.run(_crawl(directory, store, settings)).code
+            code = asyncio.run(_crawl(directory, store, settings, ownership)).code
             store.close(commit=code != DiskError.exit_code)
     except* ThresherError as errors:
         error = _first(errors)
@@ -67,10 +74,10 @@ def _first(errors: BaseExceptionGroup[ThresherError]) -> ThresherError:
     return error
 
 
-async def _crawl(directory: Path, store: Store, settings: Settings) -> Ending:
+async def _crawl(directory: Path, store: Store, settings: Settings, ownership: Ownership | None) -> Ending:
     loop = asyncio.get_running_loop()
-    loop.add_reader(0, _leash)
-    agent = Agent(directory, store, settings, report=_report)
+    agent = Agent(directory, store, settings, report=_report, ownership=ownership)
+    loop.add_reader(0, _leash, _Orders(agent))
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _signalled, agent, number)
     gc.collect()
@@ -103,10 +110,26 @@ def _report(status: Status) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _leash() -> None:
-    """End at once when standard input closes."""
-    if not os.read(0, 4096):
+class _Orders:
+    """The lines of standard input."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._rest = b""
+
+    def take(self, read: bytes) -> None:
+        *lines, self._rest = (self._rest + read).split(b"\n")
+        for line in lines:
+            self._agent.obey(_decode(line))
+
+
+def _leash(orders: _Orders | None = None) -> None:
+    """End at once when standard input closes; obey what comes over it."""
+    read = os.read(0, 4096)
+    if not read:
         os.kill(os.getpid(), signal.SIGKILL)
+    if orders is not None:
+        orders.take(read)
 
 
 def _raise_descriptor_limit() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from config.settings import Settings
 from crawler.clock import Clock
+from crawler.core.ownership import Ownership
 from crawler.core.url import URLSpace
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
@@ -25,8 +26,16 @@ from filters.registry import plugs
 from storage.env import Store
 
 
-def assemble(directory: Path, store: Store, settings: Settings, clock: Clock, *, filters: Sequence[Plug] | None = None) -> Tools:
-    """Make what journeys need; inside a running loop. filters: in place of the registry's."""
+def assemble(
+    directory: Path,
+    store: Store,
+    settings: Settings,
+    clock: Clock,
+    *,
+    ownership: Ownership | None = None,
+    filters: Sequence[Plug] | None = None,
+) -> Tools:
+    """Make what journeys need; inside a running loop. ownership: where there are other agents.    filters: in place of the registry's."""
     identity = settings.identity
     urls = URLSpace(store.secret, url_rules(settings))
     guard = AddressGuard(settings.fetch.allow_addresses)
@@ -44,8 +53,9 @@ def assemble(directory: Path, store: Store, settings: Settings, clock: Clock, *,
         parser=Parser(settings.parse, identity.agent, settings.limits.max_links_per_page),
         robots=RobotsBook(store.robots, urls, settings, agent=identity.agent),
         panel=panel,
-        links=LinkGate(urls, store.seen, panel, settings),
+        links=LinkGate(urls, store.seen, panel, settings, ownership),
         suspects=Suspects(directory, store.suspects),
         studies=Studies(panel),
         clock=clock,
+        ownership=ownership,
     )

@@ -22,6 +22,7 @@ from crawler.core.frontier import Frontier
 from crawler.core.model import Answer, CrawlURL, Hold, Park, Purpose, Reason, Recall, Release, Request, Revise, Rewrite, State, Study
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import BadURL
+from crawler.post import Post
 from crawler.totals import Totals
 from crawler.visit import Tools
 from filters.panel import Asked, Record
@@ -39,7 +40,9 @@ _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 class Effector:
     """Carries out effects on the store and the frontier."""
 
-    def __init__(self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals) -> None:
+    def __init__(self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, post: Post | None = None) -> None:
+        """post: to the other agents, if there are any."""
+        self._post = post
         self._organs = organs
         self._frontier = frontier
         self._tools = tools
@@ -178,7 +181,14 @@ class Effector:
             return
         if self._organs.seen.row(self._tools.urls.key(target)) is None:
             url = self._tools.urls.url(target, seed_distance=alias.seed_distance, site_depth=alias.site_depth, hops=alias.hops, via=via)
-            self._push_new(url, Lane.FRESH, now)
+            if self._is_foreign(url.key) and self._post is not None:
+                self._post.target(alias, url)
+            else:
+                self._push_new(url, Lane.FRESH, now)
+
+    def _is_foreign(self, key: bytes) -> bool:
+        """Return whether a URL is of a site that another agent has."""
+        return self._post is not None and not self._post.is_own(key)
 
     def _hold(self, effect: Hold, who: str) -> None:
         url, row = self._known(effect.url)
@@ -209,6 +219,8 @@ class Effector:
         url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._tools.urls.url(text, purpose=effect.purpose)
         passed = (Reason.BAD_URL, "url") if text is None else self._tools.links.check(text)
         refusal = None if isinstance(passed, bytes) else passed[0]
+        if self._is_foreign(url.key):
+            refusal = Reason.OUT_OF_SCOPE  # a filter asks for URLs of the sites that it learns about, which are this agent's
         if refusal is None:
             seq = self._organs.requests.add(url, who, now)
             refusal = self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
@@ -226,6 +238,8 @@ class Effector:
             return
         key = self._tools.urls.key(canonical)
         row = self._organs.seen.row(key)
+        if row is None and self._is_foreign(key):
+            return
         if row is None:
             farthest = max(1, self._tools.settings.limits.max_depth or 1)
             self._push_new(self._tools.urls.url(canonical, seed_distance=farthest, purpose=Purpose.AUDIT), Lane.AHEAD, now)

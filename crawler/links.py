@@ -14,6 +14,7 @@ import numpy as np
 
 from config.settings import Settings
 from crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason
+from crawler.core.ownership import Ownership
 from crawler.core.url import URLSpace, directory_depth, hostname_of, is_home, origin_of, site_of
 from filters.base import Candidate, LinkJudgement
 from filters.panel import Panel, Sitting
@@ -45,12 +46,15 @@ class Sifted(msgspec.Struct, frozen=True):
     fresh: LinkBatch | None = None
     sitting: Sitting[LinkJudgement] | None = None
     skips: list[Skip] = msgspec.field(default_factory=list)
+    foreign: list[CrawlURL] = msgspec.field(default_factory=list)  # new here, and of sites that other agents have
 
 
 class LinkGate:
     """Static gate, seen test and learned gate for a page's links at a time."""
 
-    def __init__(self, urls: URLSpace, seen: SeenSet, panel: Panel, settings: Settings) -> None:
+    def __init__(self, urls: URLSpace, seen: SeenSet, panel: Panel, settings: Settings, ownership: Ownership | None = None) -> None:
+        """ownership: None if every site is this agent's."""
+        self._ownership = ownership
         self._urls = urls
         self._seen = seen
         self._panel = panel
@@ -82,10 +86,29 @@ class LinkGate:
             else:
                 fresh.append(text)
                 fresh_keys.append(key)
+        if self._ownership is not None and fresh:
+            fresh, fresh_keys = self._set_apart(source, fresh, fresh_keys, sifted.foreign, self._ownership, is_redirect=is_redirect)
         if not fresh:
             return sifted
         batch = self._batch(source, fresh, fresh_keys, is_redirect)
-        return Sifted(sifted.known, batch, self._panel.links(batch), sifted.skips)
+        return Sifted(sifted.known, batch, self._panel.links(batch), sifted.skips, sifted.foreign)
+
+    def _set_apart(
+        self, source: CrawlURL, texts: list[str], keys: list[bytes], foreign: list[CrawlURL], ownership: Ownership, *, is_redirect: bool
+    ) -> tuple[list[str], list[bytes]]:
+        """Return the new URLs of our own sites; those of other agents go to `foreign`. The learned gate is their owner's."""
+        own_texts, own_keys = [], []
+        for text, key in zip(texts, keys, strict=True):
+            if ownership.is_own(key):
+                own_texts.append(text)
+                own_keys.append(key)
+            else:
+                site = self.site(origin_of(text))
+                depth = site_depth(source, text, site, step=not is_redirect)
+                hops = source.hops + 1 if is_redirect else 0
+                distance = source.seed_distance + (not is_redirect)
+                foreign.append(CrawlURL(text, site, origin_of(text), key, distance, depth, hops, via=source.key))
+        return own_texts, own_keys
 
     def check(self, text: str) -> bytes | tuple[Reason, str]:
         """Return the URL's key if the static gate passes it, else why not and who says so."""

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import resource
 from collections import deque
-from typing import Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
+
+if TYPE_CHECKING:  # a supervisor and `thresher status` have no frontier
+    from crawler.core.overview import FrontierSnapshot
+
+StateName = Literal["starting", "crawling", "waiting", "stopping", "done", "stopped", "failed"]
+_STATES: tuple[StateName, ...] = (
+    "failed",
+    "stopping",
+    "crawling",
+    "starting",
+    "waiting",
+    "stopped",
+    "done",
+)  # of several, the one that counts
 
 
 class Status(msgspec.Struct, kw_only=True):
     """One snapshot of a crawl, as the agent sends it twice a second and `thresher status --json` prints it."""
 
-    state: Literal["starting", "crawling", "waiting", "stopping", "done", "stopped", "failed"] = "starting"
+    state: StateName = "starting"
     why: str = ""  # what it waits for, or why it ended
     at: float = 0.0  # seconds since the epoch
     running_s: float = 0.0  # of this life
@@ -30,17 +45,68 @@ class Status(msgspec.Struct, kw_only=True):
     saved: dict[str, int] = {}  # by filter: URLs refused, copies not followed
     would_save: dict[str, int] = {}  # by filter that only observes
     queued: int = 0
+    held: int = 0  # by filters
     known: int = 0
     in_flight: int = 0
     hosts_active: int = 0
     hosts_waiting: int = 0
     hosts_backing_off: int = 0
     hosts_parked: dict[str, int] = {}  # by reason
+    hosts_held_up: dict[str, int] = {}  # that wait for anything but their delay, by what; told at the end
     hosts: int = 0
     restarts: int = 0
     cpu_s: float = 0.0  # user and system, of the agent and its parsers
     rss_bytes: int = 0  # peak
     loop_lag_ms: float = 0.0  # worst since the last snapshot
+
+
+class Report(Status, kw_only=True):
+    """What one of several agents tells its supervisor beside that."""
+
+    resting: str = ""  # why nothing is left to do for now, all of it committed; "": something is
+    sent: dict[str, int] = {}  # messages to each other agent
+    heard: dict[str, int] = {}  # messages of each other agent that were carried out
+    wave: int = 0  # the last that the supervisor asked for
+    grant: int = 0  # the last that was heard of
+    may_have: int = 0  # pages that the agent may have in all; 0 before its first grant
+    answered_before: int = 0  # pages and redirects of earlier lives
+
+
+class Order(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What a supervisor tells one of several agents, a JSON line each."""
+
+    wave: int = 0  # report at once, under this number
+    grant: int = 0  # the number of a grant
+    may_have: int = 0  # pages that the agent may have in all; more only if it has them, or they are in flight
+    end: str = ""  # end, for this reason
+    code: int = 0
+
+
+def fill_hosts(status: Status, hosts: FrontierSnapshot) -> None:
+    """Copy how the hosts are into a status."""
+    status.hosts_active, status.hosts_waiting = hosts.active, hosts.waiting
+    status.hosts_backing_off, status.hosts_parked = hosts.backing_off, dict(hosts.parked)
+
+
+def merged(reports: Sequence[Report]) -> Status:
+    """Return the status of all agents as one."""
+    whole = Status(state=_state_of({report.state for report in reports}))
+    for report in reports:
+        for name in Status.__struct_fields__:
+            value, sum_ = getattr(report, name), getattr(whole, name)
+            if isinstance(value, dict):
+                setattr(whole, name, {key: sum_.get(key, 0) + value.get(key, 0) for key in {**sum_, **value}})
+            elif name in ("at", "running_s", "loop_lag_ms"):
+                setattr(whole, name, max(sum_, value))
+            elif not isinstance(value, str):
+                setattr(whole, name, sum_ + value)
+    reasons = dict.fromkeys(report.why for report in reports if report.why and report.state == whole.state)
+    whole.why = "; ".join(reasons)
+    return whole
+
+
+def _state_of(states: set[str]) -> StateName:
+    return next((state for state in _STATES if state in states), "starting")
 
 
 class Rate:

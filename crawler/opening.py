@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,12 +16,15 @@ from config.load import load
 from config.settings import Settings
 from crawler.core.errors import DiskError, StoreError, UsageError
 from crawler.core.model import Mode
+from crawler.core.ownership import MOST_AGENTS, Ownership, divided
 from crawler.core.url import hostname_of, origin_of, site_of
 from crawler.seeds import read_seeds, url_rules
 from filters.base import Candidate
 from filters.registry import plugs
 from storage.env import PATIENCE_S, Store, require_store
 from storage.lock import CrawlLock
+from storage.partitions import FILE as PARTITIONS
+from storage.partitions import Partitions, crawl_of, is_shard, ranges_of, read_partitions, shard_path, shard_paths, write_partitions
 from storage.schema import META, STATE, Meta
 from storage.view import View
 
@@ -36,8 +41,13 @@ def check_startable(settings: Settings) -> None:
             "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
             f"Write it into the configuration, or give --set {_EXAMPLE}"
         )
-    if settings.agents not in (1, "auto"):
-        raise UsageError(f"agents: expected 1 or auto, found {settings.agents}: this version runs one agent")
+    if n_agents(settings) > MOST_AGENTS:
+        raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
+
+
+def n_agents(settings: Settings) -> int:
+    """Return how many agents the configuration asks for; auto is one for each core that this process may use."""
+    return min(len(os.sched_getaffinity(0)), MOST_AGENTS) if settings.agents == "auto" else settings.agents
 
 
 def check_seeds(settings: Settings) -> None:
@@ -68,12 +78,37 @@ def create_store(path: Path, settings: Settings) -> None:
         raise UsageError(f"{path}: holds a crawl already. Go on with `thresher resume {path}`, or name a new directory with -o")
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_foreign = not (path / STATE).exists() and any(path.iterdir())
+        is_foreign = not (path / STATE).exists() and any(not _is_ours(entry.name) for entry in path.iterdir())
     except OSError as error:
         raise DiskError(f"{path}: cannot be used for the new crawl: {error.strerror}. Name another directory with -o") from None
     if is_foreign:
         raise UsageError(f"{path}: expected a new or empty directory, found other files in it. Name another one with -o")
-    Store.create(path, settings, time.time()).close()
+    _create_shards(path, settings)
+
+
+def _is_ours(name: str) -> bool:
+    """Return whether an entry of a directory may be what the creation of a crawl left that was killed."""
+    return name == PARTITIONS or is_shard(name)
+
+
+def _create_shards(path: Path, settings: Settings) -> None:
+    """Make the stores of all agents, the first agent's last: until it is there, there is no crawl."""
+    for entry in [entry for entry in path.iterdir() if _is_ours(entry.name)]:
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    n, secret, now = n_agents(settings), secrets.token_bytes(32), time.time()
+    for agent in range(1, n):
+        Store.create(shard_path(path, agent), settings, now, secret=secret).close()
+    if n > 1:
+        write_partitions(path, Partitions(n, ranges_of(divided(n))))
+    Store.create(path, settings, now, secret=secret).close()
+
+
+def ownership_of(shard: Path) -> Ownership | None:
+    """Return which sites are the agent's whose shard this is, None if it is alone."""
+    crawl, agent = crawl_of(shard)
+    found = read_partitions(crawl)
+    ownership = Ownership(found.table(), agent) if found is not None else None
+    return ownership if ownership is not None and ownership.n_agents > 1 else None
 
 
 def _holds_crawl(path: Path) -> bool:
@@ -110,11 +145,20 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
         new = msgspec.structs.replace(new, seeds=list(known))
         check_startable(new)
         _check_order(path, old, new)
-        store.reconfigure(new)
-        if differences := admits_differently(old, new):
-            earlier = (store.get(META, Meta.READMIT) or b"").decode().split(",")
-            store.put(META, Meta.READMIT, ",".join(sorted({*earlier, *differences} - {""})).encode())
+        _give(store, new)
+    for shard in shard_paths(path)[1:]:
+        with Store.open(shard, None, time.time()) as store:
+            _give(store, new)
     return left_out
+
+
+def _give(store: Store, new: Settings) -> None:
+    """Let a configuration be that of a shard; a kill between two of them leaves the second to the next resume."""
+    differences = admits_differently(store.settings, new)
+    store.reconfigure(new)
+    if differences:
+        earlier = (store.get(META, Meta.READMIT) or b"").decode().split(",")
+        store.put(META, Meta.READMIT, ",".join(sorted({*earlier, *differences} - {""})).encode())
 
 
 def _check_order(path: Path, old: Settings, new: Settings) -> None:

@@ -107,7 +107,7 @@ class Readmission:
         source = self._source(record)
         texts, _ = page_links(source, parsed, self._tools)
         sifted = self._tools.links.sift(source, texts)
-        if sifted.fresh is not None:
+        if sifted.fresh is not None or sifted.foreign:
             self._settler.admit_again(source, sifted, now)
             self._store.end_visit()
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from config.settings import Settings
 from crawler.core.errors import UsageError
+from crawler.core.ownership import Ownership
 from crawler.core.url import BadURL, URLRules, URLSpace
 
 if TYPE_CHECKING:  # commands that only read seeds must not wait for what crawls
@@ -127,7 +128,9 @@ def _raw_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
 class Seeder:
     """Admits the configured seeds that the store does not know yet; costs one seen test a seed on every opening."""
 
-    def __init__(self, store: Store, admission: Admission, urls: URLSpace) -> None:
+    def __init__(self, store: Store, admission: Admission, urls: URLSpace, ownership: Ownership | None = None) -> None:
+        """ownership: where there are other agents, whose seeds are theirs to admit."""
+        self._ownership = ownership
         self._store = store
         self._admission = admission
         self._urls = urls
@@ -136,7 +139,7 @@ class Seeder:
         """Queue new seeds in groups that are committed one after another; once `stopping`, leave the rest to the next opening."""
         for n, text in enumerate(seeds, 1):
             url = self._urls.seed(text)
-            if self._store.seen.row(url.key) is None:
+            if (self._ownership is None or self._ownership.is_own(url.key)) and self._store.seen.row(url.key) is None:
                 self._admission.seed(url, now)
                 self._store.end_visit()
             if n % _GROUP == 0:

@@ -18,6 +18,7 @@ from crawler.core.ports import Entry
 from crawler.effects import Effector
 from crawler.links import Sifted, Skip, presentable
 from crawler.pairs import Pairs
+from crawler.post import Post, is_asker
 from crawler.records import page_record, unread_page
 from crawler.totals import Totals
 from crawler.visit import Tools, Visit
@@ -39,9 +40,11 @@ class Settler:
         self._frontier = frontier
         self._tools = tools
         self.totals = totals
-        self._effects = Effector(store, frontier, tools, totals)
-        self.admission = Admission(store, frontier, tools, totals, self._effects)
-        self._pairs = Pairs(store, tools.urls)
+        owners, counts_sites = tools.ownership, frontier.order.counts_sites
+        self._post = Post(store, owners, counts_sites=counts_sites) if owners is not None else None
+        self._effects = Effector(store, frontier, tools, totals, self._post)
+        self.admission = Admission(store, frontier, tools, totals, self._effects, self._post)
+        self._pairs = Pairs(store, tools.urls, self._post)
         self._notes: list[Record] = []  # of the visit being settled, for the journal
 
     def settle(self, visit: Visit, now: float) -> None:
@@ -57,7 +60,7 @@ class Settler:
             self._page(visit, visit.outcome, now)
         if self._store.held.is_releasing:
             self._carry_out((), now)
-        self._close()
+        self.close()
         self._store.end_visit()
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
@@ -67,22 +70,41 @@ class Settler:
         self._store.end_visit()
         for entry in terminal:
             self._lost(entry, cause, detail, now)
-            self._close()
+            self.close()
             self._store.end_visit()
 
     def admit_again(self, source: CrawlURL, sifted: Sifted, now: float) -> None:
         """Write the links of a page that was stored before; the caller closes the visit."""
         self.admission.admit(source, sifted, now)
         self._learn((sifted.sitting,), now)
-        self._close()
+        self.close()
+
+    def admit_foreign(self, source: CrawlURL, sifted: Sifted, gift: float, now: float, *, is_redirect: bool) -> None:
+        """Write what a page of another agent names of our sites; the caller closes the visit."""
+        self.admission.admit(source, sifted, now, is_redirect=is_redirect, gift=gift)
+        self._learn((sifted.sitting,), now)
+
+    def told_of_redirect(self, original: bytes, target: str, now: float) -> None:
+        """A URL of another agent redirects to one of ours."""
+        self._judge_pairs(self._pairs.after_foreign_redirect(original, target, now), now)
+
+    def told_of_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+        """The chain of redirects that leaves us at `original` has come to its end."""
+        self._judge_pairs(self._pairs.after_foreign_end(original, hops, target, status, fingerprint, now), now)
+
+    def told_of_robots(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
+        """A hop of a robots.txt was answered by the agent that has its host."""
+        origins = self._tools.robots.waiting_for(hop)
+        self._learn_robots(origins, outcome, now)
+        self._wake(origins, now)
 
     def readmit(self, url: CrawlURL, row: SeenRow, sitting: Sitting[LinkJudgement], now: float) -> None:
         """Queue a URL that was refused before; the caller closes the visit."""
         self.admission.requeue(url, row, now)
         self._learn((sitting,), now)
-        self._close()
+        self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
         """Write the visit's journal."""
         if self._notes:
             self._store.journal.put(self._notes)
@@ -93,7 +115,7 @@ class Settler:
         asked, record = self._tools.panel.found(who, site, finding)
         self._notes.append(record)
         self._carry_out(asked, now)
-        self._close()
+        self.close()
         self._store.end_visit()
 
     # -- what became of the lease
@@ -114,9 +136,10 @@ class Settler:
             self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
         else:
             self._frontier.finish(lease, outcome, now, is_page=False)
-            for origin in () if hop else visit.robots_origins:
-                self._frontier.wake(self._tools.urls.queue_key(origin), now)
-        if hop is not None and not self._frontier.request_ahead(hop, now):
+            self._wake(() if hop else visit.robots_origins, now)
+        if hop is not None and self._post is not None and not self._post.is_own(hop.key):
+            self._post.ask(hop)
+        elif hop is not None and not self._frontier.request_ahead(hop, now):
             self._no_hop(Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 
     def _robots_later(self, visit: Visit, failure: Failed, now: float) -> None:
@@ -134,13 +157,21 @@ class Settler:
         """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
         origins = self._tools.robots.waiting_for(failure.url)
         self._learn_robots(origins, failure, now)
+        self._wake(origins, now)
+
+    def _wake(self, origins: Iterable[str], now: float) -> None:
+        """Let the hosts go on that have waited for their rules."""
         for origin in origins:
-            self._frontier.wake(self._tools.urls.queue_key(origin), now)
+            if not is_asker(origin):
+                self._frontier.wake(self._tools.urls.queue_key(origin), now)
 
     def _learn_robots(self, origins: Iterable[str], outcome: Outcome, now: float) -> tuple[float, str]:
         """Write the rules of the origins; return until when their hosts wait, and why."""
         until, why = 0.0, ""
         for origin in origins:
+            if self._post is not None and is_asker(origin):
+                self._post.answer(origin, outcome)
+                continue
             record = self._tools.robots.learn(origin, outcome, now)
             self._frontier.set_crawl_delay(self._tools.urls.queue_key(origin), self._tools.robots.queue_delay(origin))
             if record.kind == "unreachable":
@@ -275,6 +306,8 @@ class Settler:
         if visit.sifted is not None:
             self.admission.admit(url, visit.sifted, now, is_redirect=True)
             self._learn((visit.sifted.sitting,), now)
+        if target and self._post is not None:
+            self._post.edge(url.key, key, target, outcome.head.status)
         if target:
             self._judge_pairs(self._pairs.after_redirect(url, target, now), now)
         else:

@@ -1,38 +1,40 @@
-"""The supervisor: starts the agent in a process of its own, shows its progress, and restarts it on its own disk when it dies or hangs.
+"""The supervisor: starts each agent in a process of its own, shows their progress, and restarts one on its own disk when it dies or hangs.
 
 An agent dies when it is killed or crashes; it hangs when it has sent no status for 30 s, or none at all for 2 min: a large store takes its
 time to open. It is started again after a growing pause; when it dies three times in a minute without one more page, the supervisor gives up
 with exit 1 and the state is safe. Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are final.
 
-Silence is counted in the supervisor's own waking time: a machine that slept for an hour has not had an agent that hung for an hour.
+One agent ends by itself. Several rest, each when it has nothing to do, until all do (crawler/crew.py); then they are told to end. If one
+ends for good otherwise, the others are stopped, and the gravest exit code is the crawl's.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from math import inf
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from crawler.metrics import Status
+from config.settings import Settings
+from crawler.agent_life import AgentLife
+from crawler.crew import Crew
+from crawler.ending import Ending, finished
+from crawler.metrics import Order, Report, Status, merged
+from storage.partitions import shard_path
 
 SILENCE_S = 30.0
-START_S = 120.0
 AGENT = (sys.executable, "-m", "crawler.agent_process")
-_LOOK_S = 1.0
-_FINAL = frozenset((0, 2, 3, 4, 5, 6, 74, 130, 143))
+_GRAVEST = (1, 2, 6, 5, 74, 143, 130, 3, 4, 0)  # first
 _DEATHS = 3
 _DEATHS_WITHIN_S = 60.0
-_decode = msgspec.json.Decoder(Status).decode
 
 
 class Display(Protocol):
@@ -44,17 +46,33 @@ class Display(Protocol):
 
 
 class Supervisor:
-    """One crawl's processes. One agent for now; the seam for several is here."""
+    """One crawl's processes."""
 
-    def __init__(self, directory: Path, display: Display, *, silence_s: float = SILENCE_S, agent: Sequence[str] = AGENT) -> None:
-        """silence_s: without a status, an agent hangs.    agent: the command that starts one, to which the directory is added."""
+    def __init__(
+        self,
+        directory: Path,
+        display: Display,
+        *,
+        n_agents: int = 1,
+        settings: Settings | None = None,
+        silence_s: float = SILENCE_S,
+        agent: Sequence[str] = AGENT,
+    ) -> None:
+        """settings: of the crawl, where there are several agents.    agent: the command that starts one, to which its shard is added."""
         self._directory = directory
         self._display = display
+        self._n_agents = n_agents
+        self._limits = (settings or Settings()).limits
         self._silence_s = silence_s
         self._agent = agent
-        self._process: asyncio.subprocess.Process | None = None
+        self._lives: dict[int, AgentLife] = {}
+        self._reports: dict[int, Report] = {}
         self._signals: list[int] = []
-        self._deaths: deque[float] = deque(maxlen=_DEATHS)
+        self._is_ending = False  # the agents were told to end, or to stop since one of them has
+        self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
+        self._crew = Crew(n_agents, self._limits.max_pages, self._tell)
+        self._end: Ending | None = None
+        self._n_restarts = 0
         self.status = Status()
 
     async def run(self) -> int:
@@ -63,78 +81,105 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._signalled, number)
         loop.add_signal_handler(signal.SIGHUP, self._signalled, signal.SIGTERM)  # the terminal was closed
+        codes = await asyncio.gather(*(self._keep(agent) for agent in range(self._n_agents)))
+        code = min(codes, key=_GRAVEST.index)
+        if self._end is not None and code == self._end.code:
+            self.status.why = self._end.why
+            write_status(self._directory, self.status)
+        return code
+
+    async def _keep(self, agent: int) -> int:
+        """Let an agent live until it ends for good; return its exit code."""
         while True:
-            pages = self.status.pages
-            code = await self._one_life()
-            if code in _FINAL:
-                return code
-            if self._signals:  # it died of them, before it could handle any
-                return 3 if len(self._signals) == 1 else 128 + self._signals[-1]
-            if not self._may_restart(progressed=self.status.pages > pages):
-                self._display.note(
-                    f"the agent died {_DEATHS} times without progress (last exit {code}); the state is safe: `thresher resume` goes on"
-                )
-                return 1
-            pause = 0.2 * 2 ** len(self._deaths)
-            self._display.note(f"the agent died (exit {code}); it is restarted on its own disk in {pause:.1f} s")
-            self.status.restarts += 1
+            pages = self._pages(agent)
+            life = self._lives[agent] = AgentLife(
+                (*self._agent, str(shard_path(self._directory, agent))),
+                silence_s=self._silence_s,
+                note=lambda what: self._note(agent, what),
+            )
+            self._crew.started(agent)
+            code = await life.run(self._signals, lambda report: self._heard(agent, report))
+            if code in _GRAVEST and code != 1:
+                break
+            if self._signals or (self._is_ending and code == -signal.SIGINT):  # it died of them, before it could handle any
+                code = 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
+                break
+            if not self._may_restart(agent, progressed=self._pages(agent) > pages):
+                self._note(agent, f"died {_DEATHS} times without progress (last exit {code}); the state is safe: `thresher resume` goes on")
+                code = 1
+                break
+            pause = 0.2 * 2 ** len(self._deaths[agent])
+            self._note(agent, f"died (exit {code}); it is restarted on its own disk in {pause:.1f} s")
+            self._n_restarts += 1
+            self.status.restarts = self._n_restarts
             await asyncio.sleep(pause)
+            if self._is_ending:
+                return 3
+        if self._end is None:
+            self._stop_the_others(agent)
+        return code
 
-    async def _one_life(self) -> int:
-        """Run one agent process to its end; return its exit code (negative: the signal that killed it)."""
-        process = await asyncio.create_subprocess_exec(
-            *(*self._agent, str(self._directory)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # a terminal's Ctrl-C reaches the supervisor alone, which passes it on
-            limit=1 << 20,
-        )
-        self._process = process
-        for number in self._signals:
-            process.send_signal(number)
-        assert process.stdout is not None
-        limit_s = max(self._silence_s, START_S)
-        while line := await self._next_line(process, process.stdout, limit_s):
-            self._heard(line)
-            limit_s = self._silence_s
-        return await process.wait()
+    def _stop_the_others(self, agent: int) -> None:
+        """One agent has ended and was not told to: what it has of the crawl the others cannot do."""
+        if self._is_ending or self._signals:
+            return
+        self._is_ending = True
+        for other, life in self._lives.items():
+            if other != agent:
+                life.signal(signal.SIGINT)
 
-    async def _next_line(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, limit_s: float) -> bytes:
-        """Return the agent's next line, b"" at its end; an agent that is silent for too long is killed, which is its end."""
-        reading = asyncio.ensure_future(stdout.readline())
-        silent_s, look_s = 0.0, min(_LOOK_S, limit_s)
-        while not (await asyncio.wait((reading,), timeout=look_s))[0]:
-            silent_s += look_s
-            if silent_s >= limit_s and process.returncode is None:
-                self._display.note(f"the agent has been silent for {silent_s:.0f} s: it is killed")
-                process.kill()
-                silent_s = -inf
-        return reading.result()
+    def _pages(self, agent: int) -> int:
+        return self._reports[agent].pages if agent in self._reports else 0
 
-    def _heard(self, line: bytes) -> None:
-        restarts = self.status.restarts
-        self.status = _decode(line)
-        self.status.restarts = restarts
+    def _note(self, agent: int, what: str) -> None:
+        self._display.note(f"the agent {what}" if self._n_agents == 1 else f"agent {agent} {what}")
+
+    def _heard(self, agent: int, report: Report) -> None:
+        self._reports[agent] = report
+        self.status = merged(list(self._reports.values()))
+        self.status.restarts = self._n_restarts
         write_status(self._directory, self.status)
         self._display.update(self.status)
+        if self._end is not None:
+            self._tell(agent, Order(end=self._end.why, code=self._end.code))  # a life that began after the others were told
+        elif self._n_agents > 1 and not self._is_ending and not self._signals:
+            self._consider_end(self._crew.heard(agent, report))
+
+    def _consider_end(self, why: str) -> None:
+        """End the crawl if it is at an end, or at the one limit that is counted over all agents."""
+        max_bytes, max_pages = self._limits.max_bytes, self._limits.max_pages
+        if max_bytes is not None and self.status.wire_bytes >= max_bytes:
+            self._end = Ending(0, "limits.max_bytes reached")
+        elif why and max_pages is not None and self.status.pages >= max_pages:
+            self._end = Ending(0, "limits.max_pages reached")
+        elif why and any(report.resting.startswith("limits.") for report in self._reports.values()):
+            self._end = Ending(0, why)
+        elif why:
+            before = sum(report.answered_before for report in self._reports.values())
+            self._end = finished(why, self.status, answered_before=before, max_error_rate=self._limits.max_error_rate)
+        if self._end is not None:
+            for other in self._lives:
+                self._tell(other, Order(end=self._end.why, code=self._end.code))
+
+    def _tell(self, agent: int, order: Order) -> None:
+        self._lives[agent].order(order)
 
     def _signalled(self, number: signal.Signals) -> None:
         self._signals.append(number)
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(number)
+        for life in self._lives.values():
+            life.signal(number)
 
-    def _may_restart(self, *, progressed: bool) -> bool:
-        now = time.monotonic()
+    def _may_restart(self, agent: int, *, progressed: bool) -> bool:
+        now, deaths = time.monotonic(), self._deaths[agent]
         if progressed:
-            self._deaths.clear()
-        self._deaths.append(now)
-        return len(self._deaths) < _DEATHS or now - self._deaths[0] > _DEATHS_WITHIN_S
+            deaths.clear()
+        deaths.append(now)
+        return len(deaths) < _DEATHS or now - deaths[0] > _DEATHS_WITHIN_S
 
 
 def write_status(directory: Path, status: Status) -> None:
     """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the last one stays."""
     temporary = directory / "status.json.tmp"
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         temporary.write_bytes(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
         temporary.replace(directory / "status.json")

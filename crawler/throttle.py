@@ -6,6 +6,9 @@ time-outs and politeness, would run late by half a second. More requests in flig
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 _LATE_S = 0.05
 _LEAST = 8
 
@@ -28,3 +31,9 @@ class Throttle:
             self.allowed = max(self._least, self.allowed * 3 // 4)
         else:
             self.allowed = min(self._most, self.allowed + max(4, self.allowed // 8))
+
+
+def low_disk(directory: Path, floor: int) -> str:
+    """Say that too little of the disk is free, "" if enough is.    floor: bytes."""
+    free = shutil.disk_usage(directory).free
+    return f"paused: {free >> 20} MiB free on disk, limits.min_free_disk is {floor >> 20} MiB" if free < floor else ""

@@ -31,6 +31,7 @@ from crawler.core.model import (
     Reason,
     Redirect,
 )
+from crawler.core.ownership import Ownership
 from crawler.core.parsed import Parsed
 from crawler.core.ports import Lane
 from crawler.core.robots import directives
@@ -64,6 +65,7 @@ class Tools(msgspec.Struct, frozen=True):
     suspects: Suspects
     studies: Studies
     clock: Callable[[], float]
+    ownership: Ownership | None = None  # None: every site is this agent's
 
 
 class Visit(msgspec.Struct):

@@ -34,6 +34,8 @@ from storage.lock import CrawlLock
 from storage.organs import Organs
 from storage.overlay import Change, Group, Row, shadow
 from storage.packing import pack_f64, pack_skips, pack_u64, unpack_f64, unpack_skips, unpack_u64
+from storage.partitions import FILE as PARTITIONS
+from storage.partitions import is_shard
 from storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
 from storage.segments import SegmentWriter
 from storage.writer import Writer
@@ -69,8 +71,11 @@ class Store(Organs):
             self.reconfigure(settings)
 
     @classmethod
-    def create(cls, path: Path, settings: Settings, now: float, *, patience_s: float = PATIENCE_S) -> Self:
-        """Make a new store in a directory that is missing or empty; raises `StoreError`, `StoreLockedError`."""
+    def create(cls, path: Path, settings: Settings, now: float, *, patience_s: float = PATIENCE_S, secret: bytes = b"") -> Self:
+        """Make a new store in a directory that is missing or empty; raises `StoreError`, `StoreLockedError`.
+
+        secret: of the crawl whose shard this is; a new one if there is none.
+        """
         if path.exists() and not path.is_dir():
             raise StoreError(f"{path}: expected a directory, found a file. Name another directory")
         if path.is_dir() and not _may_be_new(path):
@@ -80,22 +85,23 @@ class Store(Organs):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise as_ours(error) from None
-        return cls._start(path, settings, patience_s, now, create=True)
+        return cls._start(path, settings, patience_s, now, secret=secret or secrets.token_bytes(32))
 
     @classmethod
     def open(cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S) -> Self:
         """Open a store to go on crawling, under its last configuration if `settings` is None; raises `StoreError`, `StoreLockedError`."""
         require_store(path)
-        return cls._start(path, settings, patience_s, now, create=False)
+        return cls._start(path, settings, patience_s, now)
 
     @classmethod
-    def _start(cls, path: Path, settings: Settings | None, patience_s: float, now: float, *, create: bool) -> Self:
+    def _start(cls, path: Path, settings: Settings | None, patience_s: float, now: float, *, secret: bytes = b"") -> Self:
+        """secret: of the store that is to be created; b"" opens one."""
         lock = _lock(path)
         disk: Disk | None = None
         try:
-            disk = Disk(path, (settings or Settings()).store.map_size, create=create)
-            if create and settings is not None:
-                _write_first(path, disk, settings, now)
+            disk = Disk(path, (settings or Settings()).store.map_size, create=bool(secret))
+            if secret and settings is not None:
+                _write_first(path, disk, settings, now, secret)
             check_version(path, disk.get(META, Meta.VERSION))
             chosen = settings or decode_config(path, disk.get(META, Meta.CONFIG))
             store = cls(path, lock, disk, chosen, patience_s=patience_s)
@@ -140,6 +146,16 @@ class Store(Organs):
             if group is not None and (rows := group.layers[table].rows):
                 found.update((key, rows[key]) for key in keys if key in rows)
         return [found.get(key) for key in keys]
+
+    def committed(self, table: str, key: bytes) -> bytes | None:
+        """Return a row's value as it is on disk."""
+        self._writer.check()
+        return self._disk.get(table, key)
+
+    def committed_rows(self, table: str, prefix: bytes, start: bytes, limit: int) -> list[Row]:
+        """Return up to `limit` rows as they are on disk, of keys that begin with `prefix` and are not below `start`, in order."""
+        self._writer.check()
+        return list(islice(self._disk.rows(table, prefix, start, limit), limit))
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
         group = self._open
@@ -299,16 +315,17 @@ def _lock(path: Path) -> CrawlLock:
 
 def _may_be_new(path: Path) -> bool:
     """Is this directory empty, or could it be what a creation left that was killed before its first commit?"""
-    return {entry.name for entry in os.scandir(path)} <= {STATE, RESULTS, "skipped", "crawl.lock"}
+    names = {entry.name for entry in os.scandir(path)}
+    return {name for name in names if not is_shard(name)} <= {STATE, RESULTS, "skipped", "crawl.lock", PARTITIONS}
 
 
-def _write_first(path: Path, disk: Disk, settings: Settings, now: float) -> None:
+def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: bytes) -> None:
     """Make an empty pair of environments a store; raises `StoreError` if it is one."""
     if disk.get(META, Meta.VERSION) is not None:
         raise _not_empty(path)
     rows = {
         Meta.VERSION: pack_u64(VERSION),
-        Meta.SECRET: secrets.token_bytes(32),
+        Meta.SECRET: secret,
         Meta.CONFIG: msgspec.json.encode(settings),
         Meta.CLOCK: pack_f64(now),
         Meta.NEXT_SEQ: pack_u64(1),

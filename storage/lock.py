@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from crawler.core.errors import StoreLockedError
@@ -39,3 +40,34 @@ class CrawlLock:
 
     def release(self) -> None:
         os.close(self._fd)
+
+
+def lock_holder(path: Path) -> int:
+    """Return the process that holds the store's lock, 0 if none does.
+
+    A starting crawl is not disturbed: the lock is tried only where the process that it names is there.
+    """
+    try:
+        descriptor = os.open(path / "crawl.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        pid, _, boot = os.read(descriptor, 200).decode("ascii", "replace").strip().partition(" ")
+        if not pid.isdigit() or boot != boot_id() or not _exists(int(pid)):
+            return 0
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return 0
+        return int(pid)
+    finally:
+        os.close(descriptor)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True

@@ -8,6 +8,7 @@ from storage.bodies import Bodies
 from storage.failures import Failures
 from storage.held import Held
 from storage.journal import Journal
+from storage.lanes import LaneTable
 from storage.links import Links
 from storage.memory import Memory
 from storage.pages import Pages
@@ -47,6 +48,7 @@ class Organs:
         self.suspects = SuspectTable(rows)
         self.verdicts = Verdicts(rows)
         self.journal = Journal(rows)
+        self.lanes = LaneTable(rows)
         self.skips = Skips(rows, settings.store.skip_sample)
 
     def memory(self, filter_name: str) -> Memory:

@@ -6,6 +6,8 @@ a hundred pairs although the page is fetched once [LEE09].
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from storage.rows import Rows
 from storage.schema import EDGE, EDGES, EDGES_IN, PAIR, PAIRS, EdgeRecord, PairRecord
 
@@ -36,16 +38,22 @@ class Redirects:
         """Return the originals that redirect to this target in one hop."""
         return [row[16:] for row, _ in self._rows.scan(EDGES_IN, key, limit=limit)]
 
-    def ending_at(self, key: bytes, max_hops: int = 5) -> list[tuple[bytes, int]]:
+    def put_in(self, key: bytes, to_key: bytes) -> None:
+        """Write that an original whose own row another agent has redirects to this target."""
+        self._rows.put(EDGES_IN, to_key + key, b"")
+
+    def ending_at(self, key: bytes, max_hops: int = 5, *, is_own: Callable[[bytes], bool] = lambda _: True) -> list[tuple[bytes, int]]:
         """Return (original, hops) of every chain of at most `max_hops` that leads to this target, nearest first.
 
         An original has one edge, so it is met once, and a loop is one that comes back to the target.
+        is_own: whether an original is this agent's; what leads to another's is that agent's to know.
         """
         found: dict[bytes, int] = {}
         ring = [key]
         for hops in range(1, max_hops + 1):
             ring = [origin for target in ring for origin in self.into(target, MAX_ORIGINS) if origin != key]
             found.update(dict.fromkeys(ring, hops))
+            ring = [origin for origin in ring if is_own(origin)]
             if not ring or len(found) >= MAX_ORIGINS:
                 break
         return list(found.items())[:MAX_ORIGINS]

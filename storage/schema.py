@@ -30,6 +30,7 @@ state
     verdicts      kh 16                               → list of RevisionRecord
     suspects      kh 16                               → SuspectRecord
     counters      name                                → signed 8
+    outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/messages.py): see storage/lanes.py
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
     bodies        visit 8                             → zstd of the decoded body
@@ -79,6 +80,7 @@ REQUESTS: Final = "requests"
 VERDICTS: Final = "verdicts"
 SUSPECTS: Final = "suspects"
 COUNTERS: Final = "counters"
+OUTBOX: Final = "outbox"
 PAGES: Final = "pages"
 BODIES: Final = "bodies"
 LINKS: Final = "links"
@@ -119,6 +121,7 @@ TABLES: Final[dict[str, Table]] = {
     VERDICTS: Table(STATE),
     SUSPECTS: Table(STATE),
     COUNTERS: Table(STATE),
+    OUTBOX: Table(STATE),
     PAGES: Table(RESULTS, append=True),
     BODIES: Table(RESULTS, append=True),
     LINKS: Table(RESULTS, append=True),

@@ -39,6 +39,13 @@ class SiteLinks:
             self._lately, self._n_lately = {}, 0
         return added
 
+    def is_first(self, source: bytes, target: bytes) -> bool:
+        """Note that a site links to one of another agent; return whether that was not known."""
+        if self._rows.get(SITE_LINKS, target + source) is not None:
+            return False
+        self._rows.put(SITE_LINKS, target + source, b"")
+        return True
+
     def _add(self, source: bytes, target: bytes, record: SiteRecord) -> bool:
         pair = target + source
         if self._rows.get(SITE_LINKS, pair) is not None:

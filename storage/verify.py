@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,7 @@ from backports import zstd
 from crawler.core.model import Purpose, State
 from crawler.core.robots import RobotsRecord
 from storage.bodies import digest
+from storage.lock import lock_holder
 from storage.packing import microseconds, pack_due, pack_u64, unpack_due, unpack_queue_key, unpack_queue_value, unpack_seen, unpack_u64
 from storage.schema import (
     ALIASES,
@@ -50,6 +51,8 @@ from storage.schema import (
     Codec,
     Meta,
 )
+from storage.shards import ShardsView, open_view
+from storage.verify_lanes import verify_lanes
 from storage.view import View
 
 MOST_PROBLEMS = 100
@@ -61,12 +64,21 @@ def verify(path: Path, *, bodies: bool = True) -> list[str]:
 
     bodies: whether every stored body is unpacked and compared with its sha256.
     """
-    with View(path, at_once=True) as view:
-        checks = (
-            *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view), _held(view)),
-            *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
-        )
-        return list(islice((problem for check in checks for problem in _readable(check)), MOST_PROBLEMS))
+    with open_view(path, at_once=True) as whole:
+        shards = whole.shards if isinstance(whole, ShardsView) else [whole]
+        found = (problem for k, view in enumerate(shards) for problem in _of_shard(view, f"shard {k}: " if len(shards) > 1 else "", bodies))
+        is_still = len(shards) > 1 and not lock_holder(path)  # while agents work, their shards are not of one moment
+        across = verify_lanes(path, shards) if is_still else iter(())
+        return list(islice(chain(found, _readable(across)), MOST_PROBLEMS))
+
+
+def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
+    """Check what one shard, or the only store, says of itself."""
+    checks = (
+        *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view), _held(view)),
+        *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
+    )
+    return (where + problem for check in checks for problem in _readable(check))
 
 
 def _readable(check: Iterator[str]) -> Iterator[str]:
@@ -178,13 +190,19 @@ def _edges(view: View) -> Iterator[str]:
         n_forward += bool(edge.to_key)
         if edge.to_key and view.get(EDGES_IN, edge.to_key + key) is None:
             yield f"edge {key.hex()}: its target does not know it"
-    n_backward = sum(1 for _ in view.rows(EDGES_IN))
+    n_backward = sum(1 for row in view.keys(EDGES_IN) if not _is_foreign(view, row[16:]))
     if n_forward != n_backward:
         yield f"edges: {n_forward} lead somewhere, {n_backward} are known at their targets"
     for key, value in view.rows(PAIRS):
         PAIR.decode(value)
         if view.get(EDGES, key) is None:
             yield f"pair {key.hex()}: its original redirects nowhere"
+
+
+def _is_foreign(view: View, key: bytes) -> bool:
+    """Return whether an original is known to another shard alone, or as another agent's."""
+    seen = view.get(SEEN, key)
+    return seen is None or unpack_seen(seen).state is State.OUTBOX
 
 
 def _held(view: View) -> Iterator[str]:

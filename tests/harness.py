@@ -32,7 +32,7 @@ from crawler.demo.log import ROBOTS, Log
 from crawler.demo.plan import Kind
 from crawler.demo.process import ServerProcess
 from crawler.demo.truth import Truth
-from storage.view import View
+from storage.shards import open_view
 
 ROOT = Path(__file__).parents[1]
 AGENT = "thresher-test"
@@ -160,12 +160,12 @@ class Life:
         if self.running:
             self.process.send_signal(number)
 
-    def signal_agent(self, number: int) -> bool:
-        """Signal the agent; False if there is none."""
-        pid = self.agent()
-        if pid:
-            send(pid, number)
-        return pid != 0
+    def signal_agent(self, number: int, choose: Callable[[list[int]], int] = min) -> bool:
+        """Signal the agent, or one of several; False if there is none."""
+        pids = children(self.process.pid)
+        if pids:
+            send(choose(pids), number)
+        return bool(pids)
 
     def end(self, timeout_s: float = _LONGEST_S) -> int:
         """Wait for the end of all its processes; return the exit code."""
@@ -275,7 +275,7 @@ class Findings(NamedTuple):
 
 def findings(store: Path) -> Findings:
     """Read what a crawl left."""
-    with View(store, at_once=True) as view:
+    with open_view(store, at_once=True) as view:
         pages = {page.key: page for _, page in view.all_pages()}
         n_pages = Counter(page.url for _, page in view.all_pages())
         edges = dict(view.all_edges())

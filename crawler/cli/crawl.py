@@ -16,6 +16,8 @@ from crawler.opening import check_seeds, check_startable, create_store, reconfig
 from crawler.progress import Lines, LiveBlock, Silent, headline, summary
 from crawler.seeds import read_seeds, url_rules
 from crawler.supervisor import Supervisor
+from storage.export.reading import reading
+from storage.partitions import n_agents_of
 
 progress_option = click.option(
     "--progress",
@@ -87,7 +89,9 @@ def run(directory: Path, progress: str) -> int:
     console = Console(stderr=True)
     live = progress == "live" or (progress == "auto" and console.is_terminal)
     display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else Lines(sys.stderr)
-    supervisor = Supervisor(directory, display)
+    with reading(directory) as view:
+        settings = view.settings
+    supervisor = Supervisor(directory, display, n_agents=n_agents_of(directory), settings=settings)
     try:
         code = asyncio.run(supervisor.run())
     finally:

@@ -11,6 +11,7 @@ import msgspec
 from backports import zstd
 
 from crawler.core.errors import StoreError
+from storage.shards import open_view
 from storage.view import View
 
 
@@ -18,7 +19,7 @@ from storage.view import View
 def reading(path: Path) -> Iterator[View]:
     """Open a store for reading; raises `StoreError` for a damaged one, whenever that is noticed."""
     try:
-        with View(path) as view:
+        with open_view(path) as view:
             yield view
     except (lmdb.Error, msgspec.DecodeError, zstd.ZstdError) as error:
         raise StoreError(f"{path}: damaged: {error}. `verify {path}` says more. Restore it from a backup") from error

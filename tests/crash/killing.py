@@ -33,6 +33,7 @@ from harness import (
     options,
     refetches,
     resume,
+    send,
     shortest_gap,
     wait_until,
     write_config,
@@ -120,6 +121,7 @@ class Bench:
     changes: dict[str, object]
     port: int
     mode: str = "observe"  # of the filters whose verdicts depend on order
+    agents: int = 1
 
     def serve(self, directory: Path) -> ServerProcess:
         directory.mkdir(parents=True, exist_ok=True)
@@ -130,7 +132,8 @@ class Bench:
 
     def options(self, server: ServerProcess) -> Options:
         filters = {name: {"mode": self.mode} for name in ("path_trap", "exact_duplicate", "soft_error")}
-        return options(server, politeness={"min_delay": MIN_DELAY_S}, fetch={"concurrency": CONCURRENCY}, filters=filters)
+        pace, fetch = {"min_delay": MIN_DELAY_S}, {"concurrency": CONCURRENCY}
+        return {"agents": self.agents, **options(server, politeness=pace, fetch=fetch, filters=filters)}
 
     def reference(self, directory: Path) -> tuple[Findings, Truth]:
         """Crawl without a kill."""
@@ -144,9 +147,9 @@ class Bench:
         return findings(directory / "store"), truth
 
 
-def bench(profile: str = "kill", *, mode: str = "observe", **changes: object) -> Bench:
+def bench(profile: str = "kill", *, mode: str = "observe", agents: int = 1, **changes: object) -> Bench:
     """Return a bench on a port of its own, so that every run sees the same URLs."""
-    return Bench(profile, changes, free_port(), mode)
+    return Bench(profile, changes, free_port(), mode, agents)
 
 
 def torment(
@@ -227,7 +230,7 @@ def _do(action: str, life: Life, dice: random.Random) -> bool:
         case "kill the supervisor":
             life.signal(signal.SIGKILL)
         case "kill the agent":
-            return life.signal_agent(signal.SIGKILL)
+            return life.signal_agent(signal.SIGKILL, dice.choice)
         case "SIGTERM":
             life.wait_for_agent()  # before, Python itself may take the signal
             life.signal(signal.SIGTERM)
@@ -236,10 +239,16 @@ def _do(action: str, life: Life, dice: random.Random) -> bool:
             life.signal(signal.SIGINT)
             life.signal(signal.SIGINT)
         case "SIGSTOP":
-            if not life.signal_agent(signal.SIGSTOP):
+            stopped: list[int] = []
+
+            def chosen(pids: list[int]) -> int:
+                stopped.append(dice.choice(pids))
+                return stopped[0]
+
+            if not life.signal_agent(signal.SIGSTOP, chosen):
                 return False
             time.sleep(dice.uniform(0.02, 0.3))  # the process sleeps: that is the fault
-            return life.signal_agent(signal.SIGCONT)
+            send(stopped[0], signal.SIGCONT)
     return True
 
 

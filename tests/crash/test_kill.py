@@ -6,6 +6,7 @@ The long form, 20 seeds on all 3,000 pages: `python -m benchmarks.kill_test`.
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,12 @@ def reference(web: Bench, tmp_path_factory: pytest.TempPathFactory) -> Findings:
     return found
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(("seed", "agents", "kills"), [(1, 1, KILLS), (2, 1, KILLS), (3, 2, 3)])
 def test_killed_again_and_again_a_crawl_finds_what_an_uninterrupted_one_finds(
-    web: Bench, reference: Findings, tmp_path: Path, seed: int
+    web: Bench, reference: Findings, tmp_path: Path, seed: int, agents: int, kills: int
 ) -> None:
-    """F81, F82, P55: SIGKILL of either process, fail points, SIGTERM, SIGINT twice, SIGSTOP."""
-    tally = torment(web, tmp_path, seed, KILLS, reference)
+    """F81, F82, P55: SIGKILL of supervisor or an agent, fail points, SIGTERM, SIGINT twice, SIGSTOP; several agents find the same."""
+    tally = torment(replace(web, agents=agents), tmp_path, seed, kills, reference)
     assert tally.faults() == []
     assert tally.n_kills > 0
 

@@ -23,7 +23,7 @@ class Cash:
 
     def __init__(self, steps: int = 1) -> None:
         """steps: levels to a doubling."""
-        self._begins = [2.0 ** (level / steps) for level in range(HIGHEST + 1)]
+        self._begins: list[float] = [2.0 ** (level / steps) for level in range(HIGHEST + 1)]
         self._ends = [*self._begins[1:], inf]
         self._young: dict[int, float] = {}
         self._old: dict[int, float] = {}
@@ -42,6 +42,11 @@ class Cash:
         cash = (self._young.get(seq) or self._older(seq, worth)) + amount
         self._young[seq] = cash
         return worth if cash < self._ends[worth] else self.level_of(cash)
+
+    def step(self, before: int, after: int) -> float:
+        """Return by how much the least cash of one level is more than that of another."""
+        begins = self._begins
+        return begins[after] - begins[before]
 
     def begin(self, seq: int, cash: float) -> None:
         """Remember the cash of a URL that has just been found."""

@@ -1,0 +1,42 @@
+"""How a crawl ends: its exit code, and why in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawler.metrics import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a run ended, and its exit code."""
+
+    code: int
+    why: str
+
+
+def finished(why: str, status: Status, *, answered_before: int, max_error_rate: float) -> Ending:
+    """Return the end of a crawl that has nothing to do: it names what is left, and what most failures came from.
+
+    status: of the whole crawl, as of now.    answered_before: pages and redirects of earlier lives.
+    """
+    parts = [why]
+    parts += [f"{state}: {_count(n, 'host')}" for state, n in status.hosts_held_up.items()]
+    parts += [f"{reason}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
+    if status.held:
+        parts.append(f"held by filters: {_count(status.held, 'URL')}")
+    answered = status.pages + status.redirects
+    error_rate = status.failed / (status.failed + answered) if status.failed else 0.0
+    cause, n = max(status.causes.items(), key=lambda item: item[1], default=("", 0))
+    everything_is_done = status.queued == 0 and answered > 0
+    if error_rate > max_error_rate:
+        parts.append(f"{error_rate:.0%} of the URLs failed, most by {cause} ({_count(n, 'attempt')})")
+    elif n and answered == answered_before and not everything_is_done:
+        parts.append(f"nothing was fetched: {cause} ({_count(n, 'attempt')})")
+    else:
+        return Ending(0, "; ".join(parts))
+    return Ending(4, "; ".join(parts))
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"

@@ -1,0 +1,67 @@
+"""What an agent is beside others: its lanes, and what the supervisor lets it do and asks it for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from crawler.arrivals import Arrivals
+from crawler.committer import Committer
+from crawler.core.errors import StoreError
+from crawler.core.ownership import Ownership
+from crawler.lanes import Lanes
+from crawler.metrics import Order, Report
+from storage.env import Store
+from storage.partitions import crawl_of
+
+
+class Member:
+    """One of several agents. Its share of `limits.max_pages` is granted; until the first grant it has none."""
+
+    def __init__(
+        self,
+        directory: Path,
+        store: Store,
+        ownership: Ownership,
+        arrivals: Arrivals,
+        committer: Committer,
+        clock: Callable[[], float],
+        *,
+        failed: Callable[[StoreError], None],
+    ) -> None:
+        self.may_have = 0  # pages in all
+        self._grant = 0
+        self._wave = 0
+        self._lanes = Lanes(
+            crawl_of(directory)[0],
+            store,
+            ownership,
+            carry_out=lambda sender, message: arrivals.carry_out(sender, message, clock()),
+            behind=lambda: committer.behind or committer.broken,
+            failed=failed,
+        )
+
+    async def run(self, heard: Callable[[], None]) -> None:
+        """Talk with the others until cancelled. heard: called when messages were carried out."""
+        await self._lanes.run(heard)
+
+    def committed(self) -> None:
+        """Send and acknowledge what is on disk now."""
+        self._lanes.committed()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no message waits to be carried out."""
+        return self._lanes.is_quiet
+
+    def obey(self, order: Order, n_pages: int) -> None:
+        """Take an order. n_pages: that the agent has, or has asked for."""
+        self._wave = order.wave or self._wave
+        if order.grant:
+            self._grant, self.may_have = order.grant, max(order.may_have, n_pages)
+
+    def fill(self, report: Report) -> None:
+        """Write into a report what the supervisor goes by."""
+        sent, heard = self._lanes.counts()
+        report.sent, report.heard = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in heard.items()}
+        report.wave, report.grant, report.may_have = self._wave, self._grant, self.may_have

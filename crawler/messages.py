@@ -1,0 +1,112 @@
+"""What agents tell one another over their lanes: msgpack, tagged by kind.
+
+| message       | to the agent that has      | and there it means                                                        |
+|---------------|----------------------------|---------------------------------------------------------------------------|
+| `Links`       | the sites linked to        | a page, or a redirect, of another agent's names these URLs                |
+| `Edge`        | the target's site          | a URL of another agent redirects to one of yours: tell when it has settled |
+| `End`         | the original's site        | the chain of redirects that your URL is in has come to its end            |
+| `RobotsAsk`   | the site of a hop          | a robots.txt of another agent's was redirected to this URL: ask there     |
+| `RobotsAnswer`| the site that was asked first | how that was answered                                                  |
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
+from crawler.core.url import URLSpace
+
+
+class _Message(msgspec.Struct, array_like=True):
+    pass
+
+
+class Links(_Message, tag=1):
+    """URLs that a page names; `source` is the page, with its place in the crawl."""
+
+    source: str
+    seed_distance: int
+    site_depth: int
+    hops: int
+    is_redirect: bool
+    gift: float  # of cash, to each
+    texts: list[str]
+    sites: list[bytes]  # that the page's site links to for the first time, 8 bytes each
+
+
+class Edge(_Message, tag=2):
+    """One redirect."""
+
+    original: bytes  # key
+    target: str
+    status: int
+
+
+class End(_Message, tag=3):
+    """Where a chain of redirects ended: what its target was answered."""
+
+    original: bytes  # key of the URL that `Edge` told of
+    hops: int  # from there to the target
+    target: str
+    status: int  # 0: it has no answer
+    fingerprint: bytes
+
+
+class RobotsAsk(_Message, tag=4):
+    """A hop of a robots.txt; `asker` is told the answer under `asked`."""
+
+    asker: int
+    asked: str  # the hop as the asker remembers it
+    hop: str
+    hops: int
+
+
+class RobotsAnswer(_Message, tag=5):
+    """An outcome, as far as robots.txt is judged by it."""
+
+    asked: str
+    status: int  # 0: failed
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    flags: list[str]
+    refused: str
+    cause: str
+    detail: str
+    retry_after_s: float | None
+    target: str
+
+
+Message = Links | Edge | End | RobotsAsk | RobotsAnswer
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder(Message).decode
+
+
+def answer_of(asked: str, outcome: Outcome) -> RobotsAnswer:
+    """Return an outcome as a message."""
+    head = outcome.head
+    failed = outcome if isinstance(outcome, Failed) else None
+    fetched = outcome if isinstance(outcome, Fetched) else None
+    return RobotsAnswer(
+        asked,
+        head.status if head is not None else 0,
+        list(head.headers) if head is not None else [],
+        fetched.body if fetched else b"",
+        sorted(fetched.flags) if fetched else [],
+        str(fetched.refused or "") if fetched else "",
+        str(failed.cause) if failed else "",
+        failed.detail if failed else "",
+        failed.retry_after_s if failed else None,
+        outcome.target if isinstance(outcome, Redirect) else "",
+    )
+
+
+def outcome_of(answer: RobotsAnswer, urls: URLSpace) -> Outcome:
+    """Return the outcome that a message tells of."""
+    url: CrawlURL = urls.url(answer.asked)
+    head = Head(url, answer.status, tuple(answer.headers), "", 0.0) if answer.status else None
+    if answer.cause or head is None:
+        return Failed(url, Cause(answer.cause), answer.detail, retry_after_s=answer.retry_after_s, head=head)
+    if answer.target:
+        return Redirect(url, head, answer.target, 0, 0.0)
+    flags = frozenset(Flag(flag) for flag in answer.flags)
+    return Fetched(url, head, answer.body, 0, 0.0, flags, Reason(answer.refused) if answer.refused else None)

@@ -1,0 +1,116 @@
+"""Where the shards of a crawl lie, and which agent has which partition.
+
+    DIR/                     shard of agent 0: what a crawl of one agent consists of
+    DIR/agent-1, agent-2 …   shards of the others, each a store of its own
+    DIR/partitions.json      the table; a crawl that never had more than one agent has none
+
+A shard that has no agent any more keeps its results; they are read with the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from crawler.core.errors import StoreError
+from crawler.core.ownership import MOST_AGENTS, N_PARTITIONS
+
+FILE = "partitions.json"
+_SHARD = "agent-"
+
+Ranges = list[tuple[int, int, int]]  # first and last partition, agent
+
+
+class Partitions(msgspec.Struct, forbid_unknown_fields=True):
+    """What the file says."""
+
+    shards: int  # that there are, with an agent or without
+    owners: Ranges
+    moving: Ranges = []  # the table to come, while partitions move to it
+
+    def table(self) -> bytes:
+        """Return the agent of each partition, in a byte."""
+        return _table(self.owners)
+
+
+def shard_path(directory: Path, agent: int) -> Path:
+    """Return where the shard of an agent lies."""
+    return directory / f"{_SHARD}{agent}" if agent else directory
+
+
+def shard_paths(directory: Path) -> list[Path]:
+    """Return the shards of a crawl, whether they have an agent or not."""
+    found = read_partitions(directory)
+    return [shard_path(directory, agent) for agent in range(found.shards if found is not None else 1)]
+
+
+def crawl_of(directory: Path) -> tuple[Path, int]:
+    """Return the crawl that a shard is part of, and the agent whose shard it is."""
+    if is_shard(directory.name) and (directory.parent / FILE).exists():
+        return directory.parent, int(directory.name.removeprefix(_SHARD))
+    return directory, 0
+
+
+def is_shard(name: str) -> bool:
+    """Return whether an entry of a crawl's directory is the shard of another agent than the first."""
+    return name.startswith(_SHARD) and name.removeprefix(_SHARD).isdigit()
+
+
+def n_agents_of(directory: Path) -> int:
+    """Return how many agents a crawl has."""
+    found = read_partitions(directory)
+    return max(found.table()) + 1 if found is not None else 1
+
+
+def ranges_of(table: bytes) -> Ranges:
+    """Return a table as ranges of partitions."""
+    ranges: Ranges = []
+    for agent, group in groupby(range(N_PARTITIONS), key=table.__getitem__):
+        numbers = list(group)
+        ranges.append((numbers[0], numbers[-1], agent))
+    return ranges
+
+
+def read_partitions(directory: Path) -> Partitions | None:
+    """Return the table of a crawl, None if one agent has everything; raises `StoreError` if it is damaged."""
+    path = directory / FILE
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Partitions)
+        tables = [_table(ranges) for ranges in (found.owners, found.moving) if ranges]
+        if not tables or not 0 < found.shards <= MOST_AGENTS or any(max(table) >= found.shards for table in tables):
+            raise ValueError("it names agents that have no shard")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: expected the table of the crawl's partitions: {error}. Restore it from a backup") from None
+    return found
+
+
+def write_partitions(directory: Path, partitions: Partitions) -> None:
+    """Replace the table, durably and at once."""
+    path = directory / FILE
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("wb") as file:
+        file.write(msgspec.json.encode(partitions) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _table(ranges: Ranges) -> bytes:
+    table = bytearray()
+    for first, last, agent in ranges:
+        if first != len(table) or not first <= last < N_PARTITIONS or not 0 <= agent < MOST_AGENTS:
+            raise ValueError(f"partitions {first} to {last} of agent {agent} do not follow {len(table) - 1}")
+        table += bytes((agent,)) * (last - first + 1)
+    if len(table) != N_PARTITIONS:
+        raise ValueError(f"it ends with partition {len(table) - 1}")
+    return bytes(table)
