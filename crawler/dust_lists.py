@@ -19,8 +19,8 @@ from crawler.core.access_log import Request, parse
 from crawler.core.errors import UsageError
 from crawler.core.sketch import token_hashes
 from filters.dust.accesslog import Dropped, sightings
+from filters.dust.records import Look, look_at
 from filters.dust.rules import site_named
-from filters.dust.similarity import MIN_WORDS, Sketches, sketch
 from filters.dust.urllist import Sighting, read_line
 from storage.export.content import text_of
 from storage.export.judged import standing
@@ -77,22 +77,21 @@ def read_source(source: str, site: str) -> Lists:
 
 def stored(view: View) -> Iterator[Sighting]:
     """Yield every page of a store with its sketch."""
-    sketches: dict[bytes, Sketches] = {}
+    looks: dict[bytes, Look] = {}
     agent = view.settings.identity.agent
     for visit, page in current_pages(view):
-        yield _of_page(view, visit, page, agent, sketches)
+        yield _of_page(view, visit, page, agent, looks)
 
 
-def _of_page(view: View, visit: int, page: PageRecord, agent: str, sketches: dict[bytes, Sketches]) -> Sighting:
-    if page.fingerprint and page.fingerprint not in sketches and page.has_body:
-        body = view.bodies.get(visit)
-        text = text_of(body, page, agent) if body is not None else None
-        words = token_hashes(text or "")
-        sketches[page.fingerprint] = sketch(words) if words.size >= MIN_WORDS else np.zeros(0, dtype=np.uint16)
-    found = sketches.get(page.fingerprint)
-    is_empty = not page.fingerprint or (found is not None and not found.size)
-    is_bad = is_empty or _is_soft_error(view, page)
-    return Sighting(page.url, page.status, (page.n_bytes, page.n_bytes), page.fingerprint, None if is_bad else found, is_bad)
+def _of_page(view: View, visit: int, page: PageRecord, agent: str, looks: dict[bytes, Look]) -> Sighting:
+    """Return one page. looks: by the text's fingerprint, of pages whose bodies are stored; written."""
+    if page.fingerprint and page.has_body and (body := view.bodies.get(visit)) is not None:
+        look = looks[page.fingerprint] = look_at(page.url, token_hashes(text_of(body, page, agent) or ""))
+    else:
+        look = looks.get(page.fingerprint, Look(page.fingerprint))
+    is_bad = not look.is_good or _is_soft_error(view, page)
+    sketch = np.frombuffer(look.sketch, dtype="<u2") if look.sketch and not is_bad else None
+    return Sighting(page.url, page.status, (page.n_bytes, page.n_bytes), look.fingerprint, sketch, is_bad)
 
 
 def _is_soft_error(view: View, page: PageRecord) -> bool:

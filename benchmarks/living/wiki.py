@@ -132,9 +132,9 @@ def page_id(url: str) -> str:
 
 
 def shown(url: str, text: str) -> str:
-    """Return a view's text without the page's id, which stands above each: so all login forms are one document."""
+    """Return a view's text without the page's id, above each, and its file, below: so all login forms are one document."""
     id_ = page_id(url)
-    for name in (id_, id_.rpartition(":")[2]):
+    for name in (id_, id_.replace(":", "/"), id_.rpartition(":")[2]):
         text = re.sub(rf"(?<![\w:-]){re.escape(name)}(?![\w:-])", "", text, flags=re.IGNORECASE)
     return text
 

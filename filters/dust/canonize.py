@@ -135,19 +135,10 @@ def _set_parameter(rule: Parameter, url: str) -> str:
     if not mark or rule.name_.rstrip("*") not in query or not rule.covers(url):
         return url
     parts = query.split("&")
-    if rule.having and not all(_has(parts, wanted) for wanted in rule.having):
-        return url
     kept = [new for part in parts if (new := _part(rule, part)) is not None]
     if kept == parts:
         return url
     return f"{head}?{'&'.join(kept)}" if kept else head
-
-
-def _has(parts: Sequence[str], wanted: str) -> bool:
-    """Return whether a query has a parameter ("do=login"), whatever its value ("id=*")."""
-    if wanted.endswith("=*"):
-        return any(part.startswith(wanted[:-1]) for part in parts)
-    return wanted in parts
 
 
 def _part(rule: Parameter, part: str) -> str | None:

@@ -37,9 +37,19 @@ from crawler.core.url import origin_of
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
-from filters.dust.records import Look, Progress, list_of, note_asked, read_look, read_progress, was_asked, write_look, write_progress
+from filters.dust.records import (
+    Look,
+    Progress,
+    list_of,
+    look_at,
+    note_asked,
+    read_look,
+    read_progress,
+    was_asked,
+    write_look,
+    write_progress,
+)
 from filters.dust.rules import LearnedRule, Rule, site_named
-from filters.dust.similarity import MIN_WORDS, sketch
 from filters.dust.study import Finding, Known, written
 from filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
@@ -242,9 +252,7 @@ def _is_due(progress: Progress) -> bool:
 
 def look_of(page: Page) -> Look:
     """Return what a page shows; that of an error or of an empty page is like no other."""
-    if not 200 <= page.status < 300 or len(page.tokens) < MIN_WORDS:
-        return Look()
-    return Look(page.fingerprint[:8], sketch(page.tokens).astype("<u2").tobytes())
+    return look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else Look()
 
 
 def names(settled: Settled) -> str:

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from filters.dust.context import places
 from filters.dust.rules import LearnedRule, Parameter, place_of
 from filters.dust.urllist import UrlList
 
@@ -27,7 +28,6 @@ _MOST_DISSENT: Final = 0.05
 _MOST_VALUES: Final = 5  # of a parameter tried one by one
 _MOST_OTHERS: Final = 50  # values of other parameters that are tried as context
 _MOST_CONTEXTS: Final = 12  # of one parameter
-_DEEPEST: Final = 4  # directories below the root
 
 
 class _Use(NamedTuple):
@@ -148,24 +148,13 @@ def _contexts(pairs: list[_Pair], least: int) -> Iterator[list[_Where]]:
     for pair in pairs:
         host, path = place_of(pair.use.page)
         host = "" if one_host else host
-        found = [_Where(host, place) for place in _places(path)]
+        found = [_Where(host, place) for place in places(path)]
         found += [_Where(having=(f"{name}=*",)) for name in {other.partition("=")[0] for other in pair.use.others} if name]
         for other in others.intersection(pair.use.others):
             found += [_Where(having=(other,)), _Where(host, path, having=(other,))]
         if pair.is_bare and pair.use.value in values:
             found.append(_Where(when=pair.use.value))
         yield found
-
-
-def _places(path: str) -> Iterator[str]:
-    """Yield the directories that hold a page, but the root, and the page itself."""
-    at = path.find("/", 1)
-    for _ in range(_DEEPEST):
-        if at < 0 or at == len(path) - 1:
-            break
-        yield path[: at + 1]
-        at = path.find("/", at + 1)
-    yield path
 
 
 class _Pair(NamedTuple):

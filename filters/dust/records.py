@@ -16,10 +16,12 @@ import msgspec
 import numpy as np
 import xxhash
 
+from crawler.core.echo import without_echo
+from crawler.core.model import U64
 from crawler.core.ports import Memory
 from filters.dust.memory import KEPT
-from filters.dust.similarity import PLACES, alike_as_they_are
-from filters.dust.urllist import Sighting
+from filters.dust.similarity import MIN_WORDS, PLACES, alike_as_they_are, sketch
+from filters.dust.urllist import Sighting, origin
 
 _PAGE: Final = b"P"
 _PROGRESS: Final = b"S"
@@ -60,6 +62,17 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
         if not (self.is_good and other.is_good):
             return False
         return self.fingerprint == other.fingerprint or alike_as_they_are(self.sketch, other.sketch)
+
+
+def look_at(url: str, words: U64) -> Look:
+    """Return what a page shows beside what its URL says: so all forms to log in are one, whatever page each leads back to.
+
+    words: hashes of all its words. Nothing, if hardly any is left.
+    """
+    own = without_echo(url, origin(url), words) if words.size >= MIN_WORDS else words
+    if own.size < MIN_WORDS:
+        return Look()
+    return Look(xxhash.xxh3_64_digest(own.data), sketch(own).astype("<u2").tobytes())
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -120,8 +133,8 @@ def sightings(pages: Iterable[bytes]) -> Iterator[Sighting]:
     """Read what `list_of` returned."""
     for value in pages:
         is_good = bool(value[0])
-        sketch = np.frombuffer(value[9:_URL], dtype="<u2") if is_good else None
-        yield Sighting(value[_URL:].decode(), 200 if is_good else 404, None, value[1:9] if is_good else b"", sketch)
+        values = np.frombuffer(value[9:_URL], dtype="<u2") if is_good else None
+        yield Sighting(value[_URL:].decode(), 200 if is_good else 404, None, value[1:9] if is_good else b"", values)
 
 
 def _key(site: bytes, url: str) -> bytes:

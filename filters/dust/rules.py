@@ -6,7 +6,7 @@ they stand for the same text again), and a backslash before ^ $ { } \\ for the c
 query, or sets it to one value, whatever its value was or only if it was `when`.
 
 Both may be bound to a context: one host (`host`, with port), one page or directory (`path`; a directory ends in /), parameters that stand
-in the same query (`having`). What surrounds the change within a substitution is context too.
+in the same query (`having`), whatever their value or with this one. What surrounds the change within a substitution is context too.
 
 A rule shrinks a URL when the result is before it in shortlex order: fewer tokens, or as many and smaller as text.
 """
@@ -14,7 +14,7 @@ A rule shrinks a URL when the result is before it in shortlex order: fewer token
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -50,6 +50,7 @@ class Hole(msgspec.Struct, frozen=True, array_like=True):
 class _Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
     host: str = ""  # "a.example:8080"; "": any of the site
     path: str = ""  # "/docs/": in it or below; "/view.php": this page; "": any
+    having: tuple[str, ...] = ()  # "action=login", "id=*": other parameters that must be there, with this value or with any
 
     @property
     def name(self) -> str:
@@ -58,6 +59,8 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     def covers(self, url: str) -> bool:
         """Return whether the URL lies where the rule holds."""
+        if self.having and not _has_all(url, self.having):
+            return False
         if not (self.host or self.path):
             return True
         host, path = place_of(url)
@@ -82,7 +85,7 @@ class Substitution(_Rule, frozen=True, kw_only=True, tag="substitution", rename=
     def context(self) -> dict[str, str]:
         """What surrounds the change, and where it holds; only what there is."""
         _, _, before, after = self._changed(around=1)
-        found = {"host": self.host, "path": self.path, "before": before, "after": after}
+        found = {"host": self.host, "path": self.path, "having": "&".join(self.having), "before": before, "after": after}
         return {name: value for name, value in found.items() if value}
 
     @property
@@ -115,7 +118,6 @@ class Parameter(_Rule, frozen=True, kw_only=True, tag="parameter"):
     name_: str = msgspec.field(name="name")  # "utm_*": all that begin so
     to: str | None = None  # its value then; None: it is dropped
     when: str | None = None  # only where it has this value; None: whatever it is
-    having: tuple[str, ...] = ()  # "action=login", "id=*": other parameters that must be there, with this value or with any
 
     @property
     def readable(self) -> str:
@@ -164,6 +166,12 @@ def place_of(url: str) -> tuple[str, str]:
     rest = url[begin:] if begin > 2 else url
     end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
     return rest[:end], rest[end:].partition("?")[0] or "/"
+
+
+def _has_all(url: str, wanted: Sequence[str]) -> bool:
+    """Return whether the query has all of these parameters."""
+    parts = url.partition("?")[2].split("&")
+    return all(any(part.startswith(each[:-1]) for part in parts) if each.endswith("=*") else each in parts for each in wanted)
 
 
 def site_named(url: str) -> str:

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from filters.dust.canonize import Canonizer
-from filters.dust.context import narrowed
+from filters.dust.context import is_bad_anywhere, narrowed, uncharted
 from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, tells_apart, with_evidence
 from filters.dust.rules import LearnedRule, Rule, Standing, reversed_rule
 from filters.dust.urllist import UrlList
@@ -31,6 +31,7 @@ BOUND: Final = log((1 - _ERROR) / _ERROR)
 STEP_AGREE: Final = log(_GOOD / _BAD)
 STEP_DISAGREE: Final = log((1 - _GOOD) / (1 - _BAD))
 _SAMPLE: Final = 20
+_MOST_UNCHARTED: Final = 10  # pairs of parts of which none is known, asked for at a time
 _FEW: Final = 4  # URLs asked for on behalf of a rule for which little speaks
 
 
@@ -82,42 +83,55 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
             judged.append(learned)
             continue
         canonical = Canonizer(valid)
-        for candidate, evidence in _tried(learned, known, order, trial):
-            if _adds_nothing(evidence, canonical):
+        for case in _tried(learned, known, order, trial):
+            if _adds_nothing(case.evidence, canonical):
                 continue
-            judged.append(candidate)
-            if candidate.standing == "valid":
-                valid.append(candidate.rule)
-            elif candidate.standing == "undecided":
-                wanted |= dict.fromkeys(_missing(evidence, known, trial))
+            judged.append(case.learned)
+            if case.learned.standing == "valid":
+                valid.append(case.learned.rule)
+            elif case.learned.standing == "undecided":
+                wanted |= dict.fromkeys(_missing(case, known, trial))
     return Judgements(judged, list(wanted))
 
 
-def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> list[tuple[LearnedRule, Evidence]]:
+class _Case(NamedTuple):
+    """A rule with its standing, what that rests on, and the places in the evidence of pairs that must be known before it is valid."""
+
+    learned: LearnedRule
+    evidence: Evidence
+    uncharted: Sequence[int] = ()
+
+
+def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> list[_Case]:
     """Judge a rule; if it fails, its contexts, then its other direction. Return what it came to: itself failed, if nothing holds."""
     first = _judged(learned, known, order, trial)
-    if first[0].standing != "invalid":
+    if first.learned.standing != "invalid":
         return [first]
     everything = gather(learned.rule, known, order)
     bound = [rule for rule in narrowed(learned.rule, everything.seen) if rule != learned.rule]
     parts = [_judged(LearnedRule(rule=rule, source=learned.source), known, order, trial) for rule in bound]
-    found = [part for part in parts if part[0].standing != "invalid"]
+    found = [part for part in parts if part.learned.standing != "invalid"]
     turned = reversed_rule(learned) if not found else None
     if turned is not None:
         other = _judged(turned, known, order, trial)
-        found = [other] if other[0].standing == "valid" else []
+        found = [other] if other.learned.standing == "valid" else []
     return found or [first]
 
 
-def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> tuple[LearnedRule, Evidence]:
+def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> _Case:
     evidence = gather(learned.rule, known, order, stop=lambda agree, disagree: trial.verdict(agree, disagree) is not None)
     verdict = trial.verdict(evidence.agree, evidence.disagree)
     if verdict is None and trial.early and evidence.agree >= trial.few and not evidence.disagree:
         verdict = all(agrees for _, agrees in evidence.seen) or None
+    if verdict:
+        everything = gather(learned.rule, known, order)
+        if unknown := uncharted(learned.rule, everything.seen):
+            return _Case(msgspec.structs.replace(with_evidence(learned, evidence), standing="undecided"), everything, unknown)
+        verdict = not is_bad_anywhere(learned.rule, everything.seen)
     standing: Standing = "undecided" if verdict is None else "valid" if verdict else "invalid"
     if standing == "valid" and not tells_apart(evidence.controls, evidence.controls_alike):
         standing = "undecided"
-    return msgspec.structs.replace(with_evidence(learned, evidence), standing=standing), evidence
+    return _Case(msgspec.structs.replace(with_evidence(learned, evidence), standing=standing), evidence)
 
 
 def _adds_nothing(evidence: Evidence, canonical: Canonizer) -> bool:
@@ -125,8 +139,12 @@ def _adds_nothing(evidence: Evidence, canonical: Canonizer) -> bool:
     return bool(sample) and all(canonical(url) == canonical(target) for (url, _), target in sample)
 
 
-def _missing(evidence: Evidence, known: UrlList, trial: Trial) -> list[str]:
+def _missing(case: _Case, known: UrlList, trial: Trial) -> list[str]:
     """Return URLs that would help to decide the case: few while little speaks for the rule, as many as it takes when much does."""
+    evidence = case.evidence
+    if case.uncharted:
+        chosen = case.uncharted[:_MOST_UNCHARTED]
+        return [url for i in chosen for url in (evidence.seen[i][0], evidence.targets[i]) if not known.has_text(url)]
     n = 0
     while n < trial.n and trial.verdict(evidence.agree + n, evidence.disagree) is None:
         n += 1

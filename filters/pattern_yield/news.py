@@ -1,8 +1,7 @@
 """What a page says that its URL does not say, and what the panel's word on it is worth.
 
 A calendar says on each of its pages which day it is, an edit form which article: the URL has said so before. What is left when this is left
-out is equal for all of them. Left out are the words of each path segment and parameter value where they stand in a row as the URL spells
-them, and where it spells a date, all dates of that form, since such pages name their neighbours.
+out (crawler/core/echo.py) is equal for all of them.
 
 A learner whose judges err learns their errors and multiplies them. So a page was old if it is an exact copy, if two filters dropped it, or
 if one did and the page's own pattern showed lately what it shows; one filter's word alone teaches nothing.
@@ -12,26 +11,17 @@ Time: 15 µs a page, 50 if its URL holds a date.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from enum import Enum
-from functools import cache
 from typing import Final
-from urllib.parse import unquote
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
+from crawler.core.echo import without_echo
 from crawler.core.model import U64, Judgement, Reason
-from crawler.core.sketch import token_hashes, word_hash
 
 TELLS_COPIES: Final = "exact_duplicate"  # the filter whose word is enough
-_WORDS: Final = re.compile(r"[^\W_]+")
-_EXTENSION: Final = re.compile(r"\.[a-z]{2,5}$")
-_MOST_VALUES: Final = 8  # segments and parameters that are left out
-_MOST_WORDS: Final = 12  # of a value
-_WIDEST: Final = 4  # digits of the numbers of a date
 
 
 class Said(Enum):
@@ -53,49 +43,4 @@ def said(judgement: Judgement, judges: Collection[str]) -> Said:
 
 def news(url: str, origin: str, tokens: U64) -> int:
     """Return a number that is equal for pages which show the same beside what their URLs say.    tokens: hashes of the page's words"""
-    stays = np.ones(tokens.size, dtype=np.bool_)
-    for words in _values(url[len(origin) :]):
-        hashes = [word_hash(word) for word in words]
-        _leave_out(stays, _equal(tokens, hashes), len(words))
-        if len(words) > 1 and all(map(str.isdigit, words)):
-            _leave_out(stays, _equal(_widths(tokens), [len(word) for word in words]), len(words))
-    return xxhash.xxh3_64_intdigest(np.ascontiguousarray(tokens[stays], dtype="<u8").data)
-
-
-def _values(rest: str) -> list[list[str]]:
-    """Return the words of each segment and parameter value; numbers in adjacent segments (/2024/03/05/) are one."""
-    path, _, query = rest.partition("?")
-    texts = re.sub(r"(?<=\d)/(?=\d)", "-", _EXTENSION.sub("", path)).split("/")
-    texts += [field.partition("=")[2] for field in query.split("&")]
-    values = [_WORDS.findall(unquote(text).lower()) for text in texts if text]
-    return [words for words in values if 0 < len(words) <= _MOST_WORDS and max(map(ord, "".join(words))) < 1 << 16][:_MOST_VALUES]
-
-
-def _equal(row: npt.NDArray[np.generic], wanted: list[int]) -> npt.NDArray[np.int64]:
-    """Return the places where the row holds the wanted values one behind the other."""
-    last = row.size - len(wanted)
-    places = np.flatnonzero(row[: max(0, last + 1)] == row.dtype.type(wanted[0]))
-    for i, value in enumerate(wanted[1:], 1):
-        places = places[row[places + i] == row.dtype.type(value)]
-    return places
-
-
-def _leave_out(stays: npt.NDArray[np.bool_], places: npt.NDArray[np.int64], length: int) -> None:
-    for i in range(length):
-        stays[places + i] = False
-
-
-def _widths(tokens: U64) -> npt.NDArray[np.uint8]:
-    """Return how many digits each word has, 0 for one that is no number of at most four."""
-    numbers, widths = _numbers()
-    at = np.minimum(np.searchsorted(numbers, tokens), numbers.size - 1)
-    return np.where(numbers[at] == tokens, widths[at], 0).astype(np.uint8)
-
-
-@cache
-def _numbers() -> tuple[U64, npt.NDArray[np.uint8]]:
-    """Return the sorted hashes of all numbers of one to four digits, and how many each has."""
-    texts = [f"{number:0{width}}" for width in range(1, _WIDEST + 1) for number in range(10**width)]
-    hashes = token_hashes(" ".join(texts))
-    order = np.argsort(hashes)
-    return hashes[order], np.array([len(text) for text in texts], dtype=np.uint8)[order]
+    return xxhash.xxh3_64_intdigest(np.ascontiguousarray(without_echo(url, origin, tokens), dtype="<u8").data)

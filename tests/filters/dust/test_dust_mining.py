@@ -144,6 +144,27 @@ def test_a_context_without_a_known_target_is_not_taken_in() -> None:
     assert narrowed(rule, [(f"http://s/a/{i}/", i % 2 == 0) for i in range(40)]) == []
 
 
+def test_a_context_may_be_a_parameter_beside_the_change() -> None:
+    rule = Substitution(source="?id={w1}&", target="?")
+    seen: list[tuple[str, bool | None]] = [(f"http://s/x?id=p{i}&do={do}", do == "login") for i in range(9) for do in ("login", "edit")]
+    assert narrowed(rule, seen) == [Substitution(source="?id={w1}&", target="?", having=("do=login",))]
+
+
+def test_a_rule_waits_until_each_large_part_of_its_urls_was_looked_at() -> None:
+    """All forms to log in are one; no form to edit is known under the URL that the rule leads to: that is asked for, and disagrees.
+
+    Mutation: `_judged` did not ask for `uncharted`.
+    """
+    shows = {f"http://s/x?id=p{i}&do=login": "the form" for i in range(60)} | {"http://s/x?do=login": "the form"}
+    shows |= {f"http://s/x?id=p{i}&do=edit": f"text {i}" for i in range(20)}
+    wide = LearnedRule(rule=Substitution(source="?id={w1}&do", target="?do"))
+    first = judge([wide], listed(shows))
+    assert [learned.standing for learned in first.rules] == ["undecided"]
+    assert first.wanted == ["http://s/x?do=edit"]
+    second = judge([wide], listed(shows | {"http://s/x?do=edit": "a new page"}))
+    assert [(learned.standing, learned.rule.having) for learned in second.rules] == [("valid", ("do=login",))]
+
+
 def test_a_generated_site_gives_its_five_rules() -> None:
     """Short form of benchmarks/dust_mining.py."""
     found = {learned.rule.readable for learned in mine(UrlList.of(site(2_000, with_texts=True)), Mining(at_most=5))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crawler.core.sketch import fingerprint, token_hashes
+from filters.dust.records import Look, look_at
 from filters.dust.similarity import Texts, sketch
 from filters.dust.urllist import Sighting, UrlList, read_line
 
@@ -75,3 +76,15 @@ def test_a_line_may_carry_a_sketch_as_numbers_or_as_a_name() -> None:
 def test_a_url_seen_again_has_the_range_of_its_sizes() -> None:
     known = UrlList.of([Sighting("http://s/a", size=(5, 5)), Sighting("http://s/a", 500), Sighting("http://s/a", size=(9, 9))])
     assert (known.smallest[0], known.largest[0], known.is_good[0]) == (5, 9, True)
+
+
+def test_a_form_that_says_where_it_leads_back_to_is_one_form_and_another_form_is_another() -> None:
+    """Mutation: `look_at` took all words."""
+
+    def shown(form: str, page: str) -> Look:
+        words = f"Notes trace {page} {form} of the notes: your name, your password, remember me, or ask for a new one; {page} txt, changed"
+        return look_at(f"http://s/x.php?id={page}&do={form}", token_hashes(words))
+
+    assert shown("login", "start") == shown("login", "config-short")
+    assert shown("login", "start").fingerprint != shown("edit", "start").fingerprint
+    assert not look_at("http://s/a-b-c-d-e-f-g-h-i-j-k", token_hashes("A b c d e f g h i j k")).is_good
