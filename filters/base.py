@@ -195,9 +195,7 @@ class Plug(msgspec.Struct, frozen=True):
     page: PageFilter | None = None
     asker: Asker | None = None
     student: Student | None = None
-    again: Again | None = (
-        None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
-    )
+    again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:

@@ -82,7 +82,8 @@ def test_a_form_that_says_where_it_leads_back_to_is_one_form_and_another_form_is
     """Mutation: `look_at` took all words."""
 
     def shown(form: str, page: str) -> Look:
-        words = f"Notes trace {page} {form} of the notes: your name, your password, remember me, or ask for a new one; {page} txt, changed"
+        asks = {"login": "your name, your password, remember me", "edit": "the whole text, a summary, a minor change"}[form]
+        words = f"Notes trace {page}, please fill in {asks}, or leave the form and go back to where you were; {page} txt, changed"
         return look_at(f"http://s/x.php?id={page}&do={form}", token_hashes(words))
 
     assert shown("login", "start") == shown("login", "config-short")
