@@ -205,8 +205,8 @@ class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "off"
     min_tokens: Count = 50  # shorter texts are never called replicas
-    max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.03  # D: of texts, exclusive
-    max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.05  # C: of neighbourhoods, exclusive
+    max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.06  # D: of texts, exclusive
+    max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.03  # C: of neighbourhoods, exclusive
     resemblance: Annotated[float, Meta(ge=0, lt=1)] = 0.9  # least share of three-word shingles in common, with 95 % confidence
     store_replicas: bool = False  # keep the body of a replica too
     max_links: Count = 50  # new links per kind of URL followed from replicas that led to replicas only; ten kinds per site

@@ -205,7 +205,7 @@ class ReplicaGate:
             memory.delete(key)
             return None
         rp = float(np.abs(page.r - original.r).max())
-        hm, share = compare.neighbourhood(page, original, rp, memory)
+        hm, share = compare.neighbourhood(page, original, memory)
         if hm < 0.0:
             write(memory, key, Pending(pending.original, pending.merged, pending.tries + 1))
             return None

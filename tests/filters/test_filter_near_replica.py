@@ -208,7 +208,7 @@ def test_a_template_does_not_make_replicas_of_its_pages() -> None:
     assert {verdict.reason for verdict in verdicts[20:]} == {None}
     whole = Bench(resemblance=0.6, max_distance=0.2, max_neighbour_distance=0.5)
     whole.meet(pages[0])
-    assert whole.judge(pages[1]).reason is Reason.NEAR_REPLICA, "of two pages nobody can tell what is template"
+    assert Reason.NEAR_REPLICA in {whole.judge(one).reason for one in pages[1:4]}, "of so few pages nobody can tell what is template"
 
 
 def test_links_of_replicas_are_followed_until_the_budget_of_new_ones_is_used_up() -> None:
@@ -279,10 +279,12 @@ def test_texts_must_resemble_by_nine_tenths_for_sure(n_changed: int, is_replica:
 
 
 def test_of_short_texts_nobody_can_tell_but_that_they_are_equal() -> None:
-    bench = Bench()
-    bench.meet(shown(f"{A}/1", text(1, 60)))
-    assert bench.judge(shown(f"{B}/2", [*text(1, 60)[:-1], "changed"])).reason is None
-    assert bench.judge(shown(f"{B}/2", text(1, 60))).reason is Reason.NEAR_REPLICA
+    """A word in the middle of 60 leaves .90 of the shingles. Broken once (as many slots as of a long text): fails."""
+    for seed in range(20):
+        bench, words = Bench(), text(seed, 60)
+        bench.meet(shown(f"{A}/1", words))
+        assert bench.judge(shown(f"{B}/2", [*words[:30], "changed", *words[31:]])).reason is None
+        assert bench.judge(shown(f"{B}/2", words)).reason is Reason.NEAR_REPLICA
 
 
 # -- mirrors
