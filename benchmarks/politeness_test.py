@@ -1,6 +1,6 @@
 """Politeness on 200 hosts, judged by the server's log alone, while the agent is killed again and again.
 
-    python -m benchmarks.politeness_test [--min-delay 1] [--kills 3] [--seed 1]
+    python -m benchmarks.politeness_test [--min-delay 1] [--kills 3] [--seed 1] [--agents 1]
 
 A made-up web with shared addresses, www and bare names, slow hosts, Crawl-delay and every kind of robots.txt is crawled to its end. Prints
 each rule with what broke it and exits with 1 if anything did. About a minute and a half.
@@ -50,21 +50,23 @@ def main() -> None:
     parser.add_argument("--min-delay", type=float, default=1.0, help="seconds")
     parser.add_argument("--kills", type=int, default=3, help="of the agent, by SIGKILL, at random times")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--agents", type=int, default=1, help="that crawl together, each killed in its turn")
     options_ = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="politeness-") as name:
-        log, web, n_over = _crawl(Path(name), options_.min_delay, options_.kills, random.Random(options_.seed))
+        log, web, n_over = _crawl(Path(name), options_.min_delay, options_.kills, random.Random(options_.seed), options_.agents)
     sys.exit(1 if _judge(log, web, options_.min_delay, options_.kills, n_over) else 0)
 
 
-def _crawl(directory: Path, min_delay_s: float, n_kills: int, dice: random.Random) -> tuple[Log, Web, int]:
+def _crawl(directory: Path, min_delay_s: float, n_kills: int, dice: random.Random, n_agents: int) -> tuple[Log, Web, int]:
     """Crawl to the end; return what the server saw, and how many requests were for what had been asked for before."""
     polite = {"min_delay": min_delay_s, "address_connections": ADDRESS_CONNECTIONS, "address_delay": ADDRESS_DELAY_S}
     with demo("story", directory, **WEB) as server:
         sections = options(server, politeness=polite, fetch={"concurrency": CONCURRENCY}, limits={"max_wait": 15.0})
-        with crawl(directory / "store", write_config(directory, sections, server.web.seeds())) as life:
+        config = write_config(directory, {"agents": n_agents, **sections}, server.web.seeds())
+        with crawl(directory / "store", config) as life:
             for i in range(n_kills):
                 life.wait_for_requests(server, 150 + 300 * i + dice.randint(0, 150))
-                life.signal_agent(signal.SIGKILL)
+                life.signal_agent(signal.SIGKILL, dice.choice)
             code = life.end(900)
             assert code == 0, f"exit {code}: {life.said}"
         return server.read_log(), server.web, refetches(server.read_log(), server.web.truth()).total()

@@ -21,10 +21,9 @@ from crawler.committer import Committer
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.frontier import Frontier, Lease, Wait
 from crawler.core.model import Cause, Failed
-from crawler.core.ownership import Ownership
 from crawler.ending import Ending, finished
 from crawler.lookups import Lookups
-from crawler.member import Member
+from crawler.member import Member, Team
 from crawler.metrics import Order, Rate, Report, Status, fill_hosts, usage
 from crawler.readmit import Readmission
 from crawler.request_log import RequestLog
@@ -57,11 +56,11 @@ class Agent:
         *,
         report: Callable[[Status], None],
         filters: Sequence[Plug] | None = None,
-        ownership: Ownership | None = None,
+        team: Team | None = None,
     ) -> None:
         """Assemble the organs; inside a running loop.
 
-        directory: of the shard.    filters: in place of the registry's.    ownership: where there are other agents.
+        directory: of the shard.    filters: in place of the registry's.    team: where there are other agents.
         """
         self._directory = directory
         self._store = store
@@ -69,11 +68,11 @@ class Agent:
         self._report = report
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
-        self._tools = assemble(directory, store, settings, self._clock, ownership=ownership, filters=filters)
+        self._tools = assemble(directory, store, settings, self._clock, ownership=team.ownership if team else None, filters=filters)
         rng = random.Random()  # noqa: S311 - jitter is no secret
         self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
-        self._seeder = Seeder(store, self._settler.admission, self._tools.urls, ownership)
+        self._seeder = Seeder(store, self._settler.admission, self._tools.urls, self._tools.ownership)
         self._readmission = Readmission(store, self._settler, self._tools)
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
         self._throttle = Throttle(settings.fetch.concurrency)
@@ -86,16 +85,17 @@ class Agent:
         self._ending: Ending | None = None
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()  # after the end: nothing is in flight, or nobody waits for it any more
-        self._status = Status() if ownership is None else Report()
+        self._status = Status() if team is None else Report()
         self._rate = Rate()
         self._paused = ""
         self._prepared = False
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
         self._member: Member | None = None
-        if ownership is not None:
+        if team is not None:
+            self._frontier.share(team.addresses)
             arrivals = Arrivals(store, self._frontier, self._tools, self._settler)
-            self._member = Member(directory, store, ownership, arrivals, self._committer, self._clock, failed=self._commit_failed)
+            self._member = Member(directory, store, team, arrivals, self._committer, self._clock, failed=self._commit_failed)
 
     async def run(self) -> Ending:
         """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""

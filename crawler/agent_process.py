@@ -29,10 +29,13 @@ from crawler.agent import Agent
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.ownership import Ownership
 from crawler.ending import Ending
+from crawler.member import Team
 from crawler.metrics import Order, Status, usage
 from crawler.opening import open_store, ownership_of
+from crawler.shared_addresses import SharedAddresses
 from crawler.stages import Sampler
 from storage.env import PATIENCE_S, Store
+from storage.partitions import ADDRESSES, lanes_path
 
 _PR_SET_PDEATHSIG = 1
 _YOUNG_OBJECTS = 50_000  # that come before the collector looks: hardly any of a page are garbage that only it can find
@@ -76,7 +79,7 @@ def _first(errors: BaseExceptionGroup[ThresherError]) -> ThresherError:
 
 async def _crawl(directory: Path, store: Store, settings: Settings, ownership: Ownership | None) -> Ending:
     loop = asyncio.get_running_loop()
-    agent = Agent(directory, store, settings, report=_report, ownership=ownership)
+    agent = Agent(directory, store, settings, report=_report, team=_team(directory, settings, ownership))
     loop.add_reader(0, _leash, _Orders(agent))
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _signalled, agent, number)
@@ -93,6 +96,15 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
             sampler.stop()
             sampler.write(Path(sys.argv[2]), writer_cpu_s=store.writer_cpu_s, total_cpu_s=usage()[0])
         await agent.close()
+
+
+def _team(directory: Path, settings: Settings, ownership: Ownership | None) -> Team | None:
+    """Return what the agent shares with others, None if it is alone."""
+    if ownership is None:
+        return None
+    polite = settings.politeness
+    path = lanes_path(directory) / ADDRESSES
+    return Team(ownership, SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay))
 
 
 def _signalled(agent: Agent, number: signal.Signals) -> None:

@@ -53,8 +53,8 @@ class Lanes:
         behind: Callable[[], bool],
         failed: Callable[[StoreError], None],
     ) -> None:
-        """directory: of the crawl.    carry_out: a sender's message, as a visit.    behind: whether the store is.    failed: for good."""
-        self._directory = directory / "lanes"
+        """directory: of the sockets.    carry_out: a sender's message, as a visit.    behind: whether the store is.    failed: for good."""
+        self._directory = directory
         self._store = store
         self._me = ownership.me
         self._carry_out = carry_out
@@ -66,7 +66,6 @@ class Lanes:
 
     async def run(self, settled: Callable[[], None]) -> None:
         """Listen, call the others, and carry out what they send, until cancelled. settled: called when messages were carried out."""
-        self._directory.mkdir(mode=0o700, exist_ok=True)
         place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # as the way to a socket must be short
         try:
             server = await asyncio.get_running_loop().create_unix_server(lambda: _Incoming(self), f"/proc/self/fd/{place}/{self._me}")

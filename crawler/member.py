@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from crawler.arrivals import Arrivals
 from crawler.committer import Committer
 from crawler.core.errors import StoreError
 from crawler.core.ownership import Ownership
+from crawler.core.ports import AddressUse
 from crawler.lanes import Lanes
 from crawler.metrics import Order, Report
 from storage.env import Store
-from storage.partitions import crawl_of
+from storage.partitions import lanes_path
+
+
+class Team(NamedTuple):
+    """What the agents of one crawl have in common, as one of them sees it."""
+
+    ownership: Ownership
+    addresses: AddressUse
 
 
 class Member:
@@ -22,7 +31,7 @@ class Member:
         self,
         directory: Path,
         store: Store,
-        ownership: Ownership,
+        team: Team,
         arrivals: Arrivals,
         committer: Committer,
         clock: Callable[[], float],
@@ -33,9 +42,9 @@ class Member:
         self._grant = 0
         self._wave = 0
         self._lanes = Lanes(
-            crawl_of(directory)[0],
+            lanes_path(directory),
             store,
-            ownership,
+            team.ownership,
             carry_out=lambda sender, message: arrivals.carry_out(sender, message, clock()),
             behind=lambda: committer.behind or committer.broken,
             failed=failed,

@@ -3,6 +3,7 @@
     DIR/                     shard of agent 0: what a crawl of one agent consists of
     DIR/agent-1, agent-2 …   shards of the others, each a store of its own
     DIR/partitions.json      the table; a crawl that never had more than one agent has none
+    DIR/lanes                while several agents run: their sockets, and the addresses that they use (crawler/shared_addresses.py)
 
 A shard that has no agent any more keeps its results; they are read with the rest.
 """
@@ -19,6 +20,7 @@ from crawler.core.errors import StoreError
 from crawler.core.ownership import MOST_AGENTS, N_PARTITIONS
 
 FILE = "partitions.json"
+ADDRESSES = "addresses"
 _SHARD = "agent-"
 
 Ranges = list[tuple[int, int, int]]  # first and last partition, agent
@@ -45,6 +47,11 @@ def shard_paths(directory: Path) -> list[Path]:
     """Return the shards of a crawl, whether they have an agent or not."""
     found = read_partitions(directory)
     return [shard_path(directory, agent) for agent in range(found.shards if found is not None else 1)]
+
+
+def lanes_path(shard: Path) -> Path:
+    """Return where the agents of a crawl meet, by the shard of any of them."""
+    return crawl_of(shard)[0] / "lanes"
 
 
 def crawl_of(directory: Path) -> tuple[Path, int]:

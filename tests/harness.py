@@ -41,7 +41,7 @@ _PORTS = range(11_000, 32_000)  # below those that the kernel gives to clients, 
 _LONGEST_S = 120.0
 _POLL_S = 0.01
 
-Options = dict[str, dict[str, Any]]
+Options = dict[str, Any]
 
 
 # -- the web --------------------------------------------------------------------------------------------------------------------------

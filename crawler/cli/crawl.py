@@ -15,9 +15,11 @@ from crawler.cli.common import complain, config_option, directory_argument, load
 from crawler.opening import check_seeds, check_startable, create_store, reconfigure
 from crawler.progress import Lines, LiveBlock, Silent, headline, summary
 from crawler.seeds import read_seeds, url_rules
+from crawler.shared_addresses import create
 from crawler.supervisor import Supervisor
 from storage.export.reading import reading
-from storage.partitions import n_agents_of
+from storage.lock import lock_holder
+from storage.partitions import ADDRESSES, lanes_path, n_agents_of
 
 progress_option = click.option(
     "--progress",
@@ -91,7 +93,10 @@ def run(directory: Path, progress: str) -> int:
     display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else Lines(sys.stderr)
     with reading(directory) as view:
         settings = view.settings
-    supervisor = Supervisor(directory, display, n_agents=n_agents_of(directory), settings=settings)
+    n_agents = n_agents_of(directory)
+    if n_agents > 1 and not lock_holder(directory):
+        create(lanes_path(directory) / ADDRESSES)
+    supervisor = Supervisor(directory, display, n_agents=n_agents, settings=settings)
     try:
         code = asyncio.run(supervisor.run())
     finally:

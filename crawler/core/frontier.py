@@ -10,9 +10,7 @@ A host queue is http, https, www and bare of one name. Invariants, each a law in
 - budgets are exact: a host has one request in flight, a site no more than its budget has left.
 
 Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG; differs in that queues lie in one ordered store
-rather than in files, and in that address and site are reserved with the host.
-
-Time: O(log bench) per call. Memory: the bench.
+rather than in files, and in that address and site are reserved with the host. Time: O(log bench) per call. Memory: the bench.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from crawler.core.order.by_name import order_by_name
 from crawler.core.outage import TRIAL_MAX_S, Outage
 from crawler.core.overview import FrontierSnapshot, HostView, snapshot, views
 from crawler.core.politeness import RETRIES, Pace, Rulebook
-from crawler.core.ports import AddressBook, Entry, HostRecord, Lane, QueueStore, SiteRecord
+from crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
 from crawler.core.url import URLSpace, hostname_of, queue_name
 from crawler.core.workbench import Workbench
 
@@ -113,10 +111,7 @@ class Frontier:
             self._bench.place(host, now)
 
     def request_ahead(self, url: CrawlURL, now: float) -> bool:
-        """Ask for a request of this life only, ahead of its host's queue, under all of politeness; its lease has `seq` 0.
-
-        Returns False if the host is parked or its site takes no more hosts.
-        """
+        """Ask for a request of this life only, ahead of its host's queue, whose lease has `seq` 0; False if the host cannot take it."""
         queue = self._urls.queue_key(url.host)
         host = self._bench.hosts.get(queue)
         if host is None:
@@ -342,6 +337,10 @@ class Frontier:
     def linked(self, site: bytes) -> None:
         """Tell the hosts of a site that are ready that more sites link to it than when they stood in line."""
         self._bench.stand_anew(site, self._now)
+
+    def share(self, addresses: AddressUse) -> None:
+        """Let other agents have a say in who starts at an address."""
+        self._bench.slots.shared = addresses
 
     def set_crawl_delay(self, queue: bytes, seconds: float | None) -> None:
         """Enter what robots.txt asks for; one too long parks the host as soon as it is not leased."""

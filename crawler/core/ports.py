@@ -124,6 +124,18 @@ class AddressBook(Protocol):
         ...
 
 
+class AddressUse(Protocol):
+    """What all agents of a machine do at one address: their requests in flight, and when the next may start."""
+
+    def start(self, address: str) -> float:
+        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try."""
+        ...
+
+    def end(self, address: str, *, was_used: bool) -> None:
+        """Free a reservation, as if it had never been if no request was made."""
+        ...
+
+
 class Memory(Protocol):
     """A filter's memory: small records by key.
 

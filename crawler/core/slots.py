@@ -21,6 +21,7 @@ from itertools import count
 
 from config.settings import Politeness
 from crawler.core.host_queue import HostQueue
+from crawler.core.ports import AddressUse
 
 _TYPICAL_REQUEST_S = 0.3  # to estimate how long a line will take; too much would leave an address idle, too little crowds the bench
 _Lines = list[tuple[int, int, "Line"]]  # heap of (precedence of the first host, ticket, line)
@@ -85,6 +86,7 @@ class Slots:
 
     def __init__(self, settings: Politeness, room: Callable[[bytes], int | None]) -> None:
         """room: pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use."""
+        self.shared: AddressUse | None = None  # what other agents do at the addresses, if there are any
         self._settings = settings
         self._room = room
         self._addresses: dict[str, _Slot] = {}
@@ -133,7 +135,7 @@ class Slots:
                 self._forget(line, now)
             elif (precedence := line.heap[0][0]) != line.precedence:
                 self._put(line, self._ready, precedence)
-            elif (blocking := self._blocking(line, now)) is not None:
+            elif (blocking := self._blocking(line, now)) is not None or (blocking := self._elsewhere(line.address, now)) is not None:
                 self._put(line, blocking.waiting, precedence)
                 self._tend(line.address, now)
                 self._tend(line.site, now)
@@ -142,12 +144,22 @@ class Slots:
                 return host
         return None
 
+    def _elsewhere(self, address: _Slot, now: float) -> _Slot | None:
+        """Reserve the address with the other agents; return it if they are in the way."""
+        wait_s = self.shared.start(str(address.key)) if self.shared is not None else 0.0
+        if not wait_s:
+            return None
+        address.next_start = max(address.next_start, now + wait_s)
+        return address
+
     def release(self, host: HostQueue, now: float, *, n_pages: int, was_used: bool) -> list[HostQueue]:
         """Free a reservation, as if it had never been if no request was made.
 
         Returns the hosts that stand in line although their site's budget is used up: they are to be dropped.
         """
         address_slot, site_slot = self._addresses[host.address], self._sites[host.key[:8]]
+        if self.shared is not None:
+            self.shared.end(host.address, was_used=was_used)
         before, after = host.address_gap
         if not was_used and address_slot.next_start == after:  # nobody has started since
             address_slot.next_start = before

@@ -32,8 +32,8 @@ class Story(NamedTuple):
     said: str
 
 
-@pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+@pytest.fixture(scope="module", params=[1, 2], ids=["one agent", "two agents"])
+def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """A crawl of some 70 hosts to its end: several hosts a site and several sites an address, all kinds of robots.txt, forwarding names."""
     directory = tmp_path_factory.mktemp("story")
     web: dict[str, Any] = {
@@ -46,7 +46,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     }
     polite = {"min_delay": MIN_DELAY_S, "address_delay": ADDRESS_DELAY_S, "address_connections": ADDRESS_CONNECTIONS}
     with demo("story", directory, **web, error_statuses=[500, 502], forward_share=0.4) as server:
-        config = write_config(directory, options(server, politeness=polite), server.web.seeds())
+        config = write_config(directory, {"agents": request.param, **options(server, politeness=polite)}, server.web.seeds())
         with crawl(directory / "store", config) as life:
             code = life.end()
             said = life.said

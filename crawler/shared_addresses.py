@@ -1,0 +1,120 @@
+"""The addresses in use by all agents of one machine: who may start a request at one, decided in shared memory.
+
+Names of several sites may lie on one address, and their sites belong to different agents. So that `politeness.address_connections` and
+`address_delay` hold for all of them together, each address in use has a row in a file that every agent maps:
+
+    hash of the address 8 ‖ not before 8 (seconds of the machine's monotonic clock) ‖ 64 × requests in flight 2, one count for each agent
+
+An agent that starts a request reserves it there under the file's lock: 5 µs. An agent that died has left its counts; the next life strikes
+them, as its connections are closed. Two addresses that find no row of their own share one, and are asked more slowly for it.
+
+Memory: 1.2 MB in all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import xxhash
+
+from crawler.core.ownership import MOST_AGENTS
+
+_N_ROWS = 8192
+_PROBES = 16
+_HEAD = struct.Struct("=Qd")
+_COUNTS = struct.Struct(f"={MOST_AGENTS}H")
+_ROW = _HEAD.size + _COUNTS.size
+_COUNT = struct.Struct("=H")
+_FULL_S = 0.02  # until the next look at an address that others use to its limit
+
+
+def create(path: Path) -> None:
+    """Make the file anew, for a run of the crawl; no agent has it open."""
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.write_bytes(bytes(_N_ROWS * _ROW))  # written, as a mapped hole in a full disk is a SIGBUS
+
+
+class SharedAddresses:
+    """One agent's hold on the file: implements `crawler.core.ports.AddressUse`."""
+
+    def __init__(self, path: Path, me: int, *, connections: int, gap_s: float) -> None:
+        """connections, gap_s: what one address is asked for at once, and how far apart, by all agents."""
+        self._connections = connections
+        self._gap_s = gap_s
+        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._rows = mmap.mmap(self._file, _N_ROWS * _ROW)
+        self._mine = _HEAD.size + me * _COUNT.size
+        self._in_flight: dict[str, list[int]] = {}  # where the row of each request begins
+        self._last: dict[str, tuple[float, float]] = {}  # not before: until the last start, and by it
+        with self._locked():
+            for at in range(self._mine, len(self._rows), _ROW):
+                if _COUNT.unpack_from(self._rows, at)[0]:
+                    _COUNT.pack_into(self._rows, at, 0)
+
+    def start(self, address: str) -> float:
+        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try."""
+        now = time.monotonic()
+        with self._locked():
+            at = self._find(xxhash.xxh3_64_intdigest(address.encode()) or 1, now)
+            name, not_before = _HEAD.unpack_from(self._rows, at)
+            if not_before > now:
+                return float(not_before) - now
+            if sum(_COUNTS.unpack_from(self._rows, at + _HEAD.size)) >= self._connections:
+                return _FULL_S
+            _HEAD.pack_into(self._rows, at, name, now + self._gap_s)
+            self._add(at, 1)
+        self._in_flight.setdefault(address, []).append(at)
+        self._last[address] = (not_before, now + self._gap_s)
+        return 0.0
+
+    def end(self, address: str, *, was_used: bool) -> None:
+        """Free a reservation, as if it had never been if no request was made and nobody has started since."""
+        places = self._in_flight[address]
+        at = places.pop()
+        before, by = self._last[address]
+        if not places:
+            del self._in_flight[address], self._last[address]
+        with self._locked():
+            self._add(at, -1)
+            name, not_before = _HEAD.unpack_from(self._rows, at)
+            if not was_used and not_before == by:
+                _HEAD.pack_into(self._rows, at, name, before)
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._rows.close()
+        os.close(self._file)
+
+    def _add(self, at: int, n: int) -> None:
+        _COUNT.pack_into(self._rows, at + self._mine, _COUNT.unpack_from(self._rows, at + self._mine)[0] + n)
+
+    def _find(self, name: int, now: float) -> int:
+        """Return where the address's row begins; one that nobody needs becomes its own."""
+        free = -1
+        for n in range(name, name + _PROBES):
+            at = n % _N_ROWS * _ROW
+            found, not_before = _HEAD.unpack_from(self._rows, at)
+            if found == name:
+                return at
+            if free < 0 and not_before <= now and not any(_COUNTS.unpack_from(self._rows, at + _HEAD.size)):
+                free = at
+        if free < 0:
+            return name % _N_ROWS * _ROW
+        _HEAD.pack_into(self._rows, free, name, 0.0)
+        return free
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
