@@ -18,6 +18,8 @@ from crawler.demo.log import Log
 from crawler.demo.truth import Truth
 from crawler.demo.web import Web
 from crawler.version import VERSION
+from storage.export.scans import hosts
+from storage.shards import ShardsView, open_view
 
 MIN_DELAY_S, ADDRESS_DELAY_S, ADDRESS_CONNECTIONS = 0.3, 0.03, 2
 
@@ -32,8 +34,8 @@ class Story(NamedTuple):
     said: str
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["one agent", "two agents"])
-def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Story:
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     """A crawl of some 70 hosts to its end: several hosts a site and several sites an address, all kinds of robots.txt, forwarding names."""
     directory = tmp_path_factory.mktemp("story")
     web: dict[str, Any] = {
@@ -46,7 +48,7 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     }
     polite = {"min_delay": MIN_DELAY_S, "address_delay": ADDRESS_DELAY_S, "address_connections": ADDRESS_CONNECTIONS}
     with demo("story", directory, **web, error_statuses=[500, 502], forward_share=0.4) as server:
-        config = write_config(directory, {"agents": request.param, **options(server, politeness=polite)}, server.web.seeds())
+        config = write_config(directory, options(server, politeness=polite), server.web.seeds())
         with crawl(directory / "store", config) as life:
             code = life.end()
             said = life.said
@@ -77,6 +79,25 @@ def test_an_address_has_no_more_connections_and_no_faster_pace_than_configured(s
     by_address = story.log.by(lambda request: request.address)
     assert max(len({request.queue for request in requests}) for requests in by_address.values()) > 5
     assert crowded_addresses(story.log, ADDRESS_CONNECTIONS, ADDRESS_DELAY_S) == []
+
+
+def test_two_agents_keep_the_rules_of_an_address_together(tmp_path: Path) -> None:
+    """P24: all names lie on a few addresses, whose sites are now one's, now the other's. Broken where agents do not share addresses."""
+    polite = {"min_delay": 0.0, "address_delay": 0.05, "address_connections": 1}
+    with demo("story", tmp_path, n_sites=12, n_seeds=12, pages_per_host=[3, 3], shared_address_share=1.0) as server:
+        config = write_config(tmp_path, {"agents": 2, **options(server, politeness=polite)}, server.web.seeds())
+        with crawl(tmp_path / "store", config, "--set", "limits.max_pages=40") as life:
+            assert life.end() == 0, life.said
+        log = server.read_log()
+    assert crowded_addresses(log, 1, 0.05) == []
+    assert crowded_queues(log) == []
+    with open_view(tmp_path / "store") as view:
+        assert isinstance(view, ShardsView)
+        one, other = ({record.name for _, record in hosts(shard) if record.n_requests} for shard in view.shards)
+        assert sum(1 for _ in view.all_pages()) == 40
+    assert one
+    assert other
+    assert not one & other
 
 
 def test_robots_txt_comes_first_at_every_origin_and_once(story: Story) -> None:
