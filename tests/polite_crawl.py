@@ -47,9 +47,9 @@ class KnownWeb:
     seeds: I64
 
 
-def demo_web(n_sites: int = 300, n_pages: int = 25) -> KnownWeb:
+def demo_web(n_sites: int = 300, n_pages: int = 25, seed: int = 0) -> KnownWeb:
     """Return the link graph of the demo web's part "rank": hubs, local-link farms, sites by Zipf's law."""
-    web = LabelledWeb(profile("rank", part_sites=n_sites, part_pages=n_pages), port=80)
+    web = LabelledWeb(profile("rank", part_sites=n_sites, part_pages=n_pages, seed=seed), port=80)
     links = dict(web.graph())
     number = {url: i for i, url in enumerate(links)}
     pairs = np.array([(number[url], number[to]) for url, targets in links.items() for to in targets if to in number and to != url])

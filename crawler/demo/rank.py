@@ -1,12 +1,15 @@
 """Part "rank": a web whose link graph is known whole, for PageRank and for the order of a crawl.
 
-    sites      sizes by Zipf's law; popularity by Zipf's law too: larger sites mostly have more links to them
+    sites      sizes by Zipf's law; popularity by Zipf's law too: the larger a site, the more often it is linked to
     page       /p/7; of variant plain, hub or farm; its document is itself
     links      of a page: its site's menu (home page and five sections), its children in the site's tree, other pages of the site (low
                numbers more often), and one in five to other sites, popular ones more often, their home pages mostly
-    hub        a popular site whose pages link to thirty other sites each
+    hub        a popular site, though not one of the twentieth that are the largest, whose pages link to thirty other sites each
     farm       a local-link farm: hundreds of pages of one site that all link to five of it, one link from outside
     dangling   one childless page in ten has no links at all
+
+Popularity follows size since on the webs of Chile and Greece taking the largest sites first finds PageRank sooner than breadth-first
+[BCMR05], which needs large sites whose pages are good ones. Here even so it finds it later (benchmarks/graph_orders.py).
 
 Every site is introduced by a page of a site before it, so that all is reached from the three seeds. `LabelledWeb.graph` yields every page
 with its links as printed; a page's weight is nowhere stored, PageRank over that graph is the reference [NW01].
@@ -27,11 +30,9 @@ N_SITES = 300
 N_PAGES = 25  # of a site, on average
 _FANOUT = 8
 _SIZE_EXPONENT = 0.8
-_POPULARITY_BY_CHANCE = 0.5  # weighed against size with 1; 0: the larger a site, the more popular
-_N_SECTIONS = (
-    5  # pages beside the home page that a site's menu names; half the pages of eight Debian manuals link to 1 to 29, the median is 4
-)
+_N_SECTIONS = 5  # pages beside the home page in a site's menu; half the pages of eight Debian manuals link to 1 to 29, the median is 4
 _HUB_SHARE = 0.02  # of sites
+_LARGER_THAN_HUBS = 0.05  # of sites: were hubs the largest, two links in seven would lead to other sites
 _N_FARMS = 4
 _FARM_SHARE = 0.04  # of all pages: each farm
 _N_BOOSTED = 5  # pages of a farm that all others endorse
@@ -56,8 +57,9 @@ class RankPart:
         in_size_order = [max(2, round(scale * weight)) for weight in weights]
         order = sorted(range(n_sites), key=lambda i: ground.throw("size", i))  # site 0, a seed, is not the largest
         self.sizes = [in_size_order[i] for i in order] + [max(10, int(_FARM_SHARE * total))] * _N_FARMS
-        self._popular = sorted(range(n_sites), key=lambda i: order[i] / n_sites + _POPULARITY_BY_CHANCE * ground.unit("popularity", i))
-        self._hubs = set(self._popular[1 : 1 + max(1, round(_HUB_SHARE * n_sites))])
+        self._popular = sorted(range(n_sites), key=order.__getitem__)
+        first, n_hubs = round(_LARGER_THAN_HUBS * n_sites), max(1, round(_HUB_SHARE * n_sites))
+        self._hubs = set(self._popular[first : first + n_hubs])
         self._hosts = [ground.domain(i) for i in range(len(self.sizes))]
         self._numbers = {host: i for i, host in enumerate(self._hosts)}
         self._origins = [ground.origin(host) for host in self._hosts]

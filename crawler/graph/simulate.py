@@ -74,7 +74,7 @@ def opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0) -> I64:
 
 
 def breadth_first_opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0, exact: bool = False) -> I64:
-    """Fetch in the order of depth, within a depth the page with the most cash: the crawler's default order.
+    """Fetch in the order of depth, within a depth the page with the most cash: the crawler's default order, from one seed.
 
     exact: by sums, where the crawler knows levels (crawler/core/order/cash.py).
     """

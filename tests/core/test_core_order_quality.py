@@ -25,7 +25,7 @@ FETCHERS = 4
 
 @cache
 def web() -> KnownWeb:
-    return demo_web(150, 20)
+    return demo_web(150, 20, seed=3)
 
 
 @cache
@@ -44,9 +44,12 @@ def by_a_tenth(order: I64) -> float:
 
 
 def test_the_default_finds_good_pages_sooner_than_plain_breadth_first() -> None:
-    """Mutations: without the sites that link; hosts in line that never hear of them."""
+    """Mutations: without the sites that link; hosts in line that never hear of them; entries before their sites' menus.
+
+    Of one web; what an order gains differs from web to web by a tenth, and the mean over four is the benchmark's.
+    """
     plain, default, by_host = (by_a_tenth(crawled(order)) for order in ("plain", "breadth_first", "host_rank"))
-    assert default > 1.1 * plain
+    assert default > 1.12 * plain
     assert by_host > 1.1 * plain
     assert by_a_tenth(crawled("oracle")) > by_host
 
@@ -57,16 +60,17 @@ def test_no_order_fetches_a_page_twice(order: str) -> None:
 
 
 def test_breadth_first_is_early_with_good_pages_under_politeness() -> None:
-    """The verification matrix's row 15."""
+    """The verification matrix's row 15. Pages of farms come late, as they should: when is asked of ranks by the links between hosts."""
     everything = crawled("plain", 1.0, 64)
     rng = np.random.default_rng(1)
     at_random = by_a_tenth(random_frontier(web().graph, web().seeds, rng))
     deep = by_a_tenth(depth_first(web().graph, web().seeds))
     assert by_a_tenth(everything) >= 1.3 * at_random
     assert deep < at_random
-    quarters = [part.mean() for part in np.array_split(mean_by_slice(ranks(), everything), 4)]
+    remote = pagerank(layers(web().graph, "remote", web().hosts)).ranks
+    quarters = [part.mean() for part in np.array_split(mean_by_slice(remote, everything), 4)]
     assert quarters == sorted(quarters, reverse=True)
-    top, mean = mean_slice_of_top(ranks(), everything, [max(1, len(everything) // 1000), len(everything)])
+    top, mean = mean_slice_of_top(remote, everything, [max(1, len(everything) // 1000), len(everything)])
     assert top < mean / 2.5
 
 

@@ -1,4 +1,4 @@
-"""Larger sites first: of the hosts that are ready, the one with the most URLs waiting [Baeza-Yates et al., WWW 2005].
+"""Larger sites first: of the hosts that are ready, the one with the most URLs waiting [BCMR05].
 
 Within a host breadth-first. It does well only under politeness, which keeps the largest host from taking every turn.
 """
