@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, IntEnum, StrEnum
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -145,7 +146,7 @@ class CrawlURL(msgspec.Struct, frozen=True, gc=False):
     via: bytes = NO_KEY  # key of the page or redirect that named it
 
 
-class Head(msgspec.Struct, frozen=True):
+class Head(msgspec.Struct, frozen=True, dict=True):
     """Status line and headers of a response, before its body is read."""
 
     url: CrawlURL
@@ -156,19 +157,24 @@ class Head(msgspec.Struct, frozen=True):
 
     def get(self, name: bytes) -> str:
         """Return the first value of header `name` (lower case) as Latin-1 text, or ""."""
-        for key, value in self.headers:
-            if key.lower() == name:
-                return value.decode("latin-1").strip()
-        return ""
+        values = self._by_name.get(name)
+        return values[0].decode("latin-1").strip() if values else ""
 
     def all(self, name: bytes) -> list[str]:
         """Return every value of header `name` (lower case) as Latin-1 text."""
-        return [value.decode("latin-1").strip() for key, value in self.headers if key.lower() == name]
+        return [value.decode("latin-1").strip() for value in self._by_name.get(name, ())]
 
-    @property
+    @cached_property
     def mime_type(self) -> str:
         """The declared media type in lower case without parameters, or ""."""
         return self.get(b"content-type").partition(";")[0].strip().lower()
+
+    @cached_property
+    def _by_name(self) -> dict[bytes, list[bytes]]:
+        values: dict[bytes, list[bytes]] = {}
+        for name, value in self.headers:
+            values.setdefault(name.lower(), []).append(value)
+        return values
 
 
 class Fetched(msgspec.Struct, frozen=True):
