@@ -40,7 +40,7 @@ from crawler.dns import Resolver
 from crawler.exchange import Connections, Exchange
 from crawler.guard import AddressGuard
 from crawler.lean import LeanClient
-from crawler.watch import Limits, Watch
+from crawler.watch import Limits, Watch, Watches
 
 WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
 SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the connection can be kept
@@ -114,7 +114,7 @@ class Fetcher:
     ) -> None:
         self._settings = settings
         self._loop = asyncio.get_running_loop()
-        self._limits = Limits.of(settings, rate_grace_s)
+        self._watches = Watches(self._loop, Limits.of(settings, rate_grace_s))
         self._connections = Connections(_spare_descriptors(settings.concurrency))
         self._client: Client = _client_class(settings.client)(
             headers=_headers(settings, user_agent, from_header),
@@ -152,7 +152,7 @@ class Fetcher:
         await self._client.close()
 
     async def _request(self, fetch: _Fetch, total_s: float) -> Outcome:
-        watch = Watch(self._loop, self._limits, fetch.exchange, total_s)
+        watch = self._watches.start(fetch.exchange, total_s)
         try:
             async with self._client.get(fetch.url.text, fetch.exchange) as response:
                 return await fetch.read(response, watch)
