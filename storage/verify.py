@@ -75,7 +75,7 @@ def verify(path: Path, *, bodies: bool = True) -> list[str]:
 def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
     """Check what one shard, or the only store, says of itself."""
     checks = (
-        *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view), _held(view)),
+        *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view, is_alone=not where), _held(view)),
         *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
     )
     return (where + problem for check in checks for problem in _readable(check))
@@ -182,7 +182,7 @@ def _counters(view: View) -> Iterator[str]:
             yield f"counter {name}: says {counters.get(name)}, there are {found[name]}"
 
 
-def _edges(view: View) -> Iterator[str]:
+def _edges(view: View, *, is_alone: bool) -> Iterator[str]:
     """Both directions of the redirect log tell the same; pairs begin at an original."""
     n_forward = 0
     for key, value in view.rows(EDGES):
@@ -190,7 +190,7 @@ def _edges(view: View) -> Iterator[str]:
         n_forward += bool(edge.to_key)
         if edge.to_key and view.get(EDGES_IN, edge.to_key + key) is None:
             yield f"edge {key.hex()}: its target does not know it"
-    n_backward = sum(1 for row in view.keys(EDGES_IN) if not _is_foreign(view, row[16:]))
+    n_backward = sum(1 for row in view.keys(EDGES_IN) if is_alone or not _is_foreign(view, row[16:]))
     if n_forward != n_backward:
         yield f"edges: {n_forward} lead somewhere, {n_backward} are known at their targets"
     for key, value in view.rows(PAIRS):

@@ -245,7 +245,7 @@ def test_a_view_reads_everything_of_a_kind(sound: Path) -> None:
 def test_a_view_never_writes(sound: Path) -> None:
     with View(sound) as view:
         for write in (
-            lambda: view.queues.save_host(b"q" * 16, HOST.decode(view.scan(HOSTS)[0][1])),
+            lambda: (view.queues.save_host(b"q" * 16, HOST.decode(view.scan(HOSTS)[0][1])), view.queues.save()),
             lambda: view.seen.add(url_of(77), State.QUEUED, None, 0.0),
             lambda: view.redirects.put(b"k" * 16, b"", "", 301, 0.0),
             lambda: view.delete(SEEN, b"k"),
