@@ -4,7 +4,7 @@ A calendar says on each of its pages which day it is, an edit form which article
 before. What is left when this is left out is equal for all of them. Left out are the words of each path segment and parameter value where
 they stand in a row as the URL spells them, and where it spells a date, all dates of that form, since such pages name their neighbours.
 
-Time: 15 µs a page, 50 if its URL holds a date.
+Time: 10 µs a page of 1,000 words, 50 if its URL holds a date.
 """
 
 from __future__ import annotations

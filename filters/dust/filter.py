@@ -33,7 +33,7 @@ import msgspec
 from config.settings import Dust
 from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Recall, Request, Rewrite, Study, Verdict
 from crawler.core.ports import Memory
-from crawler.core.url import origin_of
+from crawler.core.url import hostname_of, origin_of
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
@@ -44,9 +44,11 @@ from filters.dust.records import (
     look_at,
     note_asked,
     read_look,
+    read_origins,
     read_progress,
     was_asked,
     write_look,
+    write_origins,
     write_progress,
 )
 from filters.dust.rules import LearnedRule, Rule, site_named
@@ -165,7 +167,10 @@ class PageGate:
         was_wanted = progress.outstanding > 0 and was_asked(memory, site, measure.url)
         if progress.n_pages >= self._settings.max_urls and not was_wanted:
             return effects
-        _add(progress.origins, measure.origins)
+        if measure.origins:
+            origins = read_origins(memory, site)
+            _add(origins, measure.origins)
+            write_origins(memory, site, origins)
         is_new = write_look(memory, site, measure.url, look)
         progress.n_pages += is_new
         if was_wanted and is_new:
@@ -202,7 +207,7 @@ class Miner:
         """Yield a copy of what is known of a site."""
         progress, book = read_progress(memory, site) or Progress(), read_book(memory, site)
         mines = not progress.is_judging
-        yield written(Known(book.rules if book else [], progress.origins, mines, self._settings.max_rules))
+        yield written(Known(book.rules if book else [], read_origins(memory, site), mines, self._settings.max_rules))
         for pages in list_of(memory, site):
             yield written(pages)
 
@@ -232,7 +237,8 @@ def _as_of_now(book: RuleBook | None, found: Sequence[LearnedRule]) -> list[Lear
 
 def _own_origins(links: Sequence[str], site: str) -> dict[str, int]:
     """Count a page's links to each origin of its own site."""
-    return {each: n for each, n in Counter(map(origin_of, links)).items() if site_named(each) == site}
+    below = f".{site}"
+    return {each: n for each, n in Counter(map(origin_of, links)).items() if (host := hostname_of(each)) == site or host.endswith(below)}
 
 
 def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:

@@ -1,6 +1,7 @@
 """What the filter remembers of a site beside its rules (memory.py): the list that it mines, and how far the mining is.
 
     site 8 ‖ "S"               → Progress
+    site 8 ‖ "O"               → origin of the site: links to it, on a sample of its pages
     site 8 ‖ "A" ‖ hash 8      → (empty): a URL that was asked for
     site 8 ‖ "P" ‖ hash 8      → one page of the list: good 1 ‖ fingerprint 8 ‖ sketch 2·64 ‖ URL
 
@@ -9,7 +10,7 @@ A page takes 170 bytes and its URL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -26,9 +27,11 @@ from filters.dust.urllist import Sighting, origin
 _PAGE: Final = b"P"
 _PROGRESS: Final = b"S"
 _ASKED: Final = b"A"
+_ORIGINS: Final = b"O"
 _SKETCH_BYTES: Final = 2 * PLACES
 _URL: Final = 9 + _SKETCH_BYTES
 _BAD: Final = bytes(_URL)
+_LONG: Final = 2_000  # words
 _AT_ONCE: Final = 500  # pages read in one go: 1 ms
 
 
@@ -43,7 +46,6 @@ class Progress(msgspec.Struct, array_like=True):
     asked: int = 0  # pages asked for in all
     wasted: int = 0  # pages asked for that were none
     asked_at: int = 0  # pages in the list when some were asked for last
-    origins: dict[str, int] = {}  # of the site: links to each, on a sample of its pages
     is_judging: bool = False  # the rules wait for what was asked for; else for more pages
 
 
@@ -67,9 +69,9 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
 def look_at(url: str, words: U64) -> Look:
     """Return what a page shows beside what its URL says: so all forms to log in are one, whatever page each leads back to.
 
-    words: hashes of all its words. Nothing, if hardly any is left.
+    words: hashes of all its words. Nothing, if hardly any is left. In a long text an echo is less than resemblance forgives: it stays.
     """
-    own = without_echo(url, origin(url), words) if words.size >= MIN_WORDS else words
+    own = without_echo(url, origin(url), words) if MIN_WORDS <= words.size <= _LONG else words
     if own.size < MIN_WORDS:
         return Look()
     return Look(xxhash.xxh3_64_digest(own.data), sketch(own).astype("<u2").tobytes())
@@ -77,6 +79,7 @@ def look_at(url: str, words: U64) -> Look:
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Progress).decode
+_decode_origins = msgspec.msgpack.Decoder(dict[str, int]).decode
 
 
 def read_progress(memory: Memory, site: bytes) -> Progress | None:
@@ -86,6 +89,15 @@ def read_progress(memory: Memory, site: bytes) -> Progress | None:
 
 def write_progress(memory: Memory, site: bytes, progress: Progress) -> None:
     memory.put(site + _PROGRESS, _encode(progress), weight=KEPT)
+
+
+def read_origins(memory: Memory, site: bytes) -> dict[str, int]:
+    value = memory.get(site + _ORIGINS)
+    return {} if value is None else _decode_origins(value)
+
+
+def write_origins(memory: Memory, site: bytes, origins: Mapping[str, int]) -> None:
+    memory.put(site + _ORIGINS, _encode(origins), weight=KEPT)
 
 
 def note_asked(memory: Memory, site: bytes, url: str) -> bool:

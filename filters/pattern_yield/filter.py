@@ -104,10 +104,12 @@ class YieldOfPages:
         site, via = measure.key[:8], measure.via
         before = self._sites.glance(memory, site)
         is_passed_over = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE
-        may_credit = bool(via) and (before.n_sources > 0 or via[:8] != site)
+        may_credit = bool(via) and (before if via[:8] == site else self._sites.glance(memory, via[:8])).n_sources > 0
+        if is_passed_over and not may_credit and not self._tells_copies:
+            return NOTHING_LEARNED
         word = self._word(measure, judgement, memory)
         if is_passed_over and not may_credit:
-            return NO_EFFECTS if self._tells_copies else NOTHING_LEARNED
+            return NO_EFFECTS
         tree = self._sites.tree(memory, site)
         parts = parse(measure.url, origin_of(measure.url))
         worth = self._worth(measure, word, tree, parts)
