@@ -1,9 +1,10 @@
 """The kill test's long form: all 3,000 pages of the `kill` web, 20 seeds, and the two broken designs, which must fail it.
 
-    python -m benchmarks.kill_test [--seeds 20] [--first 1] [--kills 5 40] [--changes '{"n_sites": 6}']
+    python -m benchmarks.kill_test [--seeds 20] [--first 1] [--kills 5 40] [--changes '{"n_sites": 6}'] [--agents 3]
 
 Prints a line per seed and exits with 1 if a crawl lost or invented anything, was not sound after a life, asked a host too soon or more
-often than its kills explain; or if a broken design was not found out. What is done and judged: tests/crash/killing.py. About 40 s a seed.
+often than its kills explain; or if a broken design was not found out. The reference is one agent's crawl that nobody killed, however many
+agents there are then. What is done and judged: tests/crash/killing.py. About 40 s a seed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import random
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 _TESTS = Path(__file__).parents[1] / "tests"
@@ -32,6 +34,7 @@ def main() -> None:
         directory = Path(name)
         web = bench(**json.loads(options.changes))
         reference, _ = web.reference(directory / "reference")
+        web = replace(web, agents=options.agents)
         print(
             f"reference: {len(reference.urls):,} URLs; bound per kill: {CONCURRENCY} in flight + {GROUP} of a group\n{_COLUMNS}", flush=True
         )
@@ -52,6 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     parser.add_argument("--kills", type=int, nargs=2, default=(5, 40), metavar=("LEAST", "MOST"), help="kills of a seed")
     parser.add_argument("--changes", default="{}", help="knobs of the web, as JSON")
+    parser.add_argument("--agents", type=int, default=1, help="that crawl together")
     parser.add_argument("--without-designs", action="store_true", help="leave out the broken designs")
     return parser.parse_args()
 

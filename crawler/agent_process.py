@@ -1,6 +1,6 @@
-"""Main of an agent's process: `python -m crawler.agent_process DIR [STAGES]`, started by the supervisor, or by the benchmark.
+"""Main of an agent's process: `python -m crawler.agent_process DIR [STAGES | --settle]`, started by the supervisor, or by the benchmark.
 
-With STAGES, a file, the CPU time by stage is sampled and written there at the end.
+With STAGES, a file, the CPU time by stage is sampled and written there at the end. With --settle nothing is fetched.
 
 DIR is a shard; what of the crawl is its agent's, the table of partitions says. Speaks one JSON line per status on standard output;
 standard input is a leash: when it closes, the supervisor is gone and the process ends at once, as if killed. One of several agents is
@@ -37,6 +37,7 @@ from crawler.stages import Sampler
 from storage.env import PATIENCE_S, Store
 from storage.partitions import ADDRESSES, lanes_path
 
+_SETTLE = "--settle"
 _PR_SET_PDEATHSIG = 1
 _YOUNG_OBJECTS = 50_000  # that come before the collector looks: hardly any of a page are garbage that only it can find
 _encode = msgspec.json.Encoder().encode
@@ -79,6 +80,9 @@ def _first(errors: BaseExceptionGroup[ThresherError]) -> ThresherError:
 
 async def _crawl(directory: Path, store: Store, settings: Settings, ownership: Ownership | None) -> Ending:
     loop = asyncio.get_running_loop()
+    stages = Path(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] != _SETTLE else None
+    if _SETTLE in sys.argv[2:]:
+        settings = msgspec.structs.replace(settings, limits=msgspec.structs.replace(settings.limits, max_pages=0))
     agent = Agent(directory, store, settings, report=_report, team=_team(directory, settings, ownership))
     loop.add_reader(0, _leash, _Orders(agent))
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -86,15 +90,15 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
-    sampler = Sampler() if len(sys.argv) > 2 else None
+    sampler = Sampler() if stages is not None else None
     if sampler is not None:
         sampler.start()
     try:
         return await agent.run()
     finally:
-        if sampler is not None:
+        if sampler is not None and stages is not None:
             sampler.stop()
-            sampler.write(Path(sys.argv[2]), writer_cpu_s=store.writer_cpu_s, total_cpu_s=usage()[0])
+            sampler.write(stages, writer_cpu_s=store.writer_cpu_s, total_cpu_s=usage()[0])
         await agent.close()
 
 

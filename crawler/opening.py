@@ -107,6 +107,8 @@ def ownership_of(shard: Path) -> Ownership | None:
     """Return which sites are the agent's whose shard this is, None if it is alone."""
     crawl, agent = crawl_of(shard)
     found = read_partitions(crawl)
+    if found is not None and found.moving:
+        raise StoreError(f"{crawl}: its partitions are being moved. `thresher resume {crawl}` ends that first")
     ownership = Ownership(found.table(), agent) if found is not None else None
     return ownership if ownership is not None and ownership.n_agents > 1 else None
 

@@ -31,6 +31,7 @@ from crawler.metrics import Order, Report, Status, merged
 from storage.partitions import shard_path
 
 SILENCE_S = 30.0
+SETTLE = "--settle"
 AGENT = (sys.executable, "-m", "crawler.agent_process")
 _GRAVEST = (1, 2, 6, 5, 74, 143, 130, 3, 4, 0)  # first
 _DEATHS = 3
@@ -55,10 +56,15 @@ class Supervisor:
         *,
         n_agents: int = 1,
         settings: Settings | None = None,
+        settle: bool = False,
         silence_s: float = SILENCE_S,
         agent: Sequence[str] = AGENT,
     ) -> None:
-        """settings: of the crawl, where there are several agents.    agent: the command that starts one, to which its shard is added."""
+        """settings: of the crawl, where there are several agents.    settle: they fetch nothing, and end once all messages have arrived.
+
+        agent: the command that starts one, to which its shard is added.
+        """
+        self._settle = settle
         self._directory = directory
         self._display = display
         self._n_agents = n_agents
@@ -70,7 +76,7 @@ class Supervisor:
         self._signals: list[int] = []
         self._is_ending = False  # the agents were told to end, or to stop since one of them has
         self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
-        self._crew = Crew(n_agents, self._limits.max_pages, self._tell)
+        self._crew = Crew(n_agents, 0 if settle else self._limits.max_pages, self._tell)
         self._end: Ending | None = None
         self._n_restarts = 0
         self.status = Status()
@@ -92,8 +98,9 @@ class Supervisor:
         """Let an agent live until it ends for good; return its exit code."""
         while True:
             pages = self._pages(agent)
+            command = (*self._agent, str(shard_path(self._directory, agent)), *((SETTLE,) if self._settle else ()))
             life = self._lives[agent] = AgentLife(
-                (*self._agent, str(shard_path(self._directory, agent))),
+                command,
                 silence_s=self._silence_s,
                 note=lambda what: self._note(agent, what),
             )

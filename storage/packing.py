@@ -103,6 +103,25 @@ def unpack_seen(value: bytes) -> SeenRow:
     return SeenRow(found, _REASON_OF[reason], site_depth, seed_distance, hops, _PURPOSES[purpose & 7], seq, visit, purpose >> 3)
 
 
+_SHARD_BIT: Final = 56
+
+
+def moved_visit(visit: int, shard: int) -> int:
+    """Return how another shard's row of `seen` names a visit of this one: the upper byte is the shard's number and 1."""
+    return visit | (shard + 1) << _SHARD_BIT if 0 < visit < 1 << _SHARD_BIT else visit
+
+
+def is_elsewhere(visit: int) -> bool:
+    """Return whether a row of `seen` names the shard that its visit was in."""
+    return visit >> _SHARD_BIT != 0
+
+
+def visit_of(visit: int, shard: int) -> tuple[int, int]:
+    """Return the visit that a row of `seen` of this shard names, and the shard that its results are in."""
+    there = visit >> _SHARD_BIT
+    return (visit & (1 << _SHARD_BIT) - 1, there - 1) if there else (visit, shard)
+
+
 # queue and due -----------------------------------------------------------------------------------------------------------------------
 
 

@@ -81,6 +81,12 @@ class Queues:
             self._rows.counters.add(_N_HOSTS)
         self._hosts[queue] = record
 
+    def forget_host(self, queue: bytes, record: HostRecord) -> None:
+        """Delete a host that another shard has now."""
+        self.file(queue, record.due, 0.0)
+        self._rows.delete(HOSTS, queue)
+        self._rows.counters.add(_N_HOSTS, -1)
+
     def n_hosts(self) -> int:
         return self._rows.counters.get(_N_HOSTS)
 

@@ -70,6 +70,13 @@ class SeenSet:
         self._keep(url.key, row)
         return seq
 
+    def adopt(self, record: UrlRecord, row: SeenRow) -> None:
+        """Make a URL known as another shard knows it, under a number of ours. Its key must not be known."""
+        seq = self._rows.take_seq()
+        self._rows.put(SEEN, record.key, pack_seen(row._replace(seq=seq)))
+        self._rows.put(URLS, pack_u64(seq), URL.encode(record))
+        self._rows.counters.add(_COUNTER[row.state])
+
     def update(self, key: bytes, row: SeenRow) -> None:
         """Replace what is known of a URL; its number never changes."""
         old = self.row(key)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from crawler.core.model import State
 from storage.organs import Organs
 from storage.overlay import Row
-from storage.packing import pack_f64, pack_i64, pack_links, pack_seen, pack_u64, unpack_i64, unpack_links, unpack_seen, unpack_u64
+from storage.packing import pack_f64, pack_i64, pack_links, pack_seen, pack_u64, unpack_i64, unpack_links, unpack_seen, unpack_u64, visit_of
 from storage.partitions import shard_paths
 from storage.schema import BODIES, COUNTERS, JOURNAL, LINKS, META, PAGES, QUEUE, REQUESTS, RULES, SEEN, URLS, Meta, SkipLine
 from storage.view import View
@@ -119,7 +119,8 @@ class ShardsView(View):
     def _outer_value(self, table: str, k: int, value: bytes) -> bytes:
         if table == SEEN:
             row, m = unpack_seen(value), len(self.shards)
-            return pack_seen(row._replace(seq=row.seq * m + k, visit=row.visit * m + k if row.visit else 0))
+            visit, there = visit_of(row.visit, k)
+            return pack_seen(row._replace(seq=row.seq * m + k, visit=visit * m + there if visit else 0))
         if table == LINKS:
             numbers = self._numbers_of(k)
             targets = unpack_links([value])[1]

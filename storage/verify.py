@@ -19,7 +19,17 @@ from crawler.core.model import Purpose, State
 from crawler.core.robots import RobotsRecord
 from storage.bodies import digest
 from storage.lock import lock_holder
-from storage.packing import microseconds, pack_due, pack_u64, unpack_due, unpack_queue_key, unpack_queue_value, unpack_seen, unpack_u64
+from storage.packing import (
+    is_elsewhere,
+    microseconds,
+    pack_due,
+    pack_u64,
+    unpack_due,
+    unpack_queue_key,
+    unpack_queue_value,
+    unpack_seen,
+    unpack_u64,
+)
 from storage.schema import (
     ALIASES,
     BODIES,
@@ -99,7 +109,7 @@ def _urls(view: View) -> Iterator[str]:
             yield f"seen {key.hex()}: its number {row.seq} is of {'no URL' if text is None else 'another URL'}"
         if row.seq >= next_seq:
             yield f"seen {key.hex()}: number {row.seq} has not been given out yet ({next_seq} is next)"
-        if row.visit >= view.visit:
+        if not is_elsewhere(row.visit) and row.visit >= view.visit:
             yield f"seen {key.hex()}: visit {row.visit} is past the watermark {view.visit}"
         if row.state is State.ALIAS and view.get(ALIASES, key) is None:
             yield f"seen {key.hex()}: an alias that leads nowhere"

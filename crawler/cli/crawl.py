@@ -11,12 +11,14 @@ import click
 import msgspec
 from rich.console import Console
 
+from config.settings import Settings
 from crawler.cli.common import complain, config_option, directory_argument, load_config, set_option
-from crawler.opening import check_seeds, check_startable, create_store, reconfigure
+from crawler.opening import check_seeds, check_startable, create_store, n_agents, reconfigure
 from crawler.progress import Lines, LiveBlock, Silent, headline, summary
+from crawler.resharding import is_moving, reshard
 from crawler.seeds import read_seeds, url_rules
 from crawler.shared_addresses import create
-from crawler.supervisor import Supervisor
+from crawler.supervisor import Display, Supervisor
 from storage.export.reading import reading
 from storage.lock import lock_holder
 from storage.partitions import ADDRESSES, lanes_path, n_agents_of
@@ -93,10 +95,9 @@ def run(directory: Path, progress: str) -> int:
     display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else Lines(sys.stderr)
     with reading(directory) as view:
         settings = view.settings
-    n_agents = n_agents_of(directory)
-    if n_agents > 1 and not lock_holder(directory):
-        create(lanes_path(directory) / ADDRESSES)
-    supervisor = Supervisor(directory, display, n_agents=n_agents, settings=settings)
+    if code := _adapt(directory, settings):
+        return code
+    supervisor = _supervisor(directory, display, settings)
     try:
         code = asyncio.run(supervisor.run())
     finally:
@@ -107,3 +108,23 @@ def run(directory: Path, progress: str) -> int:
     if code == 3:
         console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
     return code
+
+
+def _adapt(directory: Path, settings: Settings) -> int:
+    """Give the crawl as many agents as the configuration asks for; return an exit code if that cannot be done, else 0."""
+    wanted, there = n_agents(settings), n_agents_of(directory)
+    if wanted == there and not is_moving(directory):
+        return 0
+    if there > 1 and not is_moving(directory):  # what is on its way between them must arrive first
+        code = asyncio.run(_supervisor(directory, Silent(sys.stderr), settings, settle=True).run())
+        if code:
+            return code
+    reshard(directory, wanted)
+    return 0
+
+
+def _supervisor(directory: Path, display: Display, settings: Settings, *, settle: bool = False) -> Supervisor:
+    n = n_agents_of(directory)
+    if n > 1 and not lock_holder(directory):
+        create(lanes_path(directory) / ADDRESSES)
+    return Supervisor(directory, display, n_agents=n, settings=settings, settle=settle)

@@ -1,7 +1,7 @@
 """The kill test: a crawl that is killed again and again, and an oracle that compares what it found with an uninterrupted one.
 
-Kills come at random and at fail points: supervisor or agent by SIGKILL, the agent by itself at a step of a commit, SIGTERM, SIGINT twice,
-SIGSTOP and SIGCONT. After each life the store is verified and the crawl resumed, until it ends by itself.
+Kills come at random and at fail points: supervisor or agent by SIGKILL, the agent by itself at a step of a commit, a lane, a move of
+partitions, SIGTERM, SIGINT twice, SIGSTOP and SIGCONT. After each life the store is verified and the crawl resumed, until it ends by itself.
 
 The oracle compares sets of (URL, state, reason, status, sha256 of the body, failure, redirect target): in a finite web, with filters
 that depend on order in `observe` and no caps, neither order nor kills may change any of it. What the server saw bounds the rest: no URL
@@ -50,6 +50,7 @@ POINTS = (
     *("dispatched", "parsing", "settled"),
     *("before_results_commit", "after_results_commit", "in_state_txn", "before_state_commit", "after_state_commit"),
 )
+LANE_POINTS = ("sent", "heard", "moved")
 MIN_DELAY_S = 0.02
 CONCURRENCY = 16
 GROUP = 256  # store.commit_visits, its default
@@ -75,6 +76,7 @@ class Tally:
     """What was done to a crawl, and what came of it."""
 
     seed: int
+    n_agents: int = 1
     kills: Counter[str] = field(default_factory=Counter)
     n_lives: int = 0
     problems: list[str] = field(default_factory=list)  # of `verify`, after whichever life
@@ -96,7 +98,7 @@ class Tally:
     @property
     def bound(self) -> int:
         """How many refetches the kills explain: what was in flight and one group, each."""
-        return self.n_kills * (CONCURRENCY + GROUP)
+        return self.n_kills * self.n_agents * (CONCURRENCY + GROUP)
 
     def faults(self) -> list[str]:
         """Return what is wrong, in words; [] if the crawl lost nothing and kept its manners."""
@@ -159,17 +161,18 @@ def torment(
 
     design: a broken one to switch on, which must be found out.    first_point: fail point of the first life, by default one by chance.
     """
-    dice, tally, store = random.Random(seed), Tally(seed), directory / "store"
+    dice, tally, store = random.Random(seed), Tally(seed, where.agents), directory / "store"
     stride = 2 * len(reference.urls) // (most_kills + 1) if reference else _STRIDE  # so that kills come all along the crawl
     began = time.monotonic()
     with where.serve(directory) as server:
         config, tail = where.config(server, directory), Tail(server)
         while True:
             tally.n_lives += 1
-            point = first_point if tally.n_lives == 1 and first_point else _point(dice, tally, most_kills)
+            points = POINTS if where.agents == 1 else POINTS + LANE_POINTS
+            point = first_point if tally.n_lives == 1 and first_point else _point(dice, tally, most_kills, points)
             crashed = directory / f"crashed-{tally.n_lives}"
             environ = {"CRAWL_BROKEN_DESIGN": design, "CRAWL_CRASH_AT": f"{point}:{crashed}" if point else ""}
-            with _begin(store, config, environ) as life:
+            with _begin(store, config, environ, _change(dice, where.agents)) as life:
                 expected = _live(life, tail, dice, tally, most_kills - bool(point), stride)
                 code = life.end()
             tally.kills["crash at a point"] += crashed.exists()
@@ -191,15 +194,20 @@ def _is_store(store: Path) -> bool:
     return True
 
 
-def _begin(store: Path, config: Path, environ: dict[str, str]) -> Life:
-    return resume(store, **environ) if _is_store(store) else crawl(store, config, **environ)
+def _change(dice: random.Random, agents: int) -> list[str]:
+    """Where there are several agents, their number may change from life to life."""
+    return ["--set", f"agents={dice.choice([agents, agents, agents - 1, agents + 1])}"] if agents > 1 else []
 
 
-def _point(dice: random.Random, tally: Tally, most_kills: int) -> str:
+def _begin(store: Path, config: Path, environ: dict[str, str], more: list[str]) -> Life:
+    return resume(store, *more, **environ) if _is_store(store) else crawl(store, config, **environ)
+
+
+def _point(dice: random.Random, tally: Tally, most_kills: int, points: tuple[str, ...]) -> str:
     """Choose a fail point for a life, or none."""
     if tally.n_kills >= most_kills or dice.randrange(100) >= _ACTIONS["crash at a point"]:
         return ""
-    return f"{dice.choice(POINTS)}:{dice.randint(2, 12)}"  # the first commit of a life is that of the command, which has no supervisor
+    return f"{dice.choice(points)}:{dice.randint(2, 12)}"  # the first commit of a life is that of the command, which has no supervisor
 
 
 def _live(life: Life, tail: Tail, dice: random.Random, tally: Tally, most_kills: int, stride: int) -> tuple[int, ...]:

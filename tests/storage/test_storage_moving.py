@@ -1,0 +1,91 @@
+"""Partitions move between shards: all that was known is known afterwards, whenever a move was cut short; seen through the view of shards."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import crawl, demo, options, write_config
+
+from crawler.core.model import State
+from crawler.resharding import reshard
+from storage import moving
+from storage.export.scans import hosts
+from storage.packing import unpack_queue_key
+from storage.schema import FAILURES, HELD, MEMORY, PAIRS, QUEUE, ROBOTS, SITE_LINKS, SITES
+from storage.shards import ShardsView, open_view
+from storage.verify import verify
+
+_SAME = (PAIRS, FAILURES, HELD, MEMORY, ROBOTS, SITE_LINKS, SITES)
+
+
+class CutShortError(Exception):
+    """The process dies here."""
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl that was stopped half way, by one agent."""
+    directory = tmp_path_factory.mktemp("crawled")
+    with demo("kill", directory, n_sites=6, pages_per_host=[8, 12]) as server:
+        config = write_config(directory, options(server), server.web.seeds())
+        with crawl(directory / "store", config, "--set", "limits.max_pages=60") as life:
+            assert life.end() == 0, life.said
+    return directory / "store"
+
+
+def known(path: Path) -> dict[str, Any]:
+    """Return what a crawl's stores say in all, without their numbers."""
+    with open_view(path) as view:
+        texts = {row.seq: url.text for url, row in view.all_urls()}
+        sources = {row.visit: url.text for url, row in view.all_urls()}
+        return {
+            "urls": {(url.text, url.via, row._replace(seq=0, visit=0)) for url, row in view.all_urls()},
+            "states": {state: view.seen.count(state) for state in State},
+            "waiting": Counter((key[:25], view.seen.url_of(unpack_queue_key(key).seq), value) for key, value in view.rows(QUEUE)),
+            "hosts": dict(hosts(view)),
+            "pages": {(page.url, view.bodies.get(visit)) for visit, page in view.all_pages()},
+            "visits": {sources[visit] for visit, page in view.all_pages() if sources[visit] == page.url},
+            "links": {(sources[visit], texts[target]) for visit, targets in view.all_links() for target in targets},
+            "edges": dict(view.all_edges()),
+            "rows": {table: dict(view.rows(table)) for table in _SAME},
+        }
+
+
+def test_what_was_known_is_known_after_every_change_of_their_number(crawled: Path, tmp_path: Path) -> None:
+    """Numbers of agents up and down again, each move sound; the view of shards tells the same as that of the one store."""
+    store = shutil.copytree(crawled, tmp_path / "store")
+    before = known(store)
+    for n in (2, 5, 3, 1):
+        reshard(store, n)
+        assert known(store) == before
+        assert verify(store) == []
+    with open_view(store) as view:
+        assert isinstance(view, ShardsView)
+
+
+@pytest.mark.parametrize("n_commits", [1, 3, 6])
+def test_a_move_that_was_cut_short_is_ended_by_the_next(
+    crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_commits: int
+) -> None:
+    """Broken where a host is counted again, or a row that was deleted is looked for."""
+    store = shutil.copytree(crawled, tmp_path / "store")
+    before = known(store)
+    left = n_commits
+
+    def dies(name: str) -> None:
+        nonlocal left
+        left -= name == "moved"
+        if left == 0:
+            raise CutShortError
+
+    monkeypatch.setattr(moving, "reached", dies)
+    monkeypatch.setattr(moving, "_AT_ONCE", 50)
+    with pytest.raises(CutShortError):
+        reshard(store, 3)
+    reshard(store, 2)
+    assert known(store) == before
+    assert verify(store) == []
