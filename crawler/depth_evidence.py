@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 
 from config.settings import DepthCutoff
-from crawler.core.model import Judgement
+from crawler.core.model import Judgement, Verdict
 from crawler.core.ports import Memory
 from crawler.core.sketch import token_hashes
 from crawler.core.url import directory_depth, origin_of
@@ -23,8 +23,9 @@ from crawler.graph.csr import Graph
 from crawler.graph.pagerank import pagerank
 from filters.depth_cutoff.evidence import Place
 from filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, directory_of, rule_of
-from filters.depth_cutoff.ledger import Ledger, Level
+from filters.depth_cutoff.ledger import Ledger
 from filters.depth_cutoff.novelty import sample
+from filters.depth_cutoff.records import Level, Sites
 from filters.pattern_yield.replay import Rows
 from storage.export.content import text_of
 from storage.export.scans import hosts
@@ -44,6 +45,7 @@ class Site:
     name: str
     levels: list[Level]
     places: list[Place]
+    n_pages: int  # that were stored
     pagerank: list[float] = field(default_factory=list)  # share of the site's PageRank at depths 0 to k
     entries: dict[int, int] = field(default_factory=dict)  # directory depth → links from other sites to pages so deep
 
@@ -64,11 +66,12 @@ def read_evidence(view: View, settings: DepthCutoff) -> Evidence:
     is_learned = any(memory.get(key + b"h") is not None for key in names)
     if not is_learned:
         memory = _told_again(view, settings)
+    n_pages = Counter(page.key[:8] for _, page in view.all_pages())
     sites = {}
     for key, name in names.items():
         ledger = Ledger(memory, key, rule_of(settings))
         if ledger.head.levels:
-            sites[key] = Site(name, ledger.head.levels, ledger.all_places())
+            sites[key] = Site(name, ledger.head.levels, ledger.all_places(), n_pages[key])
     return Evidence(list(sites.values()), is_learned, _of_links(view, sites))
 
 
@@ -76,23 +79,24 @@ def read_evidence(view: View, settings: DepthCutoff) -> Evidence:
 
 
 def _told_again(view: View, settings: DepthCutoff) -> Memory:
-    memory, pages = Rows(), DepthOfPages(settings)
-    depths: dict[bytes, int] = {}
-    directories: dict[bytes, str] = {}
-    for visit, page in view.all_pages():
-        depths[page.key], directories[page.key] = page.site_depth, directory_of(page.url)
-        judgement = Judgement(page.keep, page.follow, ())
-        pages.observe(_measure(view, visit, page), judgement, memory)
+    memory, pages = Rows(), DepthOfPages(Sites(), settings, samples=False)
+    directories = {page.key: directory_of(page.url) for _, page in view.all_pages()}
     named, kin = Counter[bytes](), Counter[bytes]()
     for url, _ in view.all_urls():
-        if url.via in depths:
+        if url.via in directories:
             named[url.via] += 1
             kin[url.via] += url.text.startswith(directories[url.via])
-    for key, n in named.items():
-        ledger = Ledger(memory, key[:8], rule_of(settings))
-        ledger.links(key[8:], depths[key], n, kin[key])
-        ledger.save()
+    for visit, page in view.all_pages():
+        pages.observe(_measure(view, visit, page), _judgement(page), memory)
+        if n := named[page.key]:
+            ledger = Ledger(memory, page.key[:8], rule_of(settings))
+            ledger.links(page.key[8:], page.site_depth, n, kin[page.key])
+            ledger.save()
     return memory
+
+
+def _judgement(page: PageRecord) -> Judgement:
+    return Judgement(page.keep, page.follow, tuple([Verdict(of.filter, of.keep, of.follow) for of in page.verdicts]))
 
 
 def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
@@ -108,7 +112,6 @@ def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
         sampled=sample(token_hashes(text), page.url[len(origin) :]) if text else b"",
         is_ok=page.status == 200,
         n_links=page.n_links,
-        via=page.via,
     )
 
 

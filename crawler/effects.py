@@ -5,6 +5,7 @@
 | Rewrite | recorded as alias, target queued | leaves the queue, becomes alias   | nothing                  |
 | Hold    | recorded as held                 | leaves the queue, becomes held    | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
+| Free    | –                                | –                                 | held: queued when only the asking filter held it |
 | Request | queued ahead of its host's queue, under all of politeness; an audit revives what was set aside and brings forward what waits |
 | Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
 | Recall  | –                                | –                                 | alias: queued, as if no rule had named it |
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawler.core.frontier import Frontier
-from crawler.core.model import Answer, CrawlURL, Hold, Park, Purpose, Reason, Recall, Release, Request, Revise, Rewrite, State, Study
+from crawler.core.model import Answer, CrawlURL, Free, Hold, Park, Purpose, Reason, Recall, Release, Request, Revise, Rewrite, State, Study
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import BadURL
 from crawler.post import Post
@@ -74,6 +75,8 @@ class Effector:
                     self._hold(effect, who)
                 case Release():
                     self._release(effect.holder, now)
+                case Free():
+                    self._free(self._organs.held.drop(effect.key, f"{who} "), now)
                 case Request(purpose=Purpose.AUDIT):
                     self._audit(effect.url, now)
                 case Request():

@@ -12,7 +12,21 @@ from typing import Any
 
 from crawler.admission import Admission
 from crawler.core.frontier import Frontier
-from crawler.core.model import Answer, Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Reason, Redirect, RedirectPair, State
+from crawler.core.model import (
+    Answer,
+    Cause,
+    CrawlURL,
+    Failed,
+    Fetched,
+    Flag,
+    Judgement,
+    Outcome,
+    Purpose,
+    Reason,
+    Redirect,
+    RedirectPair,
+    State,
+)
 from crawler.core.politeness import RETRIES
 from crawler.core.ports import Entry
 from crawler.effects import Effector
@@ -22,13 +36,14 @@ from crawler.post import Post, is_asker
 from crawler.records import page_record, unread_page
 from crawler.totals import Totals
 from crawler.visit import Tools, Visit
-from filters.base import LinkJudgement
+from filters.base import LinkJudgement, Naming
 from filters.panel import Asked, Record, Sitting
 from storage.env import Store
 from storage.schema import FailureRecord, PageRecord, SeenRow
 
 ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
+_NOT_FETCHED = (State.QUEUED, State.HELD)
 _PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
 
 
@@ -287,7 +302,15 @@ class Settler:
                 count = self.totals.saved if self._tools.panel.enforces(verdict.filter) else self.totals.would_save
                 count(verdict.filter)
         self._learn((sitting, sifted.sitting), now)
+        self._name_again(url, sifted, sitting.judgement, now)
         self._settle_pairs(url, page.status, page.fingerprint, now)
+
+    def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
+        """Let filters hear which waiting or held URLs a page named."""
+        if self._tools.panel.hears_of_names:
+            keys = [key for key, row, _ in sifted.known if row.state in _NOT_FETCHED]
+            if keys:
+                self._learn((self._tools.panel.named(Naming(url, keys), judgement),), now)
 
     def _keep(self, record: PageRecord, body: bytes) -> None:
         """Store a record, with its body if bodies are stored and there is one."""

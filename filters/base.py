@@ -29,7 +29,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import Answer, Effect, Head, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
+from crawler.core.model import Answer, CrawlURL, Effect, Head, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from crawler.core.ports import Memory
 
 Effects = tuple[Effect, ...]
@@ -47,6 +47,7 @@ class Gate(IntEnum):
     ANSWER = 5  # no gate: what a filter learned from a request of its own
     UNREAD = 6  # no gate: an answer whose body the head gate refused
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
+    NAMED = 8  # no gate: a page named URLs that wait or are held
 
 
 class Candidate(NamedTuple):
@@ -55,6 +56,13 @@ class Candidate(NamedTuple):
     text: str
     origin: str
     site: str
+
+
+class Naming(NamedTuple):
+    """The links of a judged page that were known before, and wait or are held."""
+
+    source: CrawlURL
+    keys: Sequence[bytes]
 
 
 class LinkRuling(msgspec.Struct, frozen=True):
@@ -142,6 +150,21 @@ class HeadFilter(Protocol):
     def refuses(self, head: Head, /) -> Reason | None: ...
 
 
+class Hearer(Protocol):
+    """A filter that hears which waiting or held URLs a page names again, with the panel's judgement of the page."""
+
+    name: str
+    measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
+
+    def measure(self, naming: Naming, /) -> Any:
+        """Reduce the naming to what learning needs. Pure."""
+        ...
+
+    def observe(self, measure: Any, judgement: Judgement, memory: Memory, /) -> Effects:
+        """Learn from it. `NOTHING_LEARNED` if it did not."""
+        ...
+
+
 class Asker(Protocol):
     """A filter that makes requests of its own is told how each ended, and may write its memory then."""
 
@@ -193,6 +216,7 @@ class Plug(msgspec.Struct, frozen=True):
     head: HeadFilter | None = None
     redirect: RedirectFilter | None = None
     page: PageFilter | None = None
+    hears: Hearer | None = None
     asker: Asker | None = None
     student: Student | None = None
     again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched

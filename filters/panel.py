@@ -32,7 +32,7 @@ from crawler.core.model import (
     Verdict,
 )
 from crawler.core.ports import Memory
-from filters.base import NOTHING_LEARNED, Candidate, Gate, LinkJudgement, LinkRuling, Plug
+from filters.base import NOTHING_LEARNED, Candidate, Gate, LinkJudgement, LinkRuling, Naming, Plug
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
@@ -88,6 +88,7 @@ class Panel:
             for gate, part in plug.parts():
                 self._learning[gate].append((plug, part))
         self._learning[Gate.UNREAD] = [(plug, plug.page) for plug in plugs if plug.unread and plug.page]
+        self._learning[Gate.NAMED] = [(plug, plug.hears) for plug in plugs if plug.hears]
         self._again = [(plug, plug.again, plug.learned) for plug in plugs if plug.again and plug.learned]
 
     def enforces(self, name: str) -> bool:
@@ -133,6 +134,16 @@ class Panel:
         """Return what those who want to hear of it learn from an answer whose body was refused."""
         measures = tuple(part.measure(page) for _, part in self._learning[Gate.UNREAD])
         return Sitting(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures)
+
+    @property
+    def hears_of_names(self) -> bool:
+        """Whether any filter wants to hear which known URLs a page names."""
+        return bool(self._learning[Gate.NAMED])
+
+    def named(self, naming: Naming, judgement: Judgement) -> Sitting[Judgement]:
+        """Return what those who want to hear of it learn from the known URLs that a page names. judgement: of the page."""
+        measures = tuple(part.measure(naming) for _, part in self._learning[Gate.NAMED])
+        return Sitting(Gate.NAMED, judgement, (), measures)
 
     def page(self, page: Page) -> Sitting[Judgement]:
         """Judge a page; nothing is learned yet."""

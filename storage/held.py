@@ -61,6 +61,15 @@ class Held:
             self._rows.delete(HELD_BY, row)
             self._rows.delete(HELD, row[16:] + key)
 
+    def drop(self, key: bytes, prefix: str) -> list[bytes]:
+        """Drop the holds on one URL by holders whose names begin so; return its key in a list if they alone held it."""
+        rows = self._rows.scan(HELD_BY, key)
+        dropped = [row for row, holder in rows if holder.startswith(prefix.encode())]
+        for row in dropped:
+            self._rows.delete(HELD_BY, row)
+            self._rows.delete(HELD, row[16:] + key)
+        return [key] if dropped and len(dropped) == len(rows) else []
+
     def holders(self, key: bytes) -> list[str]:
         """Return who holds a URL."""
         return [holder.decode() for _, holder in self._rows.scan(HELD_BY, key)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,7 +188,8 @@ def advise(directory: str, configs: tuple[str, ...], sets: tuple[str, ...], as_j
 
     By the rule of filters.depth_cutoff, as configured for the crawl or here, say --set filters.depth_cutoff.q=0.6: levels are worth
     crawling as long as their pages are new. A depth of "-" means that nothing fetched speaks against going deeper. Beside it: new pages by
-    level, new links by level, PageRank by level, links from other sites by the directory depth where they enter, places that are cut.
+    level (where the filter ran, of the sample that it looked at), new links by level, PageRank by level, links from other sites by the
+    directory depth where they enter, fetches that were worth nothing and why, places that are cut.
     """
     with reading_store(Path(directory)) as view:
         settings = crawl_config(view.settings, configs, sets).filters.depth_cutoff
@@ -208,7 +210,7 @@ def advise(directory: str, configs: tuple[str, ...], sets: tuple[str, ...], as_j
 def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
     return {
         "site": site.name,
-        "pages": sum(level.fetched for level in site.levels),
+        "pages": site.n_pages,
         "depth": advice.depth,
         "why": advice.why,
         "levels": [
@@ -217,6 +219,7 @@ def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
                 "fetched": level.fetched,
                 "new": level.new,
                 "dropped": level.dropped,
+                "drops": level.drops,
                 "novelty": round(level.new / level.fetched, _DECIMALS) if level.fetched else None,
                 "links": level.links,
                 "new_links": level.new_links,
@@ -238,7 +241,7 @@ def _print_sites(found: Evidence, advised: list[tuple[Site, Advice]], view: View
     rows = [
         [
             site.name,
-            sum(level.fetched for level in site.levels),
+            site.n_pages,
             advice.depth,
             " ".join(f"{level.new / level.fetched:.2f}" if level.fetched else "-" for level in site.levels[:_TABLE_LEVELS]),
             " ".join(f"{level.new_links / level.links:.2f}" if level.links else "-" for level in site.levels[:_TABLE_LEVELS]),
@@ -251,6 +254,9 @@ def _print_sites(found: Evidence, advised: list[tuple[Site, Advice]], view: View
     click.echo()
     for site, advice in advised:
         click.echo(printable(f"{site.name}: {advice.why}"))
+        drops = sum((Counter(level.drops) for level in site.levels), Counter[str]())
+        if drops:
+            click.echo("    worth nothing: " + ", ".join(f"{n:,} {kind}" for kind, n in drops.most_common()))
         for place in advice.cut[:_TOP_PLACES]:
             fetched = f"{place.n_ever:,} fetched, {_n_held(place, view):,} held back"
             click.echo(printable(f"    {place.form}: to depth {place.limit}, {fetched}"))

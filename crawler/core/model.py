@@ -305,6 +305,12 @@ class Release(msgspec.Struct, frozen=True):
     holder: str
 
 
+class Free(msgspec.Struct, frozen=True):
+    """Let the filter that asks hold the URL of this key no longer."""
+
+    key: bytes
+
+
 class Request(msgspec.Struct, frozen=True):
     """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
 
@@ -353,7 +359,7 @@ class Study(msgspec.Struct, frozen=True):
     site: bytes  # 8
 
 
-Effect = Rewrite | Hold | Release | Request | Revise | Park | Recall | Study
+Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Recall | Study
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -18,7 +18,8 @@ from crawler.report.sampling import Largest
 from crawler.report.tables import Held
 from filters.depth_cutoff import filter as depth_cutoff
 from filters.depth_cutoff.evidence import Place
-from filters.depth_cutoff.ledger import Ledger, Level
+from filters.depth_cutoff.ledger import Ledger
+from filters.depth_cutoff.records import Level
 from filters.dust import memory as dust
 from filters.dust.rules import LearnedRule
 from filters.near_replica import filter as near_replica

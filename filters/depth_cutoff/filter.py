@@ -2,9 +2,13 @@
 
 Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) and was named by a worthless page, or
 whose place is closed, is held, by a holder named after place and depth; asked again when its turn comes, since a page's links are queued
-before it is known what the page and their places are worth. Entries, depth 0, are never held.
+before it is known what the page and their places are worth. Entries, depth 0, are never held. A page that is worth something and names
+such a URL later frees it.
 Page gate: every answer teaches; when a limit rises or a place opens, what was held up to it is released. Redirect gate: a redirect to what
 was known before was worth nothing. The panel's audited share passes whatever is held, so that a limit that is wrong is found out.
+
+**Time.** Where nothing is cut and hardly a page of late was old, as of a new site is assumed, one page in sixteen is learned from, chosen
+by its URL's key, the first two of each kind of URL, and whatever filters dropped: 150 µs each; a page that is passed over costs 6.
 """
 
 from __future__ import annotations
@@ -15,17 +19,31 @@ import msgspec
 import numpy as np
 
 from config.settings import DepthCutoff
-from crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from crawler.core.model import Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling, Plug, SetBack, always, set_back
-from filters.depth_cutoff.evidence import Place, Rule
-from filters.depth_cutoff.ledger import LOW, Change, Fetch, Ledger, least_limit
+from filters.base import (
+    NO_EFFECTS,
+    NOTHING_LEARNED,
+    NOTHING_REFUSED,
+    Effects,
+    LinkJudgement,
+    LinkRuling,
+    Naming,
+    Plug,
+    SetBack,
+    set_back,
+)
+from filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
+from filters.depth_cutoff.ledger import Change, Fetch, Ledger
 from filters.depth_cutoff.novelty import sample
+from filters.depth_cutoff.places import kind_of
+from filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
 from filters.pattern_yield.patterns import parse
 
 NAME = "depth_cutoff"
 _DEEPEST = 63  # holders of a place: one for each depth, this one for all deeper
 _NO_VERDICT = Verdict(NAME)
+_DROPS = {"exact_duplicate": "duplicate", "near_replica": "near_replica", "soft_error": "soft_error"}
 
 
 def holder(form: str, depth: int) -> str:
@@ -43,18 +61,34 @@ def rule_of(settings: DepthCutoff) -> Rule:
     return Rule(settings.target, settings.floor, settings.ceiling, settings.q)
 
 
-class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
-    """What learning needs of a page."""
+def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
+    """Return why a page was worth nothing, "" if it is a 200 that every filter kept and followed."""
+    if not is_ok:
+        return "error"
+    if judgement.keep and judgement.follow:
+        return ""
+    against = [_DROPS.get(verdict.filter, "other") for verdict in judgement.verdicts if not (verdict.keep and verdict.follow)]
+    return against[0] if against else "other"
+
+
+class PageMeasure(msgspec.Struct, array_like=True, dict=True):
+    """What learning needs of a page. The page itself stands beside it and not in the journal: most are passed over."""
 
     url: str
     host: str
     key: bytes  # b"" of a URL that a filter made up: it lies at no depth
     depth: int
     text: int
-    sampled: bytes
     is_ok: bool
     n_links: int
-    via: bytes = b""  # key of who named it
+    sampled: bytes = b""  # of novelty.sample, once it was asked for
+
+    def asked_for_sample(self) -> bytes:
+        """Return what stands for the page's words."""
+        page: Page | None = self.__dict__.get("page")
+        if page is not None and self.is_ok and not self.sampled:
+            self.sampled = sample(page.tokens, self.url[len(self.host) :])
+        return self.sampled
 
 
 class DepthOfPages:
@@ -63,36 +97,42 @@ class DepthOfPages:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: DepthCutoff) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoff, *, samples: bool = True) -> None:
+        """samples: of a plain site one page in sixteen is enough."""
+        self._sites = sites
         self._rule = rule_of(settings)
+        self._samples = samples
 
     def measure(self, page: Page, /) -> PageMeasure:
-        is_ok = page.status == 200
-        return PageMeasure(
-            url=page.url.text,
-            host=page.url.host,
-            key=page.url.key if page.url.via or not page.url.seed_distance else b"",
-            depth=page.url.site_depth,
-            text=int.from_bytes(page.fingerprint[:8], "big") or page.status,
-            sampled=sample(page.tokens, page.url.text[len(page.url.host) :]) if is_ok else b"",
-            is_ok=is_ok,
-            n_links=len(page.links),
-            via=page.url.via,
-        )
+        url = page.url
+        key = url.key if url.via or not url.seed_distance else b""
+        text = int.from_bytes(page.fingerprint[:8], "big") or page.status
+        measure = PageMeasure(url.text, url.host, key, url.site_depth, text, page.status == 200, len(page.links))
+        measure.__dict__["page"] = page
+        return measure
 
     def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
-        if not measure.key:
-            return NO_EFFECTS
-        ledger = Ledger(memory, measure.key[:8], self._rule)
-        is_good = measure.is_ok and judgement.keep and judgement.follow
+        key = measure.key
+        if not key:
+            return NOTHING_LEARNED
+        site = key[:8]
+        glance = self._sites.glance(memory, site)
+        kind = kind_of(measure.url, measure.host)
+        drop = drop_of(judgement, is_ok=measure.is_ok)
+        poor = glance.n_old > 0 and is_poor(memory, key)
+        is_usual = self._samples and not (drop or poor) and glance.is_plain and glance.met(kind)
+        if is_usual and key[8] % SAMPLE:
+            return NOTHING_LEARNED
+        ledger = Ledger(memory, site, self._rule)
         parts = parse(measure.url, measure.host)
-        via = measure.via[8:] if measure.via[:8] == measure.key[:8] else b""
-        fetch = Fetch(parts, measure.depth, measure.text, measure.sampled, is_good, measure.n_links, measure.key[8:], via)
+        stands_for = SAMPLE if is_usual else 1
+        sampled = measure.asked_for_sample()
+        fetch = Fetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
         raised = ledger.learn(fetch)
-        ledger.save()
+        self._sites.saved(memory, site, ledger.save())
         return _released(raised, ledger)
 
 
@@ -113,7 +153,8 @@ class DepthOfRedirects:
     name = NAME
     measure_type = PairMeasure
 
-    def __init__(self, settings: DepthCutoff) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoff) -> None:
+        self._sites = sites
         self._rule = rule_of(settings)
 
     def measure(self, pair: RedirectPair, /) -> PairMeasure:
@@ -127,10 +168,10 @@ class DepthOfRedirects:
 
     def observe(self, measure: PairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         ledger = Ledger(memory, measure.key[:8], self._rule)
-        is_good = measure.is_first and judgement.keep and judgement.follow
+        drop = drop_of(judgement, is_ok=True) if measure.is_first else "alias"
         parts = parse(measure.url, measure.host)
-        raised = ledger.learn(Fetch(parts, measure.depth, measure.text, b"", is_good, key=measure.key[8:]))
-        ledger.save()
+        raised = ledger.learn(Fetch(parts, measure.depth, measure.text, b"", drop, key=measure.key[8:]))
+        self._sites.saved(memory, measure.key[:8], ledger.save())
         return _released(raised, ledger)
 
 
@@ -139,9 +180,18 @@ class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
 
     key: bytes  # of the page; b"" if the batch is one known URL that is judged again
     depth: int
+    is_redirect: bool
     n_new: int
-    n_kin: int  # of them in the page's own directory
-    via: bytes = b""  # of a redirect
+    n_kin: int = 0  # of them in the page's own directory
+    named: list[bytes] = []  # those of the page's own site, 8 bytes each, if it was worth nothing
+
+    def count(self, *, is_barren: bool) -> None:
+        """Fill in what is asked of few pages."""
+        batch: LinkBatch | None = self.__dict__.get("batch")
+        if batch is not None:
+            own = directory_of(batch.source.text)
+            self.n_kin = sum([text.startswith(own) for text in batch.texts])
+            self.named = [key[8:] for key in batch.keys if key[:8] == self.key[:8]] if is_barren else []
 
 
 class DepthOfLinks:
@@ -150,70 +200,123 @@ class DepthOfLinks:
     name = NAME
     measure_type = LinksMeasure
 
-    def __init__(self, settings: DepthCutoff) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoff) -> None:
+        self._sites = sites
         self._rule = rule_of(settings)
+        self._unknown = self._rule.unknown()
         self._only_says = settings.mode == "observe"
 
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
         source = batch.source
         is_itself = batch.keys[:1] == (source.key,)
-        own = directory_of(source.text)
-        measure = LinksMeasure(
-            b"" if is_itself else source.key,
-            source.site_depth,
-            len(batch),
-            sum([text.startswith(own) for text in batch.texts]),
-            source.via if batch.is_redirect else b"",
-        )
+        measure = LinksMeasure(b"" if is_itself else source.key, source.site_depth, batch.is_redirect, len(batch))
         measure.__dict__["batch"] = batch
         return measure
 
     def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
-        sites = {key[:8]: None for key in batch.keys}
-        return set_back(batch, [cut for site in sites for cut in self._cut(batch, site, memory)], only_says=self._only_says)
+        if self._unknown == UNLIMITED and self._sites.all_free(memory, batch.sites, batch.keys):
+            return NOTHING_REFUSED, NO_EFFECTS
+        deepest = int(batch.site_depths.max())
+        sites = [key[:8] for key in dict(zip(batch.sites, batch.keys, strict=True)).values()]
+        found = [cut for site in sites if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
+        return set_back(batch, found, only_says=self._only_says)
+
+    def _least(self, memory: Memory, site: bytes) -> int:
+        """Return a depth up to which nothing of a site is cut."""
+        glance = self._sites.glance(memory, site)
+        return min(glance.least_limit(), self._unknown) if glance.n_limited else self._unknown
 
     def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
         """Return the links of a site that are cut off."""
-        unknown = self._rule.unknown()
-        least = min(least_limit(memory, site), unknown)
+        least = self._least(memory, site)
         deep = [i for i in np.flatnonzero(batch.site_depths > least).tolist() if batch.keys[i][:8] == site]
         if not deep:
             return []
         ledger = Ledger(memory, site, self._rule)
-        source = batch.source
-        parent = source.via if batch.keys[0] == source.key else source.key
-        is_barren = parent[:8] == site and ledger.is_barren(parent[8:])
+        of_poor = self._names_the_poor(batch, site, memory)
         found = []
         for i in deep:
             depth = int(batch.site_depths[i])
             where = ledger.where(parse(batch.texts[i], batch.hosts[i]))
-            place = ledger.cut(where, depth, barren_parent=is_barren)
-            if place is None and depth > unknown and ledger.speaker(where) is None:
-                place = Place(where.host, limit=unknown)
+            place = ledger.cut(where, depth, is_poor=of_poor)
+            if place is None and depth > self._unknown and ledger.speaker(where) is None:
+                place = Place(where.host, limit=self._unknown)
             if place is not None and depth > 0:
                 found.append(SetBack(i, holder(place.form, depth), partial(_verdict, place, depth)))
         return found
 
+    def _names_the_poor(self, batch: LinkBatch, site: bytes, memory: Memory) -> bool:
+        """Return whether what a batch names was named by worthless pages alone, as far as that is known before its page is judged."""
+        key = batch.source.key
+        if batch.keys[0] == key:
+            return is_poor(memory, key)
+        return key[:8] == site and (is_barren(memory, key) or (batch.is_redirect and is_poor(memory, key)))
+
     def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
-        if measure.key:
-            ledger = Ledger(memory, measure.key[:8], self._rule)
-            ledger.links(measure.key[8:], measure.depth, measure.n_new, measure.n_kin)
-            if measure.via[:8] == measure.key[:8]:
-                ledger.redirects(measure.key[8:], measure.via[8:])
-            ledger.save()
+        key = measure.key
+        if not key:
+            return NOTHING_LEARNED
+        glance = self._sites.glance(memory, key[:8])
+        barren = glance.n_old > 0 and (is_poor(memory, key) if measure.is_redirect else is_barren(memory, key))
+        if not barren and glance.awaits[:8] != key[8:]:
+            return NOTHING_LEARNED
+        measure.count(is_barren=barren)
+        ledger = Ledger(memory, key[:8], self._rule)
+        ledger.links(key[8:], measure.depth, measure.n_new, measure.n_kin)
+        ledger.named_by_worthless(measure.named)
+        self._sites.saved(memory, key[:8], ledger.save())
         return NO_EFFECTS
+
+
+class NamingMeasure(msgspec.Struct, array_like=True, dict=True):
+    """What learning needs of the waiting or held URLs that a page named again."""
+
+    source: bytes  # key of the page
+    freed: list[bytes] = []  # keys of URLs that worthless pages alone had named, once they were asked for
+
+
+class NamedAgain:
+    """Not a gate: a page that is worth something frees what was held because worthless ones had named it."""
+
+    name = NAME
+    measure_type = NamingMeasure
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+
+    def measure(self, naming: Naming, /) -> NamingMeasure:
+        measure = NamingMeasure(naming.source.key)
+        measure.__dict__["keys"] = naming.keys
+        return measure
+
+    def observe(self, measure: NamingMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+        keys: list[bytes] | None = measure.__dict__.get("keys")
+        if keys is not None:
+            if not judgement.keep or not judgement.follow:
+                return NOTHING_LEARNED
+            poor = {site for site in {key[:8] for key in keys} if self._sites.glance(memory, site).n_old}
+            if not poor or is_barren(memory, measure.source):
+                return NOTHING_LEARNED
+            measure.freed = [key for key in keys if key[:8] in poor and is_poor(memory, key)]
+        if not measure.freed:
+            return NOTHING_LEARNED
+        for key in measure.freed:
+            memory.delete(poor_key(key))
+        return tuple(map(Free, measure.freed))
 
 
 def plug(settings: DepthCutoff) -> Plug:
     """Return the filter with its parts."""
+    sites, cuts_all = Sites(), rule_of(settings).unknown() < UNLIMITED
     return Plug(
         NAME,
         Mode(settings.mode),
-        learned=DepthOfLinks(settings),
-        redirect=DepthOfRedirects(settings),
-        page=DepthOfPages(settings),
-        again=always,
+        learned=DepthOfLinks(sites, settings),
+        redirect=DepthOfRedirects(sites, settings),
+        page=DepthOfPages(sites, settings),
+        hears=NamedAgain(sites),
+        again=lambda key, memory: cuts_all or sites.glance(memory, key[:8]).n_limited > 0,
     )
 
 

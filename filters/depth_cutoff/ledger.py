@@ -6,17 +6,13 @@ pattern and a directory teach what lies around them no more than 16, so that one
 URLs that worthless pages named are a place beside it, where only what other filters dropped is worthless: copies lead to copies. While a
 site shows one text for one URL after another, which may be an outage or a consent page, only the first 8 of a row teach.
 
-**Records** (key: the site's 8 bytes, then)
-    h                   → Head: levels, vocabulary, how many places have which limit
-    p ‖ hash of a form  → Place
-    t ‖ hash of a form  → table of the word pairs that a directory has shown
-    w ‖ hash of a URL   → it showed nothing new: the hashes of the places that learned of it, to be told what URLs it named
-
-Memory: 60 bytes a pattern, 2 KiB a directory, 50 a worthless page. Time: 60 µs per page.
+Records and their sizes: filters/depth_cutoff/records.py. Time: 100 µs per fetch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,45 +23,27 @@ from crawler.core.ports import Memory
 from filters.depth_cutoff.evidence import OFFSPRING, PRIOR, SPEAKS, UNLIMITED, Place, Rule
 from filters.depth_cutoff.novelty import look
 from filters.depth_cutoff.places import Places, places
+from filters.depth_cutoff.records import (
+    BARREN_WEIGHT,
+    HEAD,
+    HEAD_WEIGHT,
+    LOW,
+    TABLE_WEIGHT,
+    Head,
+    Level,
+    encode,
+    head_key,
+    poor_key,
+)
 from filters.pattern_yield.patterns import Parts
 from filters.pattern_yield.vocabulary import Vocabulary
 
 INNER = " named by worthless pages"  # of a pattern's URLs those: a place of their own
 TAUGHT = 16  # worthless fetches that a place teaches the one around it
 RUN = 8  # of one text in a row that teach
-LOW = 16  # limits below are counted
 _DEEPEST = 63
-_HEAD_WEIGHT = 1e12
-_TABLE_WEIGHT = 16.0
-_BARREN_WEIGHT = 1.0
 _HASH_BYTES = 8
-
-
-class Level(msgspec.Struct, array_like=True):
-    """What a site's pages at one depth came to."""
-
-    fetched: int = 0
-    new: int = 0
-    links: int = 0  # on its pages
-    new_links: int = 0  # that named a URL first
-    dropped: int = 0  # of the fetched: duplicates, near-replicas, soft errors, aliases, errors
-
-
-class Head(msgspec.Struct, array_like=True):
-    """What a site's places share. The first field is all that the learned gate needs of most sites."""
-
-    low: list[int] = []  # number of places by limit, of limits below LOW
-    levels: list[Level] = []
-    run_text: int = 0
-    run_length: int = 0
-    n_counted: int = 0
-    counters: bytes = b""
-
-
-class Glance(msgspec.Struct, array_like=True):
-    """The beginning of a Head."""
-
-    low: list[int] = []
+_FORMS = 4_096  # whose hashes are remembered
 
 
 class Fetch(NamedTuple):
@@ -75,10 +53,16 @@ class Fetch(NamedTuple):
     depth: int
     text: int  # hash of what it showed, 0: none
     sampled: bytes  # of novelty.sample
-    is_good: bool  # a 200 that every filter kept and followed
+    drop: str = ""  # why it was worth nothing: duplicate, near_replica, soft_error, alias, error, other; "": a 200 kept and followed
     n_links: int = 0
     key: bytes = b""  # of the URL within its site
-    via: bytes = b""  # of who named it, if of the same site
+    kind: int = -1  # of the URL (filters/depth_cutoff/places.py), -1: of no matter
+    stands_for: int = 1  # fetches that it was chosen from
+    is_poor: bool = False  # worthless pages alone have named it
+
+    @property
+    def is_good(self) -> bool:
+        return not self.drop
 
 
 class Change(NamedTuple):
@@ -89,17 +73,7 @@ class Change(NamedTuple):
     after: int
 
 
-_head = msgspec.msgpack.Decoder(Head)
-_glance = msgspec.msgpack.Decoder(Glance)
 _place = msgspec.msgpack.Decoder(Place)
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def least_limit(memory: Memory, site: bytes) -> int:
-    """Return a depth up to which nothing of a site is cut by its places."""
-    value = memory.get(site + b"h")
-    low = _glance.decode(value).low if value else []
-    return next((limit for limit, n in enumerate(low) if n > 0), LOW)
 
 
 class Ledger:
@@ -108,9 +82,10 @@ class Ledger:
     def __init__(self, memory: Memory, site: bytes, rule: Rule) -> None:
         """site: 8 bytes."""
         self._memory, self._site, self._rule = memory, site, rule
-        value = memory.get(site + b"h")
-        self.head = _head.decode(value) if value else Head(low=[0] * LOW)
+        value = memory.get(head_key(site))
+        self.head = HEAD.decode(value) if value else Head()
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
+        self._unknown = rule.unknown()
         self._known: dict[str, Place | None] = {}
         self._changed: dict[str, Place] = {}
 
@@ -120,9 +95,9 @@ class Ledger:
         """Return a URL's places as the site's vocabulary spells them now."""
         return places(parts, self.vocabulary.count)
 
-    def cut(self, where: Places, depth: int, *, barren_parent: bool) -> Place | None:
-        """Return the place that cuts a URL off, None if it is to be fetched. barren_parent: what named it showed nothing new."""
-        inner = self._get(where.pattern + INNER) if barren_parent else None
+    def cut(self, where: Places, depth: int, *, is_poor: bool) -> Place | None:
+        """Return the place that cuts a URL off, None if it is to be fetched. is_poor: worthless pages alone have named it."""
+        inner = self._get(where.pattern + INNER) if is_poor else None
         if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit:
             return inner
         found = self.speaker(where)
@@ -130,12 +105,8 @@ class Ledger:
             return None
         if depth > found.bound:
             return None if self._explores(where) and depth <= self._rule.unknown() else found
-        is_open = found.n_ever < SPEAKS or not (barren_parent or found.is_closed)
+        is_open = found.n_ever < SPEAKS or not (is_poor or found.is_closed)
         return None if is_open or self._explores(where) else found
-
-    def is_barren(self, key: bytes) -> bool:
-        """Return whether a page of this site was fetched and showed nothing new. key: 8 bytes."""
-        return self._memory.get(self._site + b"w" + key) is not None
 
     def speaker(self, where: Places) -> Place | None:
         """Return the smallest known place that a URL belongs to; of its parameters the one that is cut first."""
@@ -156,11 +127,8 @@ class Ledger:
         self.vocabulary.add(fetch.parts.words())
         where = self.where(fetch.parts)
         is_new = fetch.is_good and self._is_new(where.directory, fetch.sampled)
-        level = self._level(fetch.depth)
-        level.fetched += 1
-        level.new += is_new
-        level.dropped += not fetch.is_good
-        level.links += fetch.n_links
+        self._count(fetch, is_new=is_new)
+        self.head.taught(fetch.kind, is_new=is_new, is_dropped=bool(fetch.drop))
         if not self._teaches(fetch.text, is_new):
             return []
         *around, pattern = [self._at(form) for form in where.ladder()]
@@ -170,14 +138,24 @@ class Ledger:
             place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)
         if not is_new:
             told = [place.form for place in (*around, pattern, *parameters) if place in parameters or place.form in learned]
-            self._memory.put(self._site + b"w" + fetch.key, b"".join(map(_hash, told)), _BARREN_WEIGHT)
+            self._memory.put(self._site + b"w" + fetch.key, b"".join(map(_hash, told)), BARREN_WEIGHT)
         changes = [Change(place.form, place.limit, UNLIMITED) for place in (*around, pattern, *parameters) if place.reopens()]
         changes += [*self._outgrown(before, where), *self._limits(where, learned, is_new=is_new)]
-        if fetch.via and self.is_barren(fetch.via):
+        if fetch.is_poor:
+            self._memory.delete(poor_key(self._site + fetch.key))
             inner = self._at(where.pattern + INNER)
             inner.learn(fetch.depth, is_new=fetch.is_good, is_good=fetch.is_good)
             changes.append(self._limit(inner, PRIOR, is_host=False))
         return [change for change in changes if change.after > change.before]
+
+    def _count(self, fetch: Fetch, *, is_new: bool) -> None:
+        level = self._level(fetch.depth)
+        level.fetched += fetch.stands_for
+        level.new += fetch.stands_for if is_new else 0
+        level.links += fetch.stands_for * fetch.n_links
+        if fetch.drop:
+            level.drops[fetch.drop] = level.drops.get(fetch.drop, 0) + 1
+        self.head.awaits = fetch.key + bytes((fetch.stands_for,))
 
     def _outgrown(self, before: Places, now: Places) -> list[Change]:
         """Free what places hold that were spelled when the site's words were not known yet: nobody learns of them any more."""
@@ -191,7 +169,8 @@ class Ledger:
         """Set the limits of the places that learned, the larger ones as priors of the smaller; what is new lowers none."""
         *around, pattern = [self._at(form) for form in where.ladder()]
         parameters = [self._at(form) for form in where.parameters]
-        if is_new and all(place.limit == UNLIMITED and place.n_ever > 1 for place in (*around, pattern, *parameters)):
+        unknown, every = self._unknown, (*around, pattern, *parameters)
+        if is_new and all(place.limit == unknown or (place.limit > unknown and place.n_ever > 1) for place in every):
             return []
         changes, prior = list[Change](), PRIOR
         for place, within in pairwise([*around, pattern]):
@@ -204,7 +183,8 @@ class Ledger:
 
     def links(self, key: bytes, depth: int, n_new: int, n_kin: int) -> None:
         """Count the URLs that a page named first. key: of its URL within the site; n_kin: how many of them are of its own directory."""
-        self._level(depth).new_links += n_new
+        if self.head.awaits[:_HASH_BYTES] == key:
+            self._level(depth).new_links += n_new * self.head.awaits[_HASH_BYTES]
         told = (self._memory.get(self._site + b"w" + key) or b"") if n_kin >= OFFSPRING else b""
         for at in range(0, len(told), _HASH_BYTES):
             place = self._by_hash(told[at : at + _HASH_BYTES])
@@ -212,10 +192,10 @@ class Ledger:
                 place.fertile += 1
                 place.reopens()
 
-    def redirects(self, key: bytes, via: bytes) -> None:
-        """Let what a worthless page leads to through a redirect count as named by the page. via: key of who named the redirect."""
-        if self.is_barren(via):
-            self._memory.put(self._site + b"w" + key, b"", _BARREN_WEIGHT)
+    def named_by_worthless(self, keys: Iterable[bytes]) -> None:
+        """Note that URLs of the site were named first by a page that showed nothing new."""
+        for key in keys:
+            self._memory.put(poor_key(self._site + key), b"", BARREN_WEIGHT)
 
     def _is_new(self, directory: str, sampled: bytes) -> bool:
         if not sampled:
@@ -224,7 +204,7 @@ class Ledger:
         before = self._memory.get(key) or b""
         is_new, table = look(sampled, before)
         if table != before:
-            self._memory.put(key, table, _TABLE_WEIGHT)
+            self._memory.put(key, table, TABLE_WEIGHT)
         return is_new
 
     def _teaches(self, text: int, is_new: bool) -> bool:
@@ -251,18 +231,21 @@ class Ledger:
         for limit, step in ((before, -1), (place.limit, 1)):
             if limit < LOW:
                 self.head.low[limit] += step
+            if limit < self._unknown:
+                self.head.n_limited += step
         return Change(place.form, before, place.limit)
 
     # -- records
 
-    def save(self) -> None:
-        """Write what has changed."""
+    def save(self) -> Head:
+        """Write what has changed; return the head as it was written."""
         head = self.head
         head.n_counted, head.counters = self.vocabulary.n_counted, self.vocabulary.counters
         for form, place in self._changed.items():
-            self._memory.put(self._key(b"p", form), _encode(place), float(place.n_ever))
+            self._memory.put(self._key(b"p", form), encode(place), float(place.n_ever))
         self._changed.clear()
-        self._memory.put(self._site + b"h", _encode(head), _HEAD_WEIGHT)
+        self._memory.put(head_key(self._site), encode(head), HEAD_WEIGHT)
+        return head
 
     def all_places(self) -> list[Place]:
         """Return all that the memory holds."""
@@ -296,5 +279,6 @@ class Ledger:
         return self._site + kind + _hash(form)
 
 
+@lru_cache(maxsize=_FORMS)
 def _hash(form: str) -> bytes:
     return xxhash.xxh3_64_digest(form.encode())

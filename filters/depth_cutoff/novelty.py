@@ -15,6 +15,7 @@ Memory: 2 KiB a place. Time: 60 µs per page of 300 words.
 from __future__ import annotations
 
 import re
+import sys
 from functools import lru_cache
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from crawler.core.minhash import shingles
 from crawler.core.model import U64
-from crawler.core.sketch import token_hashes
+from crawler.core.sketch import token_hashes, word_hash
 
 BITS = 1 << 14
 SAMPLE = 64
@@ -30,9 +31,13 @@ NEW_THREES = 12  # of a page, from which it is new
 NEW_SHARE = 0.25  # of the threes of a short page, the same
 _WORDS = re.compile(r"[^\W_]+")
 _SHIFT = np.uint64(64 - 14)
-_TOP = np.uint64(48)
+_TOP_BITS = 48
+_TOP = np.uint64(_TOP_BITS)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_OF_THREE = np.arange(3)[:, np.newaxis]
 _MOST_URL_WORDS = 16
+_U = np.uint64
+_LARGEST = (1 << 64) - 1
 
 Places = npt.NDArray[np.uint16]
 
@@ -52,21 +57,28 @@ def sample(tokens: U64, url: str) -> bytes:
     tokens: of crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
     """
     counts = _other_than_small_numbers().copy()
-    counts[token_hashes(" ".join(_WORDS.findall(url)[:_MOST_URL_WORDS])) >> _TOP] = False
+    counts[[word_hash(word) >> _TOP_BITS for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]] = False
     words = tokens[counts[tokens >> _TOP]]
     if words.size < 3:
         return b""
     threes = shingles(words, 3)
-    n = min(threes.size, 2 * SAMPLE)  # repeated ones among them
-    least = np.argpartition(threes, n - 1)[:n]
-    at = least[np.unique(threes[least], return_index=True)[1][:SAMPLE]]
-    numbers = (min(threes.size, 0xFFFF), *_pairs(words[at], words[at + 1]).tolist(), *_pairs(words[at + 1], words[at + 2]).tolist())
-    return np.array(numbers, dtype=np.uint16).tobytes()
+    words = words[_least(threes) + _OF_THREE]
+    pairs: Places = ((words[:2] * _FACTOR ^ words[1:]) * _FACTOR >> _SHIFT).astype(np.uint16)
+    return min(threes.size, 0xFFFF).to_bytes(2, sys.byteorder) + pairs.tobytes()
 
 
-def _pairs(first: U64, second: U64) -> Places:
-    """Return the place in the table of each pair of words."""
-    return ((first * _FACTOR ^ second) * _FACTOR >> _SHIFT).astype(np.uint16)
+def _least(hashes: U64) -> npt.NDArray[np.intp]:
+    """Return where the 64 least of the hashes stand, the least first, each value once; of repeated ones fewer."""
+    n = min(hashes.size, 2 * SAMPLE)  # repeated ones among them
+    among = np.flatnonzero(hashes < _U(min(3 * SAMPLE * (1 << 64) // hashes.size, _LARGEST)))
+    if among.size < n:
+        among = np.arange(hashes.size)
+    found = hashes[among]
+    order = found.argsort()[:n]
+    found = found[order]
+    is_first = np.ones(n, dtype=np.bool_)
+    np.not_equal(found[1:], found[:-1], out=is_first[1:])
+    return among[order[is_first][:SAMPLE]]
 
 
 def look(sampled: bytes, table: bytes) -> tuple[bool, bytes]:

@@ -6,6 +6,9 @@
     a.example/c/?                             the directory, up to the first segment that is no literal; URLs with a query apart
     a.example/*                               the host
 
+Its **kind** is what it looks like before anybody knows the site's words: its slashes, where it has digits, the names of its
+parameters.
+
 A URL **explores** when nobody has fetched its like: its pattern is unknown, or, if it has a query, one of its parameters is.
 """
 
@@ -15,8 +18,13 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
+import xxhash
+
+from filters.depth_cutoff.records import N_KINDS
 from filters.pattern_yield.patterns import Count, Parts, forms
 
+_DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
+_NO_SHAPE = bytes(set(range(256)) - set(b"/0123456789"))
 _MOST_PARAMETERS = 8  # that have a place of their own
 
 
@@ -51,3 +59,12 @@ def _places(path: str, host: str, names: tuple[str, ...]) -> Places:
         host=everything,
         parameters=tuple([f"{path}?{name}" for name in dict.fromkeys(names)][:_MOST_PARAMETERS]),
     )
+
+
+def kind_of(url: str, origin: str) -> int:
+    """Return the number of a canonical URL's kind, below N_KINDS. Time: 1 µs."""
+    path, _, query = url[len(origin) :].encode().partition(b"?")
+    shape = path.translate(_DIGITS_ALIKE, _NO_SHAPE).replace(b"000", b"0").replace(b"00", b"0").replace(b"00", b"0")
+    if query:
+        shape += b"?" + b"&".join([field.partition(b"=")[0] for field in query.split(b"&")])
+    return xxhash.xxh3_64_intdigest(shape) % N_KINDS

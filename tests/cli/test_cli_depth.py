@@ -140,7 +140,9 @@ def test_advise_says_of_each_site_how_deep_and_why(thresher: Command, crawl: Pat
         assert all(level["new"] + level["dropped"] <= level["fetched"] for level in row["levels"])
         assert row["pagerank"] == sorted(row["pagerank"])
         assert row["pagerank"][-1] == pytest.approx(1.0)
-    assert sum(level["dropped"] for row in rows for level in row["levels"]) > 0
+        assert all(level["dropped"] == sum(level["drops"].values()) for level in row["levels"])
+    kinds = {kind for row in rows for level in row["levels"] for kind in level["drops"]}
+    assert kinds >= {"error"}
 
 
 def test_advise_prints_a_table(thresher: Command, crawl: Path) -> None:

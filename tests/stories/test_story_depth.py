@@ -92,3 +92,23 @@ async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path
     new = [crawled.rows[web.url(f"a.test/items/{i}")].state for i in range(45, n)]
     assert State.HELD not in new
     assert crawled.status.saved["depth_cutoff"] > 5, "they had been held before"
+
+
+async def test_what_a_worthless_page_named_is_fetched_once_a_good_page_names_it(tmp_path: Path) -> None:
+    """Pages of numbers name one more each; a late chapter names one of those. Mutation: only the first page that named it counted."""
+    dice = random.Random(1)
+
+    def prose() -> str:
+        return " ".join(dice.choice("abcdefgh") + dice.choice("klmnop") * dice.randrange(1, 9) + dice.choice("uvwxyz") for _ in range(150))
+
+    old, n = prose(), 40
+    async with LittleWeb() as web:
+        web.page("a.test/", *(f"a.test/list/{i}" for i in range(n)), "a.test/book/0", text=prose())
+        for i in range(n):
+            web.page(f"a.test/list/{i}", f"a.test/list/{1000 + i}", text=f"{old} {i}")
+            web.page(f"a.test/list/{1000 + i}", text=f"{old} {1000 + i}")
+            web.page(f"a.test/book/{i}", f"a.test/book/{i + 1}", *(["a.test/list/1039"] if i == n - 1 else []), text=prose())
+        filters = Filters(audit_share=0, depth_cutoff=DepthCutoff(mode="enforce"), pattern_yield=PatternYield(mode="off"))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
+    assert crawled.rows[web.url("a.test/list/1038")].state is State.HELD
+    assert crawled.rows[web.url("a.test/list/1039")].state is State.DONE

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page
 
 from config.settings import DepthCutoff
-from crawler.core.model import Hold, Judgement, Page
-from filters.base import Effects, LinkJudgement
+from crawler.core.model import Free, Hold, Judgement, Page
+from filters.base import Effects, LinkJudgement, Naming
 from filters.depth_cutoff.evidence import UNLIMITED
-from filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, rule_of
+from filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, NamedAgain, rule_of
 from filters.depth_cutoff.ledger import Ledger
+from filters.depth_cutoff.records import Sites
 from filters.pattern_yield.patterns import parse
 
 HOST = "http://a.example"
@@ -43,10 +44,13 @@ class Crawled:
     def __init__(self, **settings: object) -> None:
         self.settings = DepthCutoff(mode="enforce", **settings)  # type: ignore[arg-type]
         self.memory = DictMemory()
-        self.pages, self.links = DepthOfPages(self.settings), DepthOfLinks(self.settings)
-        self.redirects = DepthOfRedirects(self.settings)
+        sites = Sites()
+        self.pages, self.links = DepthOfPages(sites, self.settings), DepthOfLinks(sites, self.settings)
+        self.redirects, self.hears = DepthOfRedirects(sites, self.settings), NamedAgain(sites)
 
     def fetch(self, url: str, text: str, depth: int, judgement: Judgement = KEPT, status: int = 200, via: str = HOST + "/") -> Effects:
+        if via != HOST + "/":
+            self.name(via, url)
         fetched = placed(page(url, text, status=status), depth, via)
         return self.pages.observe(self.pages.measure(fetched), judgement, self.memory)
 
@@ -60,6 +64,12 @@ class Crawled:
         """Let a page that was fetched name new URLs."""
         one = replace(batch(*urls), source=replace(SPACE.url(on), site_depth=depth))
         self.links.observe(self.links.measure(one), LinkJudgement(np.ones(len(urls), np.bool_), {}), self.memory)
+
+    def name_again(self, on: str, *urls: str, judgement: Judgement = KEPT) -> list[str]:
+        """Let a page that was fetched name known URLs; return those that it frees."""
+        measure = self.hears.measure(Naming(SPACE.url(on), [SPACE.key(url) for url in urls]))
+        freed = {effect.key for effect in self.hears.observe(measure, judgement, self.memory) if isinstance(effect, Free)}
+        return [url for url in urls if SPACE.key(url) in freed]
 
     def limit(self, url: str) -> int:
         ledger = self.ledger()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
-from depth_told import DROPPED, HOME, HOST, Crawled, day, day_text, of_site, prose
+from depth_told import DROPPED, HOME, HOST, KEPT, Crawled, day, day_text, of_site, prose
 from msgspec.structs import replace
 from subjects import SPACE
 
 from config.settings import DepthCutoff
 from crawler.core.model import CrawlURL, Hold, LinkBatch, Release
-from filters.base import LinkJudgement
+from filters.base import LinkJudgement, Naming
+from filters.depth_cutoff.filter import NamedAgain
 
 
 def view(number: int) -> str:
@@ -43,10 +45,38 @@ def test_what_good_pages_name_is_fetched_however_little_is_new_there() -> None:
 def test_a_url_whose_turn_has_come_is_judged_by_who_named_it() -> None:
     """Mutation: the URL itself was asked whether it was worthless, which nobody knows yet."""
     crawled = of_wiki()
-    waits = replace(SPACE.url(view(99)), site_depth=4)
-    assert turn(crawled, replace(waits, via=SPACE.key(view(7))))
-    assert turn(crawled, replace(waits, via=SPACE.key(f"{HOST}/w/wiki?id=7"))) == []
-    assert turn(crawled, replace(waits, via=SPACE.key("http://b.test/x"))) == [], "who is entered from elsewhere is worth a look"
+    crawled.name(view(7), view(99))
+    crawled.name(f"{HOST}/w/wiki?id=7", view(98))
+    crawled.name("http://b.test/x", view(97))
+    assert turn(crawled, replace(SPACE.url(view(99)), site_depth=4))
+    assert turn(crawled, replace(SPACE.url(view(98)), site_depth=4)) == []
+    assert turn(crawled, replace(SPACE.url(view(97)), site_depth=4)) == [], "who is entered from elsewhere is worth a look"
+
+
+def test_a_page_that_is_worth_something_frees_what_worthless_ones_named_before() -> None:
+    """Mutation: only the first page that named a URL counted; a wiki's page that a form named first was never fetched."""
+    crawled = of_wiki()
+    crawled.name(view(7), view(99), view(98))
+    assert crawled.name_again(view(8), view(99)) == [], "another form knows no better"
+    assert crawled.name_again(f"{HOST}/w/wiki?id=8", view(99), judgement=DROPPED) == []
+    assert turn(crawled, replace(SPACE.url(view(99)), site_depth=4))
+    assert crawled.name_again(f"{HOST}/w/wiki?id=8", view(99), f"{HOST}/w/wiki?id=9") == [view(99)]
+    assert turn(crawled, replace(SPACE.url(view(99)), site_depth=4)) == []
+    assert turn(crawled, replace(SPACE.url(view(98)), site_depth=4))
+    assert crawled.name_again(f"{HOST}/w/wiki?id=8", view(99)) == [], "once is enough"
+
+
+def test_what_was_freed_is_freed_again_by_the_journal() -> None:
+    """Mutation: the measure kept no keys, so that a replay freed nothing."""
+    crawled = of_wiki()
+    crawled.name(view(7), view(99))
+    before = dict(crawled.memory.rows)
+    measure = crawled.hears.measure(Naming(SPACE.url(f"{HOST}/w/wiki?id=8"), [SPACE.key(view(99))]))
+    crawled.hears.observe(measure, KEPT, crawled.memory)
+    after, crawled.memory.rows = dict(crawled.memory.rows), dict(before)
+    written = msgspec.msgpack.encode(measure)
+    crawled.hears.observe(msgspec.msgpack.decode(written, type=NamedAgain.measure_type), KEPT, crawled.memory)
+    assert crawled.memory.rows == after != before
 
 
 def test_a_place_whose_worthless_pages_bear_their_own_kind_is_closed_to_all() -> None:
@@ -141,10 +171,11 @@ def test_a_place_that_few_have_seen_cuts_nothing() -> None:
 def test_a_worthless_page_leads_on_through_redirects() -> None:
     """Mutation: a redirect between two months of a calendar made the second one named by nobody."""
     crawled = of_site()
+    crawled.name(day(5), f"{HOST}/next")
     hop = replace(SPACE.url(f"{HOST}/next"), site_depth=2, via=SPACE.key(day(5)))
     batch = replace(LinkBatch.of(SPACE.url(day(99))), source=hop, site_depths=np.array([3], dtype=np.int32), is_redirect=True)
     crawled.links.observe(crawled.links.measure(batch), LinkJudgement(np.ones(1, np.bool_), {}), crawled.memory)
-    assert turn(crawled, replace(SPACE.url(day(99)), site_depth=3, via=hop.key))
+    assert turn(crawled, replace(SPACE.url(day(99)), site_depth=3))
 
 
 def test_what_visitors_or_the_ceiling_cut_is_cut_whoever_names_it() -> None:

@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page, pair
 
 from config.settings import DepthCutoff
-from crawler.core.model import LinkBatch, Release
+from crawler.core.model import Judgement, LinkBatch, Release, Verdict
 from crawler.core.sketch import token_hashes
-from filters.base import LinkJudgement
+from filters.base import NOTHING_LEARNED, LinkJudgement
 from filters.depth_cutoff.advise import advise
 from filters.depth_cutoff.evidence import PRIOR, Place, Rule
 from filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
-from filters.depth_cutoff.ledger import Level, least_limit
 from filters.depth_cutoff.novelty import look, sample
 from filters.depth_cutoff.places import places
+from filters.depth_cutoff.records import SAMPLE, Level, Sites
 from filters.pattern_yield.patterns import parse
 
 # -- what is new
@@ -198,6 +198,43 @@ def test_pages_that_any_filter_dropped_are_not_new() -> None:
     assert [level.dropped for level in crawled.ledger().head.levels] == [0, 0, 40]
 
 
+def test_what_is_dropped_is_counted_by_level_and_by_why() -> None:
+    """Mutation: one number for all."""
+    crawled = Crawled()
+
+    def said(*names: str) -> Judgement:
+        return Judgement(False, True, tuple([Verdict(name, keep=False) for name in names]))
+
+    for i, judgement in enumerate([said("exact_duplicate", "near_replica"), said("near_replica"), said("soft_error"), said("scope")]):
+        crawled.fetch(f"{HOST}/x/{i}", prose(), 2, judgement)
+    crawled.fetch(f"{HOST}/x/9", prose(), 2, status=404)
+    crawled.fetch(f"{HOST}/x/10", prose(), 2)
+    found = pair(f"{HOST}/go/1", f"{HOST}/1")
+    crawled.redirects.observe(
+        crawled.redirects.measure(replace(found, original=replace(found.original, site_depth=1))), KEPT, crawled.memory
+    )
+    levels = crawled.ledger().head.levels
+    assert levels[1].drops == {"alias": 1}
+    assert levels[2].drops == {"duplicate": 1, "near_replica": 1, "soft_error": 1, "other": 1, "error": 1}
+    assert (levels[2].fetched, levels[2].dropped, levels[2].new) == (6, 5, 1)
+
+
+def test_a_plain_site_s_pages_are_passed_over_until_one_is_old() -> None:
+    """Sixteen stand for themselves in the levels. Mutation: every page was learned from; a page that filters dropped was passed over."""
+    crawled = Crawled()
+    passed = [crawled.fetch(f"{HOST}/docs/{i}", prose(), 2) is NOTHING_LEARNED for i in range(200)]
+    assert passed[:2] == [False, False], "the first of their kind"
+    assert 170 <= sum(passed) < 198
+    level = crawled.ledger().head.levels[2]
+    assert level.fetched == level.new == 2 + SAMPLE * (198 - sum(passed))
+    assert crawled.fetch(f"{HOST}/docs/300", prose(), 2, status=404) is not NOTHING_LEARNED
+    assert crawled.fetch(f"{HOST}/cal/1/1", day_text(1), 2) is not NOTHING_LEARNED, "a kind that nobody has met"
+    for i in range(2, 40):
+        learned = crawled.fetch(f"{HOST}/cal/1/{i}", day_text(i), 2) is not NOTHING_LEARNED
+        assert learned
+    assert crawled.held(f"{HOST}/cal/1/99", 3, on=f"{HOST}/cal/1/5")
+
+
 def test_errors_are_not_new() -> None:
     crawled = Crawled()
     for i in range(40):
@@ -238,7 +275,7 @@ def test_a_url_that_a_filter_made_up_teaches_nothing() -> None:
 
 def test_a_filter_that_observes_says_what_it_would_hold_and_why() -> None:
     crawled = of_site()
-    crawled.links = DepthOfLinks(DepthCutoff(mode="observe"))
+    crawled.links = DepthOfLinks(Sites(), DepthCutoff(mode="observe"))
     one = replace(batch(day(99)), source=SPACE.url(day(5)), site_depths=np.array([3], dtype=np.int32))
     ruling, effects = crawled.links.decide(crawled.links.measure(one), crawled.memory)
     assert effects == ()
@@ -250,12 +287,13 @@ def test_a_site_where_nothing_is_cut_costs_one_glance() -> None:
     crawled = Crawled()
     for i in range(40):
         crawled.fetch(f"{HOST}/docs/{i}/", prose(), 2)
-    assert least_limit(crawled.memory, SITE) >= 16
+    assert Sites().glance(crawled.memory, SITE).n_limited == 0
 
 
 def test_new_links_are_counted_by_level() -> None:
     crawled = of_site()
-    crawled.name(HOST + "/", HOST + "/new", depth=2)
+    crawled.name(day(29), HOST + "/new", depth=2)
+    crawled.name(HOST + "/", HOST + "/newer", depth=2)  # a page that was passed over, say
     itself = LinkBatch.of(HOME)
     crawled.links.observe(crawled.links.measure(itself), LinkJudgement(np.ones(1, np.bool_), {}), crawled.memory)
     assert [level.new_links for level in crawled.ledger().head.levels] == [0, 0, 1, 0]

@@ -1,0 +1,153 @@
+"""Records of one site in a filter's memory (key: the site's 8 bytes, then)
+
+    h                   → Head: which limits there are, kinds of URLs that were met, levels, vocabulary
+    p ‖ hash of a form  → Place (filters/depth_cutoff/evidence.py)
+    t ‖ hash of a form  → table of the word pairs that a directory has shown
+    w ‖ hash of a URL   → it showed nothing new: the hashes of the places that learned of it, to be told what URLs it named
+    b ‖ hash of a URL   → worthless pages alone have named it
+
+Memory: 60 bytes a pattern, 2 KiB a directory, 50 a worthless page, 17 a URL that such a page named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from crawler.core.ports import Memory
+
+LOW: Final = 16  # limits below are counted
+SAMPLE: Final = 16  # of a plain site's pages one in so many is learned from
+MET: Final = 2  # pages of a kind of URL that are learned from in any case
+N_KINDS: Final = 128
+HEAD_WEIGHT: Final = 1e12
+TABLE_WEIGHT: Final = 16.0
+BARREN_WEIGHT: Final = 1.0
+_MOST_CREDIT, _PLAIN, _OLD = 12, 8, 8
+_MOST_SITES = 20_000
+
+
+class Level(msgspec.Struct, array_like=True):
+    """What a site's pages at one depth came to, about: a page that was chosen out of sixteen counts for sixteen."""
+
+    fetched: int = 0
+    new: int = 0
+    links: int = 0  # on its pages
+    new_links: int = 0  # that named a URL first
+    drops: dict[str, int] = {}  # of the fetched, by kind: duplicate, near_replica, soft_error, alias, error, other
+
+    @property
+    def dropped(self) -> int:
+        return sum(self.drops.values())
+
+
+class Glance(msgspec.Struct, array_like=True):
+    """The beginning of a Head: all that is needed of most sites."""
+
+    low: list[int] = msgspec.field(default_factory=lambda: [0] * LOW)  # number of places by limit, of limits below LOW
+    n_limited: int = 0  # places that are worth less depth than an unknown one
+    n_old: int = 0  # fetches that showed nothing new
+    credit: int = _MOST_CREDIT  # 1 for a new page, -8 for one that no filter dropped and that is old; a new site is believed to be good
+    awaits: bytes = b""  # 8 of the page learned from last, then for how many it counts
+    kinds: bytes = b""  # by hash of a URL's kind: pages learned from, at most MET; a collision makes a kind look met
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is cut on the site, and hardly a page of late was old."""
+        return not self.n_limited and self.credit >= _PLAIN
+
+    def met(self, kind: int) -> bool:
+        """Return whether enough pages of a kind of URL were learned from to go on by samples."""
+        return bool(self.kinds) and self.kinds[kind] >= MET
+
+    def least_limit(self) -> int:
+        """Return a depth up to which nothing is cut by its places, at most LOW."""
+        return next((limit for limit, n in enumerate(self.low) if n > 0), LOW) if self.n_limited else LOW
+
+
+class Head(Glance, array_like=True):
+    """What a site's places share."""
+
+    levels: list[Level] = []
+    run_text: int = 0
+    run_length: int = 0
+    n_counted: int = 0
+    counters: bytes = b""
+
+    def taught(self, kind: int, *, is_new: bool, is_dropped: bool) -> None:
+        """Note a fetch that is learned from. kind: of its URL, -1: none."""
+        if not is_dropped:
+            self.credit = min(_MOST_CREDIT, self.credit + 1) if is_new else max(0, self.credit - _OLD)
+        self.n_old += not is_new
+        if kind >= 0 and not self.met(kind):
+            kinds = bytearray(self.kinds or N_KINDS)
+            kinds[kind] += 1
+            self.kinds = bytes(kinds)
+
+
+HEAD: Final = msgspec.msgpack.Decoder(Head)
+_GLANCE: Final = msgspec.msgpack.Decoder(Glance)
+encode: Final = msgspec.msgpack.Encoder().encode
+
+
+def head_key(site: bytes) -> bytes:
+    return site + b"h"
+
+
+def is_barren(memory: Memory, key: bytes) -> bool:
+    """Return whether a page was fetched and showed nothing new. key: 16 bytes."""
+    return memory.get(key[:8] + b"w" + key[8:]) is not None
+
+
+def is_poor(memory: Memory, key: bytes) -> bool:
+    """Return whether worthless pages alone have named a URL. key: 16 bytes."""
+    return memory.get(poor_key(key)) is not None
+
+
+def poor_key(key: bytes) -> bytes:
+    return key[:8] + b"b" + key[8:]
+
+
+class Sites:
+    """What the parts of the filter share: of each site met lately what is asked for most.
+
+    Valid as long as all writing goes through `saved`. Memory: 400 bytes a site, at most 20,000 sites.
+    """
+
+    def __init__(self) -> None:
+        self._memory: Memory | None = None
+        self._glances: dict[bytes, Glance] = {}
+        self._free: set[str] = set()  # names of sites where nothing is cut
+        self._names: dict[bytes, str] = {}
+
+    def glance(self, memory: Memory, site: bytes) -> Glance:
+        """Return the beginning of a site's head. site: 8 bytes."""
+        if memory is not self._memory or len(self._glances) > _MOST_SITES:
+            self._memory, self._glances, self._free, self._names = memory, {}, set(), {}
+        found = self._glances.get(site)
+        if found is None:
+            value = memory.get(head_key(site))
+            found = self._glances[site] = _GLANCE.decode(value) if value else Glance()
+        return found
+
+    def saved(self, memory: Memory, site: bytes, head: Head) -> None:
+        """Know what was just written."""
+        if memory is self._memory:
+            self._glances[site] = Glance(head.low, head.n_limited, head.n_old, head.credit, head.awaits, head.kinds)
+            if head.n_limited:
+                self._free.discard(self._names.pop(site, ""))
+
+    def all_free(self, memory: Memory, names: Sequence[str], keys: Sequence[bytes]) -> bool:
+        """Return whether nothing is cut on the sites of some URLs. keys: 16 bytes of each."""
+        if memory is self._memory and self._free.issuperset(names):
+            return True
+        limited = False
+        for name, key in dict(zip(names, keys, strict=True)).items():
+            if self.glance(memory, key[:8]).n_limited:
+                limited = True
+            else:
+                self._free.add(name)
+                self._names[key[:8]] = name
+        return not limited
