@@ -19,11 +19,15 @@ import msgspec
 import xxhash
 
 from crawler.core.errors import UsageError
-from crawler.core.model import CrawlURL
+from crawler.core.model import CrawlURL, Judgement, Reason, Verdict
 from crawler.core.url import BadURL, URLSpace, directory_depth
+from storage.export.judged import follows, keeps, standing
+from storage.schema import REVISIONS, VERDICTS, PageRecord
 from storage.view import View
 
 _TEXT_BYTES = 8
+KEPT = Judgement(keep=True, follow=True, verdicts=())
+_DROPPED = Judgement(keep=False, follow=False, verdicts=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Answer:
     url: CrawlURL
     status: int
     text: int | None  # what it showed, as a number
-    is_kept: bool  # by the crawl's filters; a file does not tell, hence True
+    judgement: Judgement  # of the crawl's filters; a file does not tell, hence `KEPT`
     line: dict[str, Any]  # as it is printed again
 
 
@@ -96,7 +100,7 @@ def _answer(line: bytes, space: URLSpace, depths: dict[bytes, int]) -> Answer | 
     depth = depths[via] + 1 if via in depths else directory_depth(text)
     url = space.url(text, via=via, seed_distance=depth, site_depth=depth)
     depths[url.key] = depth
-    return Answer(url, status, _number(row.get("sketch")), True, row)
+    return Answer(url, status, _number(row.get("sketch")), KEPT, row)
 
 
 def _number(sketch: Any) -> int | None:
@@ -116,7 +120,15 @@ def _pages(view: View, space: URLSpace) -> Iterator[tuple[float, int, Answer]]:
         url = space.url(page.url, via=page.via, seed_distance=page.seed_distance, site_depth=page.site_depth)
         text = int.from_bytes(page.fingerprint[:_TEXT_BYTES], "big") if page.fingerprint else None
         line = {"url": page.url, "status": page.status, "sketch": page.fingerprint.hex() or None}
-        yield page.fetched_at, visit, Answer(url, page.status, text, page.keep and page.follow, line)
+        yield page.fetched_at, visit, Answer(url, page.status, text, _judgement(view, page), line)
+
+
+def _judgement(view: View, page: PageRecord) -> Judgement:
+    """Return what the crawl's filters say of a page today."""
+    value = view.get(VERDICTS, page.key)
+    found = standing(page, () if value is None else REVISIONS.decode(value))
+    verdicts = tuple(Verdict(said.filter, said.keep, said.follow, reason=Reason(said.reason) if said.reason else None) for said, _ in found)
+    return Judgement(keeps(page, found), follows(page, found), verdicts)
 
 
 def _redirects(view: View, space: URLSpace) -> Iterable[tuple[float, int, Answer]]:
@@ -127,5 +139,5 @@ def _redirects(view: View, space: URLSpace) -> Iterable[tuple[float, int, Answer
             known = view.seen.record(row.seq)
             url = space.url(known.text, via=known.via, seed_distance=row.seed_distance, site_depth=row.site_depth)
             line = {"url": known.text, "status": edge.status, "sketch": None}
-            found.append((edge.found_at, row.visit, Answer(url, edge.status, None, False, line)))
+            found.append((edge.found_at, row.visit, Answer(url, edge.status, None, _DROPPED, line)))
     return sorted(found, key=lambda row: row[:2])

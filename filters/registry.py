@@ -31,7 +31,7 @@ def plugs(settings: Settings, seeds: Sequence[str]) -> tuple[Plug, ...]:
         exact_duplicate.plug(of.exact_duplicate),
         _plug("near_replica", of, tells_copies=of.exact_duplicate.mode != "enforce"),
         _plug("dust", of),
-        _plug("pattern_yield", of, judges=_judges(of)),
+        _plug("pattern_yield", of, judges=judges(of)),
         _plug("depth_cutoff", of),
     )
     return tuple(plug for plug in every if plug is not None and plug.mode is not Mode.OFF)
@@ -46,8 +46,8 @@ def _plug(name: str, of: Filters, **others: Any) -> Plug | None:
     return plug
 
 
-def _judges(of: Filters) -> list[str]:
-    """Return the filters that drop pages."""
+def judges(of: Filters) -> list[str]:
+    """Return the filters whose word on pages counts: those that drop them."""
     drops_copies = of.exact_duplicate.mode == "enforce" and not of.exact_duplicate.store_copies
     others = {"soft_error": of.soft_error.mode, "near_replica": of.near_replica.mode}
     return [*([exact_duplicate.NAME] if drops_copies else ()), *(name for name, mode in others.items() if mode == "enforce")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +20,7 @@ from filters.pattern_yield.evidence import interval
 from filters.pattern_yield.filter import NAME, holder
 from filters.pattern_yield.records import Pattern, patterns_of
 from filters.pattern_yield.replay import Replay
+from filters.registry import judges
 from storage.export.reading import reading
 from storage.export.scans import hosts
 from storage.view import View
@@ -49,7 +50,8 @@ def patterns(
     """Print the URL patterns of each site as JSON lines: fetched, worth it, their share, its interval (95 %), standing.
 
     DIR is a crawl: what its filter has learned, or, where that was off, what its pages teach. FILE has JSON lines {"url", "status",
-    "sketch"} in crawl order, - is standard input; equal sketches are equal texts, "via" may name the URL that led there.
+    "sketch"} in crawl order, - is standard input; equal sketches are equal texts, "via" may name the URL that led there. A page that one
+    filter alone dropped, and as no exact copy, teaches nothing.
 
     A pattern is barren when a yield of filters.pattern_yield.min_yield is refuted, however often it was looked at; it is open before.
     `held` are URLs that it holds back. With --replay each answer is decided about when its turn comes, from those before it that were
@@ -82,7 +84,7 @@ def _of_store(view: View, settings: PatternYield, choice: Choice, *, wants_repla
     answers = read_store(view, URLSpace(view.secret, url_rules(view.settings)))
     if not wants_replay:
         click.echo(f"{view.path}: the crawl ran without {NAME}; this is what its answers teach", err=True)
-    yield from _told(answers, settings, choice, wants_replay=wants_replay)
+    yield from _told(answers, settings, choice, wants_replay=wants_replay, judging=judges(view.settings.filters))
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,9 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
                 yield {**row, "held": len(view.held.keys(holder(row["pattern"])))}
 
 
-def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
-    """Tell the answers again: yield each as it was decided, or else what all of them teach."""
-    replay = Replay(settings, samples=wants_replay)
+def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:
+    """Tell the answers again: yield each as it was decided, or else what all of them teach. judging: filters that judged the pages."""
+    replay = Replay(settings, judges=judging, samples=wants_replay)
     told = [answer for answer in answers.answers if choice.names(answer.url.site)]
     if wants_replay:
         yield from _decided(told, answers, replay)
@@ -160,7 +162,7 @@ def _decided(told: list[Answer], answers: Answers, replay: Replay) -> Iterator[R
 
 
 def _learn(answer: Answer, answers: Answers, replay: Replay) -> None:
-    replay.learn(answer.url, answer.status, answer.text, is_kept=answer.is_kept, n_led=answers.n_led[answer.url.key])
+    replay.learn(answer.url, answer.status, answer.text, judgement=answer.judgement, n_led=answers.n_led[answer.url.key])
 
 
 def _row(site: str, pattern: Pattern) -> Row:

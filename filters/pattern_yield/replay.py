@@ -8,7 +8,7 @@ Memory: unbounded, about 250 bytes per answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from filters.pattern_yield.records import Pattern, patterns_of
 from filters.pattern_yield.tree import Sites
 
 _KEPT = Judgement(keep=True, follow=True, verdicts=())
-_DROPPED = Judgement(keep=False, follow=True, verdicts=())
 
 
 class Rows:
@@ -49,10 +48,10 @@ class Rows:
 class Replay:
     """Decides one URL after the other and learns from those that are fetched."""
 
-    def __init__(self, settings: PatternYield, *, samples: bool = True) -> None:
-        """samples: pass over most answers of a good site, as inline."""
+    def __init__(self, settings: PatternYield, *, judges: Collection[str] = (), samples: bool = True) -> None:
+        """judges: filters whose word on pages counts. samples: pass over most answers of a good site, as inline."""
         self._sites = Sites(Rule(settings.min_yield, settings.error))
-        self._pages = YieldOfPages(self._sites, samples=samples)
+        self._pages = YieldOfPages(self._sites, judges=judges, samples=samples)
         self._links = YieldOfLinks(self._sites, settings)
         self._memory = Rows()
 
@@ -68,11 +67,11 @@ class Replay:
             self._sites.save(self._memory, tree)
         return pattern, is_fetched
 
-    def learn(self, url: CrawlURL, status: int, text: int | None, *, is_kept: bool = True, n_led: int = 0) -> None:
-        """Learn from the answer. text: what it showed, as a number; None if that is not known. is_kept: the panel kept it as new."""
+    def learn(self, url: CrawlURL, status: int, text: int | None, *, judgement: Judgement = _KEPT, n_led: int = 0) -> None:
+        """Learn from the answer. text: what it showed, as a number; None if that is not known."""
         shown = (status if text is None else text).to_bytes(8, "big")
         measure = PageMeasure(url.text, url.key, url.via, url.site_depth, shown, status == 200, text is not None, n_led > 0)
-        self._pages.observe(measure, _KEPT if is_kept else _DROPPED, self._memory)
+        self._pages.observe(measure, judgement, self._memory)
         if n_led:
             admitted = LinkJudgement(np.ones(n_led, dtype=np.bool_), {})
             self._links.observe(LinksMeasure(url.key, url.via, url.site_depth), admitted, self._memory)

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from small_store import HOSTILE, SmallStore
 
-from config.settings import Filters, PatternYield, Settings
-from crawler.core.model import State
+from config.settings import Filters, NearReplica, PatternYield, Settings, SoftError
+from crawler.core.model import Reason, State, Verdict
 from filters.pattern_yield.evidence import Evidence
 from filters.pattern_yield.filter import holder
 from filters.pattern_yield.records import Pattern, encode, pattern_key
+from storage.verdicts import verdict_records
 
 Command = Callable[..., Any]  # see conftest.py
 
@@ -167,6 +168,29 @@ def test_a_crawl_without_the_filter_is_learned_from_its_answers(thresher: Comman
     assert told["https://a.example/old"]["status"] == 301, "redirects are answers"
     assert all(row["fetch"] for row in told.values())
     assert "0 of them lost" in replay.err
+
+
+def test_of_a_crawl_without_the_filter_only_exact_copies_and_what_two_filters_drop_are_worth_nothing(
+    thresher: Command, tmp_path: Path
+) -> None:
+    """Mutation: every page that was not kept counted as worth nothing."""
+    said = {
+        "new": (),
+        "doubt": (Verdict("near_replica", False, False, reason=Reason.NEAR_REPLICA),),
+        "copy": (Verdict("exact_duplicate", False, False, reason=Reason.DUPLICATE_CONTENT),),
+        "both": tuple(Verdict(name, False, False, reason=Reason.NEAR_REPLICA) for name in ("near_replica", "soft_error")),
+    }
+    judged = Filters(near_replica=NearReplica(mode="enforce"), soft_error=SoftError(mode="enforce"))
+    small = SmallStore(tmp_path / "c", Settings(filters=judged))
+    for i in range(20):
+        for name, verdicts in said.items():
+            url = small.url(f"/{name}/{i}")
+            small.known(url, State.DONE)
+            small.page(url, fingerprint=f"{name} {i}".encode(), keep=not verdicts, follow=not verdicts, verdicts=verdict_records(verdicts))
+            small.store.end_visit()
+    small.close()
+    rows = {row["pattern"]: row for row in lines(thresher("patterns", tmp_path / "c").out)}
+    assert {name: row["yield"] for name in said if (row := rows.get(f"a.example/{name}/<n>"))} == {"new": 1.0, "copy": 0.0, "both": 0.0}
 
 
 def test_a_store_without_pages_is_a_clear_error(thresher: Command, tmp_path: Path) -> None:
