@@ -32,13 +32,14 @@ def shingles(tokens: U64, width: int) -> U64:
     """
     width = min(width, tokens.size)
     n = tokens.size - width + 1 if width else 0
-    hashes = tokens[max(width - 1, 0) :].copy()
+    hashes = tokens[max(width - 1, 0) :]
     for place in range(width - 2, -1, -1):  # Horner's rule: a loop over the words of one shingle
-        hashes *= _U(_STEP)
+        hashes = hashes * _U(_STEP)
         hashes += tokens[place : place + n]
-    hashes ^= hashes >> _U(32)
-    hashes *= _MIX
-    return hashes
+    mixed: U64 = hashes >> _U(32)
+    mixed ^= hashes
+    mixed *= _MIX
+    return mixed
 
 
 def slots(hashes: U64, k: int) -> U64:

@@ -4,7 +4,7 @@ Two pages collide when ‖X¹ − X²‖∞ < C and ‖R¹ − R²‖∞ < D, bo
 that its own tolerance reaches. `close_pairs` finds all pairs of a set at once, block by block; `Grid` takes one page at a time and keeps
 its boxes behind a filter's memory. Both are exact (but for boxes that are full): the boxes choose candidates, components decide.
 
-Memory: `close_pairs` 60 bytes a page and 100 MB of a block; `Grid` 8 + 4·K bytes a page, `capacity` pages a box at most.
+Memory: `close_pairs` 60 bytes a page and 100 MB of a block; `Grid` 4·K bytes and a name a page, `capacity` pages a box at most.
 Time: 10 µs a page of `close_pairs` for K = 5, beside 40 ns a candidate; a look-up of `Grid` reads two boxes a tag on average.
 """
 
@@ -26,7 +26,6 @@ from filters.near_replica.rp import F32, F64
 _MAX_AXES: Final = 5  # 2^5 boxes are looked up for each page
 _BLOCK: Final = 1 << 20  # candidates compared at a time
 _ODD: Final = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, 1 + _MAX_AXES)], dtype=np.uint64)
-_NAME: Final = 8
 _SIDE: Final = 24.0  # tolerances: a look-up then reads (1 + 2/24)^5 boxes at most on average; tags keep them small
 _MIDDLE: Final = 0.5  # of a box: most pages are there
 _NO_SITE: Final = b"\0" * 7
@@ -94,14 +93,15 @@ def _codes(boxes: I64) -> U64:
 class Grid:
     """Signatures found by nearness, one at a time, behind a filter's memory.
 
-        box (16, see `_key`) → (name 8 ‖ K components f4)*, the latest last
+        box (16, see `_key`) → (name ‖ K components f4)*, the latest last
 
     A box that is full forgets its oldest page. Where millions of pages would crowd the boxes, tags divide them: a page is found by those
     that have a tag in common with it.
     """
 
-    def __init__(self, tolerance: float, *, capacity: int) -> None:
-        """tolerance: D, above 0, in the signatures' unit    capacity: pages a box"""
+    def __init__(self, tolerance: float, *, capacity: int, name_bytes: int) -> None:
+        """tolerance: D, above 0, in the signatures' unit    capacity: pages a box    name_bytes: of each page's name, a multiple of 4"""
+        self._name = name_bytes
         self._tolerance = tolerance
         self._side = _SIDE * tolerance
         self._capacity = capacity
@@ -120,14 +120,14 @@ class Grid:
         found = b"".join([value for value in memory.get_many([*keys, *ahead])[: len(keys)] if value])
         if not found:
             return []
-        width = _NAME + 4 * signature.size
-        rows = np.frombuffer(found, dtype="<f4").reshape(-1, width // 4)[:, _NAME // 4 :]
+        width = self._name + 4 * signature.size
+        rows = np.frombuffer(found, dtype="<f4").reshape(-1, width // 4)[:, self._name // 4 :]
         distances = np.abs(rows - signature).max(axis=1).tolist()
         near = [(row, distance) for row, distance in enumerate(distances) if distance < self._tolerance]
-        return list({found[row * width : row * width + _NAME]: distance for row, distance in near}.items())
+        return list({found[row * width : row * width + self._name]: distance for row, distance in near}.items())
 
     def add(self, name: bytes, signature: F32, memory: Memory, tags: Sequence[bytes] = (b"",)) -> None:
-        """Add a page under a name of 8 bytes, once."""
+        """Add a page under a name, once."""
         place = _packed([self._box(at) for at in signature[:_MAX_AXES].tolist()])
         entry = name + signature.astype("<f4", copy=False).tobytes()
         for tag in tags:

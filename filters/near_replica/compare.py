@@ -21,6 +21,7 @@ Time: 30 µs a candidate, 100 µs where children are read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import eq
 from typing import Final, NamedTuple
 
 import msgspec
@@ -32,6 +33,7 @@ from filters.near_replica.collide import Grid
 from filters.near_replica.records import (
     COMPONENTS,
     MOST_CHILDREN,
+    NAME,
     SLOTS,
     U8,
     HostRecord,
@@ -49,6 +51,9 @@ _SAME_PATHS: Final = 0.8  # of the paths linked to: resemblance from which two h
 _ENOUGH_KNOWN: Final = 0.5
 _MOST_CANDIDATES: Final = 8
 _TAGS: Final = tuple((b"%d" % slot, 8 * slot) for slot in (0, SLOTS // 2))
+_N_BRIEF: Final = 16
+_BRIEF: Final = slice(1, 1 + _N_BRIEF)  # none of the tags
+NAME_IN_GRID: Final = NAME + _N_BRIEF  # bytes
 _SURE: Final = 1.645  # standard deviations: 95 %, one-sided
 _SHINGLE: Final = 3  # words
 ENOUGH_VOTERS: Final = 16  # pages of a host that say what its template is
@@ -83,8 +88,8 @@ def nearest(
 
     tags: of the page (`tags_of`); ahead: keys of records that will be asked for soon
     """
-    near = [(rp, name) for name, rp in grid.near(page.r, memory, tags, ahead=ahead) if name != page.name]
-    near = sorted(near)[:_MOST_CANDIDATES]
+    close = grid.near(page.r, memory, tags, ahead=ahead)
+    near = sorted((rp, name[:NAME]) for name, rp in close if _may_resemble(page, name, limits.resemblance))[:_MOST_CANDIDATES]
     template = None
     best: Likeness | None = None
     for rp, name in near:
@@ -101,6 +106,17 @@ def nearest(
         if best is None or _order(found) > _order(best):
             best = found
     return best
+
+
+def name_in_grid(page: Known) -> bytes:
+    """Return the name under which a page is found, with a few of its slots: pages that are near by chance need not be read."""
+    return page.name + page.minima[_BRIEF]
+
+
+def _may_resemble(page: Known, name: bytes, least: float) -> bool:
+    """Return whether few enough of the slots in another page's name differ; of replicas 999 of 1000 pass."""
+    n_alike = sum(map(eq, page.minima[_BRIEF], name[NAME:]))
+    return name[:NAME] != page.name and n_alike >= _N_BRIEF * least - 3.0 * (_N_BRIEF * least * (1.0 - least)) ** 0.5
 
 
 def _are_told_apart(page: Known, known: Known) -> bool:

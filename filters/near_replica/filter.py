@@ -96,7 +96,7 @@ class ReplicaGate:
         self._settings = settings
         self._tells_copies = tells_copies
         self._limits = Limits(settings.max_distance, settings.max_neighbour_distance, settings.resemblance)
-        self._grid = Grid(settings.max_distance, capacity=_BOX)
+        self._grid = Grid(settings.max_distance, capacity=_BOX, name_bytes=compare.NAME_IN_GRID)
 
     def measure(self, page: Page, /) -> Measure:
         exempt = page.url.seed_distance == 0 or is_home(page.url.text)
@@ -155,7 +155,7 @@ class ReplicaGate:
         if is_replica:
             page = msgspec.structs.replace(page, replica_of=original)
         else:
-            self._grid.add(page.name, page.r, memory, measure.tags)
+            self._grid.add(compare.name_in_grid(page), page.r, memory, measure.tags)
         write(memory, page_key(page.name), page)
         if original is not None and "replaces" in own.evidence:
             _replace(original, page.name, memory)

@@ -38,6 +38,7 @@ from filters.near_replica.rp import F32
 U8 = npt.NDArray[np.uint8]
 SLOTS: Final = 256
 COMPONENTS: Final = 5
+NAME: Final = 8  # bytes
 MOST_CHILDREN: Final = 16
 _HALF: Final = np.uint64(32)
 _MET_LINKS: Final = 1 << 16  # 10 MB

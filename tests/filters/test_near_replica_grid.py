@@ -25,7 +25,7 @@ def _signatures(k: int) -> F32:
 @pytest.mark.parametrize(("k", "tolerance"), [(1, 0.01), (5, 0.03), (8, 0.1)])
 def test_the_growing_grid_finds_what_brute_force_finds(k: int, tolerance: float) -> None:
     """Broken once (neighbouring boxes left out): fails."""
-    memory, grid, points = DictMemory(), Grid(tolerance, capacity=1000), _signatures(k)
+    memory, grid, points = DictMemory(), Grid(tolerance, capacity=1000, name_bytes=8), _signatures(k)
     found = set()
     for number, point in enumerate(points):
         found |= {(int.from_bytes(name, "big"), number) for name, _ in grid.near(point, memory)}
@@ -35,7 +35,7 @@ def test_the_growing_grid_finds_what_brute_force_finds(k: int, tolerance: float)
 
 
 def test_the_grid_gives_back_names_as_added_with_their_distances() -> None:
-    memory, grid = DictMemory(), Grid(0.1, capacity=4)
+    memory, grid = DictMemory(), Grid(0.1, capacity=4, name_bytes=8)
     grid.add(_name(7), np.array([-0.3, 0.7, 0.1], dtype=np.float32), memory)
     [(name, distance)] = grid.near(np.array([-0.3, 0.75, 0.11], dtype=np.float32), memory)
     assert name == _name(7)
@@ -43,7 +43,7 @@ def test_the_grid_gives_back_names_as_added_with_their_distances() -> None:
 
 
 def test_a_full_box_forgets_its_oldest_page() -> None:
-    memory, grid = DictMemory(), Grid(0.1, capacity=3)
+    memory, grid = DictMemory(), Grid(0.1, capacity=3, name_bytes=8)
     point = np.array([0.5, 0.5], dtype=np.float32)
     for number in range(5):
         grid.add(_name(number), point, memory)
