@@ -30,6 +30,8 @@ from crawler.graph.measures import captured, mean_by_slice
 from crawler.graph.pagerank import pagerank
 from crawler.graph.simulate import breadth_first, depth_first, random_frontier
 from crawler.ranking import of_store
+from storage.packing import unpack_links
+from storage.schema import LINKS
 from storage.view import View
 
 ADDRESS, PORT = "127.0.0.4", 8807
@@ -68,6 +70,7 @@ class Crawl(NamedTuple):
     order: I64
     seeds: I64
     curves: dict[str, list[float]]  # of other orders over the same graph
+    bytes_per_link: float  # rows of the link table, keys included
 
 
 def crawl(manuals: Sequence[Manual], order: str, directory: Path) -> None:
@@ -111,7 +114,9 @@ def read(directory: Path) -> Crawl:
         fetched = np.zeros(graph.n_nodes, dtype=np.bool_)
         fetched[order] = True
         curves = {name: captured(ranks, nodes[fetched[nodes]], SHARES) for name, nodes in others.items()}
-        return Crawl(found, ranks, order, seeds, curves)
+        rows = list(view.rows(LINKS))
+        n_links = unpack_links([value for _, value in rows])[0].sum()
+        return Crawl(found, ranks, order, seeds, curves, float(sum(len(key) + len(value) for key, value in rows) / n_links))
 
 
 def show(name: str, shares: Sequence[float]) -> None:
@@ -151,6 +156,7 @@ def main() -> int:
     first = next(iter(crawls.values()))
     found = first.measures
     print(f"{', '.join(manual.name for manual in manuals)}: {found.n_nodes:,} URLs, {found.n_links:,} links, {found.n_fetches:,} fetched")
+    print(f"  {first.bytes_per_link:.2f} bytes a link in the store")
     print(f"  {'share of PageRank after':{_WIDTH}}" + "".join(f"{share:8.0%}" for share in SHARES))
     for order, made in crawls.items():
         show(order, captured(made.ranks, made.order, SHARES))

@@ -34,7 +34,12 @@ class Bar:
     text: str
 
 
-Cell = str | int | float | Bar | None
+@dataclass(frozen=True, slots=True)
+class Ditto:
+    """What stands in the row above; left blank."""
+
+
+Cell = str | int | float | Bar | Ditto | None
 
 
 def note(*text: Child) -> Markup:
@@ -117,6 +122,8 @@ def _cell(cell: Cell, is_numeric: bool) -> Markup:
     match cell:
         case None | "":
             return element("td", "–", class_=_class(is_numeric))
+        case Ditto():
+            return element("td")
         case Bar():
             return element("td", element("div", share_bar(cell.share), element("span", cell.text) if cell.text else None), class_="barred")
         case Markup():
@@ -135,5 +142,5 @@ def _class(is_numeric: bool) -> str | None:
 
 
 def _is_numeric(cells: Iterable[Cell]) -> bool:
-    found = [isinstance(cell, int | float) for cell in cells if cell is not None]
+    found = [isinstance(cell, int | float) for cell in cells if not isinstance(cell, Ditto | None)]
     return bool(found) and all(found)

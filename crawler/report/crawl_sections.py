@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from crawler.core.ports import HostRecord
 from crawler.progress import clock, size
-from crawler.report.blocks import Bar, Cell, Section, bounded, facts, figure, grid, note, percent, seconds, table, tiles, when
+from crawler.report.blocks import Bar, Cell, Ditto, Section, bounded, facts, figure, grid, note, percent, seconds, table, tiles, when
 from crawler.report.gather import Crawl
 from crawler.report.markup import Child, Markup, element
 from crawler.report.pages import GAPS, TIMES, Level
@@ -249,6 +249,6 @@ def _failures(crawl: Crawl) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for reason, failed in sorted(crawl.failures.items(), key=lambda pair: (-pair[1].n, pair[0])):
         for i, (key, record) in enumerate(failed.sample.items()):
-            counts: tuple[Cell, Cell] = (failed.n, failed.n_final) if i == 0 else (None, None)
-            rows.append((reason if i == 0 else "", *counts, crawl.texts.get(key, ""), record.detail))
+            counts: tuple[Cell, Cell, Cell] = (reason, failed.n, failed.n_final) if i == 0 else (Ditto(), Ditto(), Ditto())
+            rows.append((*counts, crawl.texts.get(key, ""), record.detail))
     return rows

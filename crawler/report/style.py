@@ -67,12 +67,13 @@ td:not(.long) bdi{white-space:nowrap}
 .scroll:focus-visible{outline:2px solid var(--s1);outline-offset:-2px}
 table{border-collapse:collapse;width:100%;font-size:.87rem}
 caption{text-align:left;font-weight:600;padding:6px 0;font-size:.95rem}
+.grid caption{padding-top:0}
 th,td{padding:5px 14px 5px 0;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top}
 th{color:var(--soft);font-weight:500;white-space:nowrap}
 tr:last-child td{border-bottom:0}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 bdi{overflow-wrap:anywhere;display:inline-block;overflow:hidden;vertical-align:top;max-width:100%}
-.long{min-width:14rem}.longer{min-width:22rem}
+.long{min-width:17rem}.longer{min-width:22rem}
 details{border-top:1px solid var(--rule);padding:8px 0}
 summary{cursor:pointer;font-weight:500}
 details>*:nth-child(2){margin-top:8px}

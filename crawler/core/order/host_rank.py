@@ -2,7 +2,7 @@
 
 The in-degree in the graph of sites, counted exactly while the crawl runs, is what IRLbot budgets sites by [LLWL08, STAR]: pages that
 endorse each other on one site add nothing to it. Here it is divided by the pages fetched so far, as a site's later pages are worth less
-than its first. Within a host by cash, then by discovery. Of the orders here the one that finds good pages soonest, at the price of depth.
+than its first. Within a host by cash, then by discovery. It finds good pages as soon as the default does, at the price of depth.
 """
 
 from __future__ import annotations
