@@ -26,28 +26,18 @@ import numpy.typing as npt
 
 from crawler.core.access_log import Request
 from filters.depth_cutoff.chains import Action
+from filters.log_visitors import is_attack, is_robot, of_referer
 
 I32 = npt.NDArray[np.int32]
 I8 = npt.NDArray[np.int8]
 PAUSE_S: Final = 1800
 FRAME_S: Final = 1  # no visitor clicks that fast
 
-_ROBOT: Final = re.compile(
-    r"bot\b|bot/|robot|crawl|spider|slurp|archiver|feed|rss|reader|monitor|checker|validator|curl|wget|libwww|python|java/|ruby|perl|php/|"
-    r"apache-httpclient|okhttp|go-http|scrapy|httrack|nutch|heritrix|facebookexternalhit|preview|scan|fetch|harvest|index|headless|phantom",
-    re.IGNORECASE,
-)
-_ATTACK: Final = re.compile(
-    r"\.\./|%2e%2e|%00|%c0%ae|\\x|etc/passwd|<|%3c/?[a-z]|union(?:\+|%20| )+(?:all(?:\+|%20| ))?select|proc/self|base64_decode|wp-login|"
-    r"xmlrpc\.php|wlwmanifest|phpmyadmin|\.(?:env|git)\b|cmd\.exe|/cgi-bin/.*;|\$\{|%24%7b|boot\.ini",
-    re.IGNORECASE,
-)
 _EMBEDDED: Final = re.compile(
     r"[^?]*\.(?:css|js|mjs|map|png|gif|jpe?g|jpeg|ico|svg|webp|avif|bmp|xbm|xpm|tiff?|woff2?|ttf|eot|otf|swf|class|jar|mp[34eg]|mpe?g|mov|"
     r"avi|wav|au|ogg|webm|mid|json|xml|rss|atom|rdf|txt|zip|gz|tgz|bz2|xz|tar|rpm|deb|exe|dmg|iso|pdf|ps|wrl)(?:\?|$)",
     re.IGNORECASE,
 )
-_HOST: Final = re.compile(r"https?://(?:[^/?#@\s]*@)?([^/?#\s]+)(/[^#\s]*)?", re.IGNORECASE)
 _NO_PAGE, _NOT_OWN, _NO_FIELD = -1, -2, -3  # in place of a page's number
 
 
@@ -120,13 +110,10 @@ def _collect(
     """Sort requests out; return the clients that are robots, as far as one request tells of all."""
     robots: set[int] = set()
     kinds: dict[str, str] = {}  # target → which count of `dropped` it belongs to, "" for a page
-    is_robot: dict[str | None, bool] = {}
     hosts: dict[str | None, str] = {}
     for client, time, method, target, status, _, referer, agent in requests:
         number = columns.clients.setdefault((client, agent), len(columns.clients))
-        if agent not in is_robot:
-            is_robot[agent] = agent is not None and _ROBOT.search(agent) is not None
-        if is_robot[agent] or target.startswith("/robots.txt"):
+        if is_robot(agent, target):
             robots.add(number)
             dropped.robots += 1
             continue
@@ -151,7 +138,7 @@ def _collect(
 
 def _kind(target: str, exclude: re.Pattern[str] | None) -> str:
     """Return which count of `Dropped` a target belongs to, "" for a page."""
-    if _ATTACK.search(target):
+    if is_attack(target):
         return "attacks"
     if not target.startswith("/"):
         return "other"
@@ -161,7 +148,7 @@ def _kind(target: str, exclude: re.Pattern[str] | None) -> str:
 
 
 def _host_of(referer: str | None) -> str:
-    found = _HOST.match(referer) if referer else None
+    found = of_referer(referer)
     return _bare(found[1]) if found else ""
 
 
@@ -173,11 +160,10 @@ def _own_page(referer: str | None, own: str, pages: dict[str, int]) -> int:
     """Return the number of the page that a Referer names, which becomes known by it."""
     if referer is None:
         return _NO_FIELD
-    found = _HOST.match(referer)
-    if found is None or _bare(found[1]) != own:
+    found = of_referer(referer)
+    if found is None or _bare(found[1]) != own or _EMBEDDED.match(found[2]):
         return _NOT_OWN
-    path = found[2] or "/"
-    return _NOT_OWN if _EMBEDDED.match(path) else pages.setdefault(path, len(pages))
+    return pages.setdefault(found[2], len(pages))
 
 
 class _Walk:

@@ -7,7 +7,6 @@ if it was got whole with status 200; error answers stay, as evidence against rul
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,19 +14,9 @@ from typing import Final
 
 from crawler.core.access_log import Request
 from filters.dust.urllist import Sighting
+from filters.log_visitors import is_attack, is_robot, of_referer
 
-_ROBOT: Final = re.compile(
-    r"bot\b|bot/|crawl|spider|slurp|archiver|feed|rss|reader|monitor|checker|validator|curl|wget|libwww|python|java/|ruby|perl|php/|"
-    r"apache-httpclient|okhttp|go-http|scrapy|httrack|nutch|heritrix|facebookexternalhit|preview",
-    re.IGNORECASE,
-)
-_ATTACK: Final = re.compile(
-    r"\.\./|%2e%2e|%00|%c0%ae|\\x|etc/passwd|<|%3cscript|union(?:\+|%20| )+(?:all(?:\+|%20| ))?select|"
-    r"proc/self|base64_decode|wp-login|xmlrpc\.php|phpmyadmin|/cgi-bin/.*;|\$\{|%24%7b",
-    re.IGNORECASE,
-)
 _SCANNER: Final = (10, 0.5)  # a client with so many requests of which more than this share failed
-_ORIGIN: Final = re.compile(r"https?://[^/?#\s]+")
 
 
 @dataclass(slots=True)
@@ -47,14 +36,14 @@ def sightings(requests: Iterable[Request], *, origin: str = "") -> tuple[list[Si
     every = list(requests)
     dropped = Dropped()
     base = origin.rstrip("/") or _own_origin(every)
-    robots = {request.client for request in every if _ROBOT.search(request.agent or "") or request.target.startswith("/robots.txt")}
+    robots = {request.client for request in every if is_robot(request.agent, request.target)}
     scanners = _scanners(every)
     found: list[Sighting] = []
     for request in every:
         target = request.target.partition("#")[0]
         if request.client in robots:
             dropped.robots += 1
-        elif request.client in scanners or _ATTACK.search(target):
+        elif request.client in scanners or is_attack(target):
             dropped.attacks += 1
         elif request.method not in ("GET", "HEAD") or not target.startswith("/"):
             dropped.other += 1
@@ -67,7 +56,7 @@ def sightings(requests: Iterable[Request], *, origin: str = "") -> tuple[list[Si
 
 def _own_origin(requests: Iterable[Request]) -> str:
     """Return the origin that referers name most: most visitors come from another page of the same site."""
-    named = Counter(match[0].lower() for request in requests if (match := _ORIGIN.match(request.referer or "")))
+    named = Counter(found[0].lower() for request in requests if (found := of_referer(request.referer)))
     return named.most_common(1)[0][0] if named else "http://localhost"
 
 
