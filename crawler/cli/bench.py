@@ -27,6 +27,7 @@ from crawler.opening import create_store, with_sets
 from crawler.version import VERSION
 
 _RATIOS = ("ratio at 1/4", "at 1/2", "ratio")
+_BARS = {"ratio": 1.5, "lost %": 2.0}  # least useful pages per fetch against plain breadth-first, most good pages lost
 _COLUMNS = ("crawl", "fetches", "useful", "useful/fetch", *_RATIOS, "adds", "lost", "lost %", "CPU s", "ended")
 
 
@@ -117,7 +118,8 @@ def filters(
     with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, ServerProcess("labelled", changes=changes) as server:
         web = server.web
         assert isinstance(web, LabelledWeb)
-        n = fetches or 2 * len(web.truth().urls)
+        n_urls = len(web.truth().urls)
+        n = fetches or 2 * n_urls
         found = []
         for outcome in crawls(web, _labelled_settings(server, sets), ablations(left_out), n, Path(temporary)):
             click.echo(f"{outcome.name}: {len(outcome.useful_at):,} useful pages in {outcome.fetches:,} fetches", err=True)
@@ -127,10 +129,11 @@ def filters(
         raise UsageError(f"the plain crawl found no useful page in {n:,} fetches: there is nothing to compare with")
     rows = _filter_rows(found, n, n_documents)
     if as_json:
-        print_json({"budget": n, "documents": n_documents, "crawls": rows})
+        print_json({"budget": n, "finite_urls": n_urls, "documents": n_documents, "bars": _BARS, "crawls": rows})
     else:
         print_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in rows])
         _show_kinds(found[0], found[1])
+        _show_bars(rows[1], n, n_urls)
     return 0
 
 
@@ -169,6 +172,16 @@ def _show_kinds(plain: Outcome, every: Outcome) -> None:
     print_table(("fetched in vain", PLAIN, ALL), [(kind, n, every.wasted[kind]) for kind, n in plain.wasted.most_common()])
     if every.lost:
         print_table(("lost with all filters", "documents"), every.lost.most_common())
+
+
+def _show_bars(row: dict[str, Any], budget: int, n_urls: int) -> None:
+    """Say whether all filters together reach what is asked of them, and at which budget."""
+    is_met = (row["ratio"] or 0.0) >= _BARS["ratio"] and row["lost %"] <= _BARS["lost %"]
+    click.echo(
+        f"With a budget of {budget:,} requests, {budget / n_urls:.2g} for each of the {n_urls:,} URLs that are not endless, all filters give "
+        f"{row['ratio'] or 0.0:.2f} times the useful pages per fetch of plain breadth-first (wanted: {_BARS['ratio']:g}) "
+        f"and lose {row['lost %']:.2f} % of the good pages (at most {_BARS['lost %']:g}): {'met' if is_met else 'not met'}"
+    )
 
 
 def _run(profile: str, hosts: int, pages: int, sets: tuple[str, ...], cores: list[int]) -> dict[str, Any]:

@@ -40,6 +40,8 @@ def test_one_line_of_the_table_for_each_crawl() -> None:
     assert head.split()[:3] == ["crawl", "fetches", "useful"]
     assert [line.split()[0] for line in lines[:2]] == ["plain", "all"]
     assert lines[2].startswith("fetched in vain")
+    assert lines[-1].startswith("With a budget of ")
+    assert lines[-1].endswith(": not met"), "mirrors alone are little to gain from"
 
 
 def test_a_crawl_that_ends_early_gives_no_figure() -> None:
