@@ -176,11 +176,12 @@ def _show_kinds(plain: Outcome, every: Outcome) -> None:
 
 def _show_bars(row: dict[str, Any], budget: int, n_urls: int) -> None:
     """Say whether all filters together reach what is asked of them, and at which budget."""
-    is_met = (row["ratio"] or 0.0) >= _BARS["ratio"] and row["lost %"] <= _BARS["lost %"]
+    ratio, lost = row["ratio"] or 0.0, row["lost %"]
+    is_met = ratio >= _BARS["ratio"] and lost <= _BARS["lost %"]
     click.echo(
-        f"With a budget of {budget:,} requests, {budget / n_urls:.2g} for each of the {n_urls:,} URLs that are not endless, all filters give "
-        f"{row['ratio'] or 0.0:.2f} times the useful pages per fetch of plain breadth-first (wanted: {_BARS['ratio']:g}) "
-        f"and lose {row['lost %']:.2f} % of the good pages (at most {_BARS['lost %']:g}): {'met' if is_met else 'not met'}"
+        f"With a budget of {budget:,} requests, {budget / n_urls:.2g} for each of the {n_urls:,} URLs that are not endless, "
+        f"all filters give {ratio:.2f} times the useful pages per fetch of plain breadth-first (wanted: {_BARS['ratio']:g}) "
+        f"and lose {lost:.2f} % of the good pages (at most {_BARS['lost %']:g}): {'met' if is_met else 'not met'}"
     )
 
 
