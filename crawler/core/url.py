@@ -207,6 +207,7 @@ class URLSpace:
         refusals: dict[str, Reason] = {}
         root, folder = root_and_folder(base)
         of_host, of_folder = self._met_at(root), self._met_at(folder) if folder else {}
+        n_met = 0
         for href in hrefs:
             url = of_host.get(href) or of_folder.get(href)
             if url is None:
@@ -218,11 +219,15 @@ class URLSpace:
                 except BadURL as error:
                     refusals[bare] = error.reason
                     continue
-                if bare[0] == "/" or bare.startswith(ABSOLUTE):
-                    self._meet(of_host, href, url)
-                elif folder and plain_relative(bare):
-                    self._meet(of_folder, href, url)
+                if len(href) <= _REMEMBERED_LENGTH:
+                    if bare[0] == "/" or bare.startswith(ABSOLUTE):
+                        of_host[href] = url
+                        n_met += 1
+                    elif folder and plain_relative(bare):
+                        of_folder[href] = url
+                        n_met += 1
             urls[url] = None
+        self._remember(n_met)
         return list(urls), [(href[:SHOWN], reason) for href, reason in refusals.items()]
 
     def _met_at(self, place: str) -> dict[str, str]:
@@ -232,22 +237,19 @@ class URLSpace:
             met = self._met[place] = {}
         return met
 
-    def _meet(self, met: dict[str, str], href: str, url: str) -> None:
-        """Remember a link; all are forgotten when there are too many."""
-        if len(href) > _REMEMBERED_LENGTH:
-            return
-        self._n_met += 1
+    def _remember(self, n_met: int) -> None:
+        """Count links that were remembered; all are forgotten when there are too many."""
+        self._n_met += n_met
         if self._n_met >= CACHE_LINKS or len(self._met) >= CACHE_LINKS:
             self._met.clear()
             self._n_met = 0
-        met[href] = url
 
     def _join(self, base: str, href: str, root: str, folder: str) -> str:
         """Return the canonical form of one link. A clean one needs no parser; an odd one takes the long way, which says why: BadURL."""
         if len(href) > self._max_input:
             return self.canonical(href, base)
         if folder and (clean := join_clean(href, root, folder, self._origins)) is not None:
-            return self._finish(clean)
+            return self._within_rules(clean)
         if match := no_page(href):
             raise BadURL(Reason.BAD_SCHEME, f"scheme {match[1]}")
         try:
@@ -263,6 +265,10 @@ class URLSpace:
         origin = self._origins[raw_origin]
         if origin != raw_origin:
             url = origin + url[cut:]
+        return self._within_rules(url)
+
+    def _within_rules(self, url: str) -> str:
+        """Put our rules on top of a URL whose origin is canonical; raises BadURL."""
         if "%" in url:
             url = respell_escapes(url)
         if self._strips and "?" in url:

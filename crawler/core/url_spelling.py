@@ -7,7 +7,7 @@ are valid Punycode and their own IDNA form. A clean link has nothing that the UR
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Mapping
 
 import ada_url
 
@@ -46,16 +46,19 @@ def root_and_folder(base: str) -> tuple[str, str]:
     return base[:cut], path[: path.rindex("/") + 1]
 
 
-def join_clean(href: str, root: str, folder: str, known: Container[str]) -> str | None:
-    """Return what a clean link of a page in `folder` at `root` means, None if it is not clean or its own authority is not `known`."""
+def join_clean(href: str, root: str, folder: str, known: Mapping[str, str]) -> str | None:
+    """Return what a clean link of a page in `folder` at `root` means: canonical but for its length and parameters.
+
+    known: canonical form of origins.    None if the link is not clean, or its origin is not known to be canonical
+    """
     match = _clean(href)
     if match is None:
         return None
     origin, ahead = match.groups()
     if origin is not None:
         lowered = origin.lower()
-        return lowered + href[len(lowered) :] if lowered in known else None  # as the parser spells it
-    if href[0] == "?":
+        return lowered + href[len(lowered) :] if known.get(lowered) == lowered else None  # as the parser spells it
+    if href[0] == "?" or known.get(root) != root:
         return None
     if len(ahead) > 1:
         parts = folder[len(root) + 1 :].split("/")[: -1 - len(ahead) // 3]
