@@ -102,6 +102,8 @@ class Atlas:
         for i in range(dice.within(knobs.hosts_per_site, "hosts", site)):
             label = HOST_LABELS[(turn + i) % len(HOST_LABELS)] + (str(i) if i > len(HOST_LABELS) else "")
             name = f"{label}.{domain}" if i else f"www.{domain}" if forwards else domain
+            if knobs.by_address:
+                name = self._address(site, i)
             self.hosts.append(self._draw_host(site, i, name, f"{brand} {label}" if i else brand))
 
     def _draw_host(self, site: int, number: int, name: str, brand: str, forwards_to: str = "") -> Host:
@@ -173,7 +175,8 @@ class Atlas:
         if dice.unit("shared", site) < knobs.shared_address_share:
             shared = 1 + int(knobs.n_sites * knobs.shared_address_share) // _SITES_PER_ADDRESS
             return f"127.10.0.{1 + dice.throw('address', site) % min(shared, 250)}"
-        return f"127.{20 + site // 250 % 200}.{1 + site % 250}.{1 + number // _HOSTS_PER_ADDRESS % 250}"
+        place = number if knobs.by_address else number // _HOSTS_PER_ADDRESS
+        return f"127.{20 + site // 250 % 200}.{1 + site % 250}.{1 + place % 250}"
 
     def _introduce(self) -> dict[int, list[tuple[int, Host]]]:
         """Return, by introducing host, the pages (numbers) that link to a new host, and that host."""

@@ -25,6 +25,7 @@ class Knobs:
     n_sites: int = 10  # registrable domains
     hosts_per_site: tuple[int, int] = (1, 3)
     pages_per_host: tuple[int, int] = (10, 30)  # HTML pages in a host's tree; most hosts are near the lower end
+    by_address: bool = False  # hosts have no names: their URLs name their address, one each
     n_seeds: int = 1  # home pages of so many plain hosts
     fanout: int = 6  # children per page in a host's tree; a page's other links reach about as far
 

@@ -20,7 +20,8 @@ _LONGEST_END_S = 10.0
 class ServerProcess:
     """A server that runs while it is entered and ends with its parent, however that ends: `with ServerProcess("story") as server: …`.
 
-    `changes` are knobs that differ from the profile's; their values must be JSON.
+    `changes` are knobs that differ from the profile's; their values must be JSON. `printed`: all
+    pages are printed before it is entered, so that an answer costs least.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class ServerProcess:
         log: str | Path | None = None,
         flush_lines: bool = False,
         changes: dict[str, object] | None = None,
+        printed: bool = False,
     ) -> None:
         assert name in PROFILES, name
         self.knobs: Knobs = profile(name, **(changes or {}))
@@ -42,6 +44,7 @@ class ServerProcess:
         self._command += [f"--set={knob}={json.dumps(value)}" for knob, value in (changes or {}).items()]
         self._command += ["--log", str(self.log_path.resolve())] if self.log_path is not None else []
         self._command += ["--flush-lines"] if flush_lines else []
+        self._command += ["--printed"] if printed else []
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=_ROOT)  # noqa: S603  # our own module
@@ -54,6 +57,10 @@ class ServerProcess:
         self.port, self.pid = ready["port"], ready["pid"]
         self.web = open_web(self.knobs, port=self.port)
         return self
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def __exit__(self, _type: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
         self.close()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -28,7 +29,7 @@ from crawler.demo.connection import Connection
 from crawler.demo.knobs import PROFILES, Knobs, profile
 from crawler.demo.log import Request
 from crawler.demo.opening import AnyWeb, open_web
-from crawler.demo.web import FAULTS, Reply
+from crawler.demo.web import FAULTS, Reply, Web
 
 _FLUSH_S = 0.2
 _FLUSH_BYTES = 1 << 16
@@ -38,8 +39,10 @@ _BACKLOG = 4096
 class Server:
     """Serves one web while it is entered: `async with Server(knobs) as server: … server.port`."""
 
-    def __init__(self, knobs: Knobs, *, port: int = 0, log: str | Path | None = None, flush_lines: bool = False) -> None:
-        self._knobs, self._asked_port = knobs, port
+    def __init__(
+        self, knobs: Knobs, *, port: int = 0, log: str | Path | None = None, flush_lines: bool = False, printed: bool = False
+    ) -> None:
+        self._knobs, self._asked_port, self._printed = knobs, port, printed
         self._log_path, self._flush_lines = log, flush_lines
         self._log: BinaryIO | None = None
         self._waiting: list[bytes] = []
@@ -59,6 +62,9 @@ class Server:
         sock = _listen(self._asked_port)
         self.port = sock.getsockname()[1]
         self.web = open_web(self._knobs, port=self.port)
+        if self._printed and isinstance(self.web, Web):
+            self.web.print_all()
+            gc.freeze()
         if self._log_path is not None:
             self._log = Path(self._log_path).open("ab", buffering=0)  # noqa: ASYNC230, SIM115  # opened once, closed in __aexit__
         self._server = await asyncio.get_running_loop().create_server(lambda: Connection(self), sock=sock, backlog=_BACKLOG)
@@ -142,13 +148,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--log", help="file to append one line per request to")
     parser.add_argument("--flush-lines", action="store_true", help="write each line at once")
+    parser.add_argument("--printed", action="store_true", help="print all pages before the first request: the server then costs least")
     options = parser.parse_args(arguments)
     try:
         knobs = profile(options.profile, **_changes(options.set))
     except (ValueError, TypeError) as error:
         parser.error(str(error))
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(Server(knobs, port=options.port, log=options.log, flush_lines=options.flush_lines)))
+        runner.run(_serve(Server(knobs, port=options.port, log=options.log, flush_lines=options.flush_lines, printed=options.printed)))
 
 
 def _changes(settings: list[str]) -> dict[str, object]:

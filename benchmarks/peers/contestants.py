@@ -1,0 +1,120 @@
+"""The crawlers that are run beside each other, and what each is given: settings that its own documentation names for throughput.
+
+A contestant says what is missing where it cannot run, and otherwise the command of a run in an empty directory. The others are installed
+by `python -m benchmarks.peers.install` in a directory of their own; nothing of them is a dependency of ours. All obey robots.txt but the
+floors, start from every host's home page where they can be told to, and have 100 requests at once where they can be told to.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from crawler.cli.bench import bench_settings
+from crawler.demo.process import ServerProcess
+from crawler.filter_bench import names, with_filters
+from crawler.opening import create_store
+
+SOURCES = Path(__file__).parent / "sources"
+ROOT = Path(__file__).parents[2]
+CONCURRENCY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run's web and place."""
+
+    server: ServerProcess
+    seeds: Path  # a file of home pages, one a line
+    urls: Path  # a file of all pages
+    directory: Path  # empty, of this run
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    name: str
+    what: str  # it does, so that nobody takes unlike for like
+    command: Callable[[Path, Job], list[str]]  # of the peers' directory and a run
+    missing: Callable[[Path], str | None]  # what is not there, in words; None: it can run
+    ok_codes: tuple[int, ...] = (0,)
+
+
+def _here(_: Path) -> None:
+    return None
+
+
+def _needs(path: str, install: str) -> Callable[[Path], str | None]:
+    def missing(peers: Path) -> str | None:
+        return None if (peers / path).exists() else f"not installed: python -m benchmarks.peers.install {peers} {install}"
+
+    return missing
+
+
+def _ours(on: str) -> Callable[[Path, Job], list[str]]:
+    def command(_: Path, job: Job) -> list[str]:
+        settings = bench_settings(job.server, None)
+        settings = settings if on == "default" else with_filters(settings, names() if on == "every" else [])
+        create_store(job.directory / "crawl", settings)
+        # a shell, so that standard input stays open: its end would tell the agent that its supervisor is gone
+        agent = f"exec {sys.executable} -m crawler.agent_process {job.directory / 'crawl'} < <(sleep infinity) > /dev/null"
+        return ["bash", "-c", f"cd {ROOT} && {agent}"]
+
+    return command
+
+
+def _floor(mode: str) -> Callable[[Path, Job], list[str]]:
+    def command(_: Path, job: Job) -> list[str]:
+        given = job.urls if mode == "fetch" else job.seeds
+        return ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "benchmarks.peers.floors", mode, str(given)]
+
+    return command
+
+
+def _python(script: str) -> Callable[[Path, Job], list[str]]:
+    return lambda peers, job: [str(peers / "python/bin/python"), str(SOURCES / script), str(job.seeds), str(CONCURRENCY)]
+
+
+def _binary(path: str) -> Callable[[Path, Job], list[str]]:
+    return lambda peers, job: [str(peers / path), str(job.seeds), str(CONCURRENCY)]
+
+
+def _wget2(peers: Path, job: Job) -> list[str]:
+    options = ["--recursive", "--level=inf", "--span-hosts", f"--max-threads={CONCURRENCY}", "--delete-after", "--quiet", "--no-verbose"]
+    return ["env", f"LD_LIBRARY_PATH={_libraries(peers)}", str(peers / "wget2/usr/bin/wget2"), *options, f"--input-file={job.seeds}"]
+
+
+def _libraries(peers: Path) -> str:
+    return ":".join(sorted({str(library.parent) for library in (peers / "wget2").rglob("*.so*")}))
+
+
+def _bubing(peers: Path, job: Job) -> list[str]:
+    text = (SOURCES / "bubing/bubing.properties").read_text("utf-8")
+    given = {"DIRECTORY": job.directory / "crawl", "SEEDS": f"file:{job.seeds}", "THREADS": CONCURRENCY}
+    for name, value in given.items():
+        text = text.replace(f"={name}", f"={value}")
+    properties = job.directory / "bubing.properties"
+    properties.write_text(text, "utf-8")
+    java = ["java", "-Xmx2G", "-XX:+UseParallelGC", "-Djava.net.preferIPv4Stack=true", "-Djgroups.bind_addr=127.0.0.1"]
+    java += ["-Dcom.sun.management.jmxremote.port=0", "-Dcom.sun.management.jmxremote.host=127.0.0.1"]
+    java += ["-Dcom.sun.management.jmxremote.ssl=false", "-Dcom.sun.management.jmxremote.authenticate=false"]
+    java += ["--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED"]
+    java += [f"-Dlogback.configurationFile={SOURCES / 'bubing/logback.xml'}"]
+    return [*java, "-cp", f"{peers}/bubing/lib/*", "it.unimi.di.law.bubing.Agent", "-n", "-g", "bench", "-P", str(properties), "agent"]
+
+
+_PYTHON = "python/bin/python"
+CONTESTANTS = (
+    Contestant("thresher", "filters as configured by default, durable", _ours("default"), _here),
+    Contestant("thresher, every filter", "every filter enforced, durable", _ours("every"), _here),
+    Contestant("thresher, no filter", "filters off, durable", _ours("none"), _here),
+    Contestant("floor: fetch", "aiohttp on given URLs", _floor("fetch"), _here),
+    Contestant("floor: links", "aiohttp, lexbor, a set in memory", _floor("links"), _here),
+    Contestant("scrapy", "links, set and queue in memory", _python("scrapy_peer.py"), _needs(_PYTHON, "python")),
+    Contestant("crawlee", "links, set and queue in memory", _python("crawlee_peer.py"), _needs(_PYTHON, "python")),
+    Contestant("colly", "links, set in memory", _binary("colly/peer"), _needs("colly/peer", "colly")),
+    Contestant("spider", "links, set in memory; one seed", _binary("spider/peer"), _needs("spider/peer", "spider")),
+    Contestant("bubing", "links, stored as WARC, sieve and queues on disk", _bubing, _needs("bubing/lib/bubing-0.9.15.jar", "bubing")),
+    Contestant("wget2", "links, each file written and deleted", _wget2, _needs("wget2/usr/bin/wget2", "wget2"), (0, 8)),
+)

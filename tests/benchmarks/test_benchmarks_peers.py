@@ -1,0 +1,99 @@
+"""The benchmark against other crawlers: what gives a figure, and what does not. The short form of `python -m benchmarks.peers`."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.peers import __main__ as peers
+from benchmarks.peers import install
+from benchmarks.peers.contestants import Contestant
+from benchmarks.peers.run import Budget, Run
+
+
+def shell(name: str, script: str) -> Contestant:
+    """A crawler that is a shell script; {pid} in it is the server's, {url} a page."""
+    return Contestant(
+        name, "a script", lambda _, job: ["sh", "-c", script.format(pid=job.server.pid, url=job.server.web.seeds()[0])], lambda _: None
+    )
+
+
+def measured(*chosen: Contestant, budget: Budget) -> dict[str, list[Run]]:
+    return peers.measure(chosen, "small", 4, 1, Path("nowhere"), budget)[0]
+
+
+def test_a_crawler_is_judged_by_the_servers_log_on_one_core_too_and_a_missing_one_is_skipped_with_a_word(tmp_path: Path) -> None:
+    core = min(os.sched_getaffinity(0))
+    command = [sys.executable, "-m", "benchmarks.peers", "floor: links", "colly", "--peers", str(tmp_path), "--profile", "small"]
+    done = subprocess.run(
+        [*command, "--hosts", "4", "--runs", "1", "--out", str(tmp_path / "out")],
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "one core" in done.stderr
+    assert f"colly: skipped, not installed: python -m benchmarks.peers.install {tmp_path} colly" in done.stdout
+    result = json.loads((tmp_path / "out/peers_small.json").read_bytes())
+    (row,) = result["rows"]
+    assert (row["crawler"], row["pages"], row["again"], row["hosts"], row["no robots"], row["ended"]) == (
+        *("floor: links", 200, 0, 4, 4),
+        "finished",
+    )
+    assert row["pages/CPU s"] > 0
+    assert result["machine"]["cores"] == 1
+    assert result["versions"]["thresher"]
+
+
+def test_a_crawler_that_hangs_dies_or_fetches_nothing_has_no_figure_and_is_gone() -> None:
+    hangs, dies = shell("hangs", "sleep 987654"), shell("dies", "echo out of luck; echo ' at line 1'; kill -9 $$")
+    idle = shell("idle", f"{sys.executable} -c 'import urllib.request as u; u.urlopen(\"{{url}}\").read()'")
+    found = measured(hangs, dies, idle, budget=Budget(stalled_s=0.3))
+    ended = {name: runs[0].ended for name, runs in found.items()}
+    assert ended == {
+        "hangs": "stalled: no request for 0 s",
+        "dies": "failed with exit -9: out of luck",
+        "idle": "finished, but with 1 pages",
+    }
+    assert all(runs[0].rate is None and peers.row(name, runs)["pages/CPU s"] is None for name, runs in found.items())
+    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"987654" in _read(p)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_server_that_stops_ends_the_benchmark_without_a_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(peers, "CONTESTANTS", (shell("killer", "kill -9 {pid}; sleep 987654"), shell("next", "true")))
+    monkeypatch.setattr(sys, "argv", ["peers", "--profile", "small", "--hosts", "4", "--out", str(tmp_path / "out")])
+    began = time.monotonic()
+    assert peers.main() == 1
+    assert time.monotonic() - began < 30
+    captured = capsys.readouterr()
+    assert "the server stopped" in captured.err
+    assert not captured.out
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_peer_that_cannot_be_installed_is_named_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    refuses = ["sh", "-c", "echo no such package; exit 7"]
+    monkeypatch.setattr(
+        install, "_INSTALLERS", {"a": lambda at: install._do(at, *refuses), "b": lambda at: install._do(at, "nobody"), "c": lambda _: None}
+    )
+    assert install.install(tmp_path, ["a", "b", "c"]) == 2
+    captured = capsys.readouterr()
+    assert "a: not installed. sh -c echo no such package; exit 7: exit 7: no such package" in captured.err
+    assert "b: not installed. nobody: no such program" in captured.err
+    assert captured.out == "c: installed\n"
