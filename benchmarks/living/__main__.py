@@ -1,8 +1,10 @@
-"""Crawl living sites with filters and without: `python -m benchmarks.living [SITE…] [--filters A,B+C,all-D] [--keep DIR]`.
+"""Crawl living sites with filters and without: `python -m benchmarks.living [SITE…] [--filters A,B+C,all-D] [--delay S] [--keep DIR]`.
 
 Real software that Debian packages is started on loopback addresses, each site is crawled from one seed by the command line, first with all
-filters off (but media), then with each set of filters, politeness at its lowest: with all but depth_cutoff, which saves what is far and not
-what is redundant, and with all. Where packages are missing, it says which. A crawl is cut at 5,000 pages, which none of them reaches.
+filters off (but media), then with each set of filters: with all but depth_cutoff, which saves what is far and not what is redundant, and
+with all. Politeness is at its lowest, but that the crawls with filters wait --delay seconds between two requests, a twentieth of what they
+would by default: what is learnt beside the crawl, in another process, would else come when most of the site is fetched. Where packages are
+missing, it says which. A crawl is cut at 5,000 pages, which none of them reaches.
 
 The table: requests of the crawl; answers 200 among them and how many distinct documents they show; duplicates fetched; coverage (share of
 the duplicate fetches avoided), reduction (share of the requests avoided); documents lost, and of these those without a near copy that was
@@ -52,18 +54,19 @@ def main() -> int:
         return 2
     with ExitStack() as stack:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thresher-living-")))
-        return int(sum(measure(site, keep, sets) for site in sites) > 0)
+        return int(sum(measure(site, keep, sets, options.delay) for site in sites) > 0)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.living", description="Crawl living sites with filters and without.")
     parser.add_argument("sites", nargs="*", metavar="SITE", choices=[*SITES, []], help=f"of {', '.join(SITES)}; default: all")
     parser.add_argument("--filters", default="all-depth_cutoff,all", metavar="A,B+C,all-D", help=f"sets of {', '.join(filter_names())}")
+    parser.add_argument("--delay", type=float, default=0.05, metavar="S", help="seconds between two requests of a crawl with filters")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave sites and stores there")
     return parser.parse_args()
 
 
-def measure(site: Site, directory: Path, sets: Mapping[str, Sequence[str]]) -> bool:
+def measure(site: Site, directory: Path, sets: Mapping[str, Sequence[str]], delay_s: float) -> bool:
     """Crawl a site without filters and with each set; print what that came to; return whether too much is lost with the last."""
     place = Place(directory / site.name, site.address, free_port(site.address))
     place.directory.mkdir(parents=True)
@@ -74,7 +77,7 @@ def measure(site: Site, directory: Path, sets: Mapping[str, Sequence[str]]) -> b
         base = crawl(site, place, directory / f"{site.name}-off", ())
         rows, reports, too_much = [_row("off", Comparison(base, base, is_empty))], list[str](), False
         for name, filters in sets.items():
-            found = Comparison(base, crawl(site, place, directory / f"{site.name}-{name}", filters), is_empty)
+            found = Comparison(base, crawl(site, place, directory / f"{site.name}-{name}", filters, delay_s), is_empty)
             rows.append(_row(name, found))
             reports += [f"{site.name}, {name}: {line}" for line in (*_losses(site, found), *_soft_errors(site, place, found))]
             too_much = sum(map(found.is_lost, found.lost)) > MAX_LOST * len(found.documents)

@@ -26,8 +26,8 @@ from storage.view import View
 MAX_PAGES = 5_000
 _ALWAYS_ON = "media"  # what is no page is fetched by none of the crawls
 _QUICK = (
-    "politeness.min_delay=0",
     "politeness.delay_factor=0",
+    "politeness.jitter=0",
     "politeness.address_delay=0",
     "limits.min_free_disk=0",
     "limits.max_wait=20",
@@ -88,11 +88,12 @@ class Crawl:
     is_cut: bool  # by limits.max_pages
 
 
-def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str]) -> Crawl:
-    """Crawl the site with these filters enforced and all others off."""
+def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], delay_s: float = 0.0) -> Crawl:
+    """Crawl the site with these filters enforced and all others off. delay_s: from the end of an answer to the next request."""
     log, access = directory.with_suffix(".log"), place.directory / "access.log"
     modes = [f"filters.{name}.mode={'enforce' if name in filters else 'off'}" for name in filter_names()]
-    own = (f'dns.static={{".example": "{place.address}"}}', f"limits.max_pages={MAX_PAGES}", f"log.requests={log}")
+    pace = f"politeness.min_delay={delay_s}"
+    own = (pace, f'dns.static={{".example": "{place.address}"}}', f"limits.max_pages={MAX_PAGES}", f"log.requests={log}")
     sets = [part for value in (*_QUICK, *_ALLOWED, *own, *modes, *site.settings) for part in ("--set", value)]
     n_before, cpu_before = _count(access), _cpu()
     seed = place.url(site.hosts[0], site.seed)
