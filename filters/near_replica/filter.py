@@ -14,7 +14,8 @@ A pair of equal texts whose neighbourhoods are not known yet is no replica, and 
 its site are compared anew, and the verdict is revised when that changes it.
 
 A host most of whose pages replicate those of another host at the same paths is a mirror: said once, by a revision of the verdict on the
-page that settled it; then its queue is set back for a day, again and again, or its links are refused too, as `mirrors` says.
+page that settled it; then its queue is set back for a day, again and again, or what waits in it and links to it are refused, as
+`mirrors` says.
 
 Time: benchmarks/replicas_inline.py prints it. Memory: see records.py.
 """
@@ -186,7 +187,7 @@ class ReplicaGate:
                 host.mirror_of = origin
                 said = {**own.evidence, "mirror": page.origin, "mirror_of": origin}
                 effects.append(Revise(page.page, Verdict(NAME, own.keep, own.follow, own.score, own.reason, said)))
-        if host.mirror_of and self._settings.mirrors != "keep":
+        if host.mirror_of and self._settings.mirrors == "set_back":
             effects.append(Park(page.origin, Reason.MIRROR))
         return tuple(effects)
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 
 from config.settings import Dns, Fetch, Filters, NearReplica
 from crawler.core.minhash import shingles
-from crawler.core.model import Reason
+from crawler.core.model import Reason, State
 from crawler.core.sketch import token_hashes
 from crawler.core.url import is_home
 from crawler.demo.knobs import PROFILES
@@ -109,6 +110,23 @@ async def test_mirrors_are_set_back_and_next_to_nothing_is_lost(tmp_path: Path) 
     assert len(lost) <= 0.02 * len(outcome.web.truth().documents())
     unfetched = outcome.web.truth().urls.keys() - outcome.crawled.pages.keys()
     assert len(unfetched) >= 0.1 * len(outcome.web.truth().urls)
+
+
+@pytest.mark.parametrize(("mirrors", "state", "parked"), [("set_back", State.QUEUED, {"mirror": 1}), ("drop", State.REFUSED, {})])
+async def test_the_queue_of_a_mirror_is_set_back_or_dropped(mirrors: str, state: State, parked: dict[str, int], tmp_path: Path) -> None:
+    """Broken once (no Park; nobody asked again when a URL's turn comes): fails, each for its own."""
+    async with LittleWeb() as web:
+        for host in ("a.test", "b.test"):
+            web.page(f"{host}/", *(f"{host}/{i}" for i in range(50)))
+            for i in range(50):
+                web.page(f"{host}/{i}", *(["b.test/"] if i == 49 else []), text=" ".join(f"w{i}-{n}" for n in range(60)))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=only_replicas(mirrors=mirrors)))
+    asked = [place for place in web.requests if place.startswith("b.test/")]
+    assert 20 <= len(asked) <= 25
+    rest = {crawled.state(web.url(f"b.test/{i}")) for i in range(50) if f"b.test/{i}" not in asked}
+    assert rest == {state}
+    assert crawled.status.hosts_parked == parked
+    assert {f"a.test/{i}" for i in range(50)} <= set(web.requests), "what it mirrors is fetched"
 
 
 async def test_content_of_replicas_is_not_stored_again_unless_that_is_asked_for(tmp_path: Path) -> None:
