@@ -61,6 +61,8 @@ class Lanes:
         self._behind = behind
         self._out = {to: _Outgoing(store, to, self._me, failed) for to in ownership.others}
         self._in: dict[int, _Incoming] = {}  # by sender, the connection that counts
+        self.is_over = False
+        self.connections: set[_Incoming] = set()  # all that are open
         self._inbox: deque[tuple[int, int, bytes]] = deque()  # sender, number, message
         self._arrived = asyncio.Event()
 
@@ -68,12 +70,17 @@ class Lanes:
         """Listen, call the others, and carry out what they send, until cancelled. settled: called when messages were carried out."""
         place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # as the way to a socket must be short
         try:
-            server = await asyncio.get_running_loop().create_unix_server(lambda: _Incoming(self), f"/proc/self/fd/{place}/{self._me}")
+            loop, own = asyncio.get_running_loop(), f"/proc/self/fd/{place}/{self._me}"
+            server = await loop.create_unix_server(lambda: _Incoming(self), own, start_serving=False)
             async with server, asyncio.TaskGroup() as group:
+                await server.start_serving()
                 for to, lane in self._out.items():
                     group.create_task(lane.keep_calling(f"/proc/self/fd/{place}/{to}"))
                 await self._work(settled)
         finally:
+            self.is_over = True
+            for connection in [*self.connections]:
+                connection.hang_up()
             os.close(place)
 
     async def _work(self, settled: Callable[[], None]) -> None:
@@ -234,9 +241,13 @@ class _Incoming(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._lanes.connections.add(self)
+        if self._lanes.is_over:
+            transport.abort()  # it was accepted when the end had come
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._lanes.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
         """Take in whole messages, in the order of their numbers."""
@@ -250,7 +261,7 @@ class _Incoming(asyncio.Protocol):
         while self._sender >= 0 and len(buffer) - at >= _FRAME.size:
             number, size = _FRAME.unpack_from(buffer, at)
             if number != self._next or size > _LONGEST:
-                self._hang_up()
+                self.hang_up()
                 return
             if len(buffer) - at < _FRAME.size + size:
                 break
@@ -280,7 +291,8 @@ class _Incoming(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(_ACK.pack(number))
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
+        """End the connection; the other side calls again."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -18,6 +18,8 @@ from crawler.messages import Edge, End, Links, Message, RobotsAsk, answer_of, en
 from storage.organs import Organs
 from storage.schema import SeenRow
 
+_REMEMBERED = 65_536  # URLs whose finders are; 8 MB
+_REMEMBERED_SITES = 4_096  # whose linked sites are; 1 MB where each links to 20
 _ASKED = "\n"  # begins what stands in the place of an origin, where another agent asked; no origin contains it
 
 
@@ -28,6 +30,8 @@ class Post:
         self._organs = organs
         self._ownership = ownership
         self._counts_sites = counts_sites
+        self._lately: dict[bytes, set[bytes]] = {}  # sites that were linked to, by source
+        self._finders: dict[int, bytes] = {}  # site of the page that named a URL first, by sequence number
 
     def is_own(self, key: bytes) -> bool:
         """Return whether a key that begins with a site's hash is this agent's."""
@@ -38,18 +42,40 @@ class Post:
 
     def links(self, source: CrawlURL, sifted: Sifted, cash: Cash, gift: float, now: float, *, is_redirect: bool) -> list[int]:
         """Send what a page names of other agents' sites; return the numbers of those URLs that were new here."""
-        numbers, new = [], list[tuple[bytes, str]]()
+        numbers, sites = [], set[bytes]()
         for url in sifted.foreign:
             seq = self._organs.seen.add(url, State.OUTBOX, None, now, cash.level_of(1.0 + gift))
             if gift:
                 cash.begin(seq, 1.0 + gift)
             numbers.append(seq)
-            new.append((url.key, url.text))
-        self._send_links(source, new, self._linked_sites(source, sifted), gift, is_redirect=is_redirect)
+            sites.add(url.key[:8])
+        hops, distance = source.hops + 1 if is_redirect else 0, source.seed_distance + (not is_redirect)
+        site, found_by, gain = source.key[:8], self._found_by, cash.gain
         for key, row, text in sifted.known:
             if row.state is State.OUTBOX:
-                self._again(source, key, row, text, cash, gift, is_redirect=is_redirect)
+                sites.add(key[:8])
+                worth = gain(row.seq, row.worth, gift) if gift else row.worth
+                if (
+                    worth != row.worth
+                    or distance < row.seed_distance
+                    or hops < row.hops
+                    or (row.site_depth and (found_by(row.seq) != site or (is_redirect and row.hops)))
+                ):
+                    nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops), worth=worth)
+                    self._again(source, key, row, nearest, text, cash.step(row.worth, worth), is_redirect=is_redirect)
+        if sites:
+            found = [(url.key, url.text) for url in sifted.foreign]
+            self._send_links(source, found, self._first_linked(site, sites), gift, is_redirect=is_redirect)
         return numbers
+
+    def _found_by(self, seq: int) -> bytes:
+        """Return the site whose page named a URL first, 8 bytes; remembered."""
+        site = self._finders.get(seq)
+        if site is None:
+            if len(self._finders) >= _REMEMBERED:
+                self._finders.clear()
+            site = self._finders[seq] = self._organs.seen.record(seq).via[:8]
+        return site
 
     def _send_links(
         self, source: CrawlURL, found: list[tuple[bytes, str]], sites: Iterable[bytes], gift: float, *, is_redirect: bool
@@ -66,30 +92,26 @@ class Post:
         for to in sorted({*texts, *linked}):
             self._organs.lanes.send(to, encode(Links(*place, is_redirect, gift, texts.get(to, []), linked.get(to, []))))
 
-    def _linked_sites(self, source: CrawlURL, sifted: Sifted) -> list[bytes]:
+    def _first_linked(self, source: bytes, sites: set[bytes]) -> list[bytes]:
         """Return the sites of other agents that the source's site had not linked to before."""
         if not self._counts_sites:
             return []
-        sites = {key[:8] for key, row, _ in sifted.known if row.state is State.OUTBOX} | {url.key[:8] for url in sifted.foreign}
-        return [site for site in sorted(sites) if self._organs.site_links.is_first(source.key[:8], site)]
+        lately = self._lately.get(source)
+        if lately is None:
+            if len(self._lately) >= _REMEMBERED_SITES:
+                self._lately.clear()
+            lately = self._lately[source] = set()
+        new = sorted(sites - lately)
+        lately.update(new)
+        return [site for site in new if self._organs.site_links.is_first(source, site)]
 
-    def _again(self, source: CrawlURL, key: bytes, row: SeenRow, text: str, cash: Cash, gift: float, *, is_redirect: bool) -> None:
+    def _again(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, gift: float, *, is_redirect: bool) -> None:
         """Send a known URL again if its owner would move it forward for this link."""
-        worth = cash.gain(row.seq, row.worth, gift) if gift else row.worth
-        if is_redirect and row.hops:
-            depth = 0
-        else:
-            found_by = self._organs.seen.record(row.seq).via[:8] if row.site_depth else b""
-            depth = 0 if found_by not in (b"", source.key[:8]) else directory_depth(text)
-        nearest = row._replace(
-            seed_distance=min(source.seed_distance + (not is_redirect), row.seed_distance),
-            hops=min(source.hops + 1 if is_redirect else 0, row.hops),
-            site_depth=min(depth, row.site_depth),
-            worth=worth,
-        )
+        depth = 0 if is_redirect and row.hops else 0 if self._found_by(row.seq) not in (b"", source.key[:8]) else directory_depth(text)
+        nearest = nearest._replace(site_depth=min(depth, row.site_depth))
         if nearest != row:
             self._organs.seen.update(key, nearest)
-            self._send_links(source, [(key, text)], (), cash.step(row.worth, worth), is_redirect=is_redirect)
+            self._send_links(source, [(key, text)], (), gift, is_redirect=is_redirect)
 
     def target(self, alias: CrawlURL, target: CrawlURL) -> None:
         """Send the URL that an alias stands for; it takes the alias's place in the crawl."""

@@ -18,8 +18,6 @@ import mmap
 import os
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import xxhash
@@ -54,15 +52,15 @@ class SharedAddresses:
         self._mine = _HEAD.size + me * _COUNT.size
         self._in_flight: dict[str, list[int]] = {}  # where the row of each request begins
         self._last: dict[str, tuple[float, float]] = {}  # not before: until the last start, and by it
-        with self._locked():
-            for at in range(self._mine, len(self._rows), _ROW):
-                if _COUNT.unpack_from(self._rows, at)[0]:
-                    _COUNT.pack_into(self._rows, at, 0)
+        for at in range(self._mine, len(self._rows), _ROW):  # ours alone
+            if _COUNT.unpack_from(self._rows, at)[0]:
+                _COUNT.pack_into(self._rows, at, 0)
 
     def start(self, address: str) -> float:
         """Reserve a request at the address, 0.0; or return the seconds until it is worth another try."""
-        now = time.monotonic()
-        with self._locked():
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        try:
+            now = time.monotonic()
             at = self._find(xxhash.xxh3_64_intdigest(address.encode()) or 1, now)
             name, not_before = _HEAD.unpack_from(self._rows, at)
             if not_before > now:
@@ -71,6 +69,8 @@ class SharedAddresses:
                 return _FULL_S
             _HEAD.pack_into(self._rows, at, name, now + self._gap_s)
             self._add(at, 1)
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
         self._in_flight.setdefault(address, []).append(at)
         self._last[address] = (not_before, now + self._gap_s)
         return 0.0
@@ -82,11 +82,16 @@ class SharedAddresses:
         before, by = self._last[address]
         if not places:
             del self._in_flight[address], self._last[address]
-        with self._locked():
-            self._add(at, -1)
+        self._add(at, -1)
+        if was_used:
+            return
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        try:
             name, not_before = _HEAD.unpack_from(self._rows, at)
-            if not was_used and not_before == by:
+            if not_before == by:
                 _HEAD.pack_into(self._rows, at, name, before)
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Let the file go."""
@@ -110,11 +115,3 @@ class SharedAddresses:
             return name % _N_ROWS * _ROW
         _HEAD.pack_into(self._rows, free, name, 0.0)
         return free
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        fcntl.lockf(self._file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN)

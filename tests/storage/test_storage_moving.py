@@ -1,4 +1,4 @@
-"""Partitions move between shards: all that was known is known afterwards, whenever a move was cut short; seen through the view of shards."""
+"""Partitions move between shards: all that was known is known afterwards, whenever a move was cut short. Seen by the view of shards."""
 
 from __future__ import annotations
 
