@@ -1,0 +1,272 @@
+"""Seen set and frontier while they grow: `python -m benchmarks.growth [--millions 1,10,50] [--regime NAME…] [--out DIR]`.
+
+Page after page is popped from the frontier, has 60 links tested and is settled, as in a crawl, on the real store; only the network, the
+parser and the filters are left out, and the clock is an argument. Half of a page's links are new, one of ten of those on another site. Of
+the others ten are the site's navigation, twelve any pages of the site, eight pages of any sites, most of them home pages. Three regimes:
+
+    few       20 large sites
+    many      100,000 hosts, a site each, as the frontier orders them
+    groups    a million hosts, a site each, all of them waiting from the start, 256 in memory at a time: breadth-first in groups
+
+Nothing may be taken for new that is known, or the other way round: each answer is held against the numbers that the links were drawn from,
+and in the end URLs that were never written are asked for. Clocked by the CPU time of the thread, the drawing of links left out, over the
+last twentieth before each size: a known link (its key and its row), a new one (row, record, place in its host's queue), a page (pop,
+settle, finish); the writer's thread beside it for each new link. Memory is the process's own, which the mapped file is no part of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from benchmarks.peers.versions import machine
+from config.settings import Settings
+from crawler.cli.common import print_table
+from crawler.core.frontier import Frontier, Lease
+from crawler.core.model import CrawlURL, Fetched, Head, State
+from crawler.core.ports import Entry, Lane
+from crawler.core.url import URLSpace
+from crawler.seeds import url_rules
+from storage.env import Store
+
+HOSTS = {"few": 20, "many": 100_000, "groups": 1_000_000}
+GROUP = 256
+NEW, NEW_ELSEWHERE = 30, 3
+NAVIGATION, OWN, ELSEWHERE = 10, 12, 8
+PAGES_OF_A_COMMIT = 256
+MOST_PENDING = 4_096
+BYTES_A_URL = 700  # on disk, about: what is asked for before a run begins
+_STEP_S = 0.002  # of the crawl's clock, a page
+_BODY = 25_000
+_STRANGERS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What things cost at one size."""
+
+    regime: str
+    known: int
+    hosts: int
+    known_us: float
+    new_us: float
+    page_us: float
+    writer_us: float  # of the writer's thread, per new link
+    anon_mib: float
+    store_gib: float
+
+
+class Addresses:
+    """Every name has an address of its own."""
+
+    def address(self, hostname: str, now: float) -> str | None:
+        n = int(hostname[1:].partition(".")[0])
+        return f"127.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}"
+
+
+class Growth:
+    """A crawl without a network."""
+
+    def __init__(self, store: Store, settings: Settings, n_hosts: int) -> None:
+        self.store = store
+        self.space = URLSpace(store.secret, url_rules(settings))
+        self.frontier = Frontier(store.queues, Addresses(), settings, urls=self.space, rng=random.Random(1), started_at=1.0)
+        self.counts = np.zeros(n_hosts, dtype=np.int32)  # known URLs of each host
+        self.n_hosts = n_hosts
+        self.n_known = self.n_wrong = 0
+        self.now = 1.0
+        self.ns = {"known": 0, "new": 0, "page": 0}
+        self.n = dict.fromkeys(self.ns, 0)
+        self._rng = random.Random(2)
+        self._committed = store.flush(self.now)
+
+    def seed(self) -> None:
+        """Queue the home page of every host."""
+        for host in range(self.n_hosts):
+            self._admit(self.space.url(text_of(host, 0)))
+            self.counts[host] = 1
+            if host % 1_000 == 999:
+                self._settled()
+
+    def page(self) -> None:
+        """Crawl one page."""
+        began = time.thread_time_ns()
+        lease = self.frontier.pop(self.now)
+        while not isinstance(lease, Lease):
+            for name in self.frontier.lookups():
+                self.frontier.resolved(name, self.now)
+            assert lease.until is not None, lease.why
+            self.now = max(self.now, lease.until)
+            lease = self.frontier.pop(self.now)
+        url = lease.entry.url
+        self._spend("page", began, 1)
+        host = int(url.text[8 : url.text.index(".")])
+        self._test(url, self._draw_known(host))
+        self._add(url, self._draw_new(host))
+        began = time.thread_time_ns()
+        self.store.seen.settle(url.key, State.DONE)
+        self.frontier.finish(lease, Fetched(url, Head(url, 200, (), "", 0.05), b"", _BODY, 0.05), self.now, is_page=True)
+        self.now += _STEP_S
+        self._settled()
+        self._spend("page", began, 0)
+
+    def _draw_known(self, host: int) -> list[str]:
+        draw, counts = self._rng.random, self.counts
+        own = int(counts[host])
+        pages = {(host, n) for n in range(min(own, NAVIGATION))} | {(host, int(draw() * own)) for _ in range(OWN)}
+        for _ in range(ELSEWHERE):
+            other = int(draw() * self.n_hosts)
+            pages.add((other, int(draw() ** 4 * counts[other])))
+        return [text_of(*page) for page in pages if counts[page[0]]]
+
+    def _draw_new(self, host: int) -> list[str]:
+        texts = []
+        for i in range(NEW):
+            of = int(self._rng.random() * self.n_hosts) if i < NEW_ELSEWHERE else host
+            texts.append(text_of(of, int(self.counts[of])))
+            self.counts[of] += 1
+        return texts
+
+    def _test(self, source: CrawlURL, texts: list[str]) -> None:
+        began = time.thread_time_ns()
+        key = self.space.key
+        rows = self.store.seen.rows([key(text) for text in texts])
+        self._spend("known", began, len(texts))
+        self.n_wrong += rows.count(None)
+
+    def _add(self, source: CrawlURL, texts: list[str]) -> None:
+        began = time.thread_time_ns()
+        key = self.space.key
+        rows = self.store.seen.rows([key(text) for text in texts])
+        depth, distance = source.site_depth + 1, source.seed_distance + 1
+        for text in texts:
+            self._admit(self.space.url(text, site_depth=depth, seed_distance=distance, via=source.key))
+        self._spend("new", began, len(texts))
+        self.n_wrong += len(rows) - rows.count(None)
+
+    def _admit(self, url: CrawlURL) -> None:
+        """Make a URL known and queue it, as `Admission.enqueue` does."""
+        if self.frontier.refuses(url) is None:
+            seq = self.store.seen.add(url, State.QUEUED, None, self.now)
+            self.frontier.push(Entry(Lane.FRESH, self.frontier.order.rank(url.site_depth, 0), seq, 0, url), self.now)
+            self.n_known += 1
+
+    def _settled(self) -> None:
+        self.store.end_visit()
+        if self.store.pending_visits >= PAGES_OF_A_COMMIT and not self.store.committing:
+            self._committed = self.store.flush(self.now)
+        elif self.store.pending_visits >= MOST_PENDING:
+            self._committed.result()
+
+    def _spend(self, what: str, began: int, n: int) -> None:
+        self.ns[what] += time.thread_time_ns() - began
+        self.n[what] += n
+
+    def strangers(self, n: int) -> int:
+        """Return how many of n URLs that were never written are known."""
+        texts = [f"http://h{i % self.n_hosts}.example/never/{i}" for i in range(n)]
+        return sum(row is not None for row in self.store.seen.rows([self.space.key(text) for text in texts]))
+
+
+def text_of(host: int, n: int) -> str:
+    return f"http://h{host}.example/section/{n % 100}/page-{n}.html" if n else f"http://h{host}.example/"
+
+
+def grow(path: Path, regime: str, sizes: Sequence[int], *, n_hosts: int | None = None) -> tuple[list[Row], int]:
+    """Grow one store to each size in turn; return what it cost there, and how many answers were wrong."""
+    base = Settings()
+    settings = msgspec.structs.replace(base, frontier=msgspec.structs.replace(base.frontier, workbench=GROUP if regime == "groups" else 0))
+    rows = []
+    with Store.create(path, settings, 1.0) as store:
+        growth = Growth(store, settings, n_hosts or HOSTS[regime])
+        growth.seed()
+        for size in sorted(sizes):
+            while growth.n_known < size - size // 20:
+                growth.page()
+            growth.ns, growth.n = dict.fromkeys(growth.ns, 0), dict.fromkeys(growth.n, 0)
+            written, before = store.writer_cpu_s, growth.n_known
+            while growth.n_known < size or not growth.n["page"]:
+                growth.page()
+            rows.append(_row(growth, regime, path, (store.writer_cpu_s - written) / max(1, growth.n_known - before) * 1e6))
+            print(json.dumps(asdict(rows[-1])), file=sys.stderr, flush=True)
+        return rows, growth.n_wrong + growth.strangers(_STRANGERS)
+
+
+def _row(growth: Growth, regime: str, path: Path, writer_us: float) -> Row:
+    us = {what: growth.ns[what] / growth.n[what] / 1e3 for what in growth.ns}
+    used = sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+    hosts = int(np.count_nonzero(growth.counts))
+    return Row(regime, growth.n_known, hosts, us["known"], us["new"], us["page"], writer_us, own_mib(), used / 2**30)
+
+
+def own_mib() -> float:
+    """Return the memory of this process without mapped files."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1024
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print the table, with what things cost against the first size of their regime."""
+    first: dict[str, Row] = {}
+    table = []
+    for row in rows:
+        to = first.setdefault(row.regime, row)
+        per_link = [of.known_us + of.new_us + of.writer_us for of in (row, to)]
+        costs = [f"{us:.1f}" for us in (row.known_us, row.new_us, row.writer_us, row.page_us)]
+        ratios = [f"{row.known_us / to.known_us:.2f}", f"{per_link[0] / per_link[1]:.2f}"]
+        table.append((row.regime, f"{row.known:,}", f"{row.hosts:,}", *costs, *ratios, f"{row.anon_mib:.0f}", f"{row.store_gib:.2f}"))
+    head = ("regime", "known URLs", "hosts", "µs known", "µs new", "µs writer", "µs page", "known ×", "all ×", "anon MiB", "store GiB")
+    print_table(head, table)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description="Seen set and frontier while they grow.")
+    parser.add_argument("--millions", default="1,10,50", help="sizes, in millions of URLs")
+    parser.add_argument("--regime", choices=HOSTS, action="append", help="all without")
+    parser.add_argument("--directory", type=Path, help="where the stores are made, and removed")
+    parser.add_argument("--out", type=Path, help="folder for the result as JSON")
+    of = parser.parse_args()
+    try:
+        of.sizes = sorted(int(float(size) * 1e6) for size in of.millions.split(","))
+    except ValueError:
+        parser.error(f"--millions: expected numbers with commas between, got {of.millions!r}")
+    if of.sizes[0] < 1_000:
+        parser.error("--millions: expected at least 0.001")
+    return of
+
+
+def main() -> int:
+    of = _arguments()
+    rows: list[Row] = []
+    n_wrong = 0
+    for regime in of.regime or HOSTS:
+        with tempfile.TemporaryDirectory(prefix="thresher-growth-", dir=of.directory) as temporary:
+            free, needed = shutil.disk_usage(temporary).free, of.sizes[-1] * BYTES_A_URL
+            if free < needed:
+                print(f"{regime}: {needed / 1e9:.0f} GB are needed and {free / 1e9:.0f} GB are free: no result", file=sys.stderr)
+                return 1
+            found, wrong = grow(Path(temporary) / "crawl", regime, of.sizes)
+            rows += found
+            n_wrong += wrong
+    show(rows)
+    print(f"{n_wrong} wrong answers")
+    if of.out is not None and not n_wrong:
+        of.out.mkdir(parents=True, exist_ok=True)
+        result = {"machine": machine(), "wrong_answers": n_wrong, "rows": [asdict(row) for row in rows]}
+        (of.out / "growth.json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    return int(n_wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
