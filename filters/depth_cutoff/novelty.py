@@ -9,7 +9,7 @@ or a quarter of those of a short page.
 A place remembers pairs as bits of a table that begins anew when it is half full, which happens after some hundred pages that are new, and
 never where nothing is.
 
-Memory: 2 KiB a place. Time: 60 µs per page of 300 words.
+Memory: 2 KiB a place. Time: 40 µs per page.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ NEW_THREES = 12  # of a page, from which it is new
 NEW_SHARE = 0.25  # of the threes of a short page, the same
 _WORDS = re.compile(r"[^\W_]+")
 _SHIFT = np.uint64(64 - 14)
-_TOP_BITS = 48
-_TOP = np.uint64(_TOP_BITS)
+_TOP_BITS = 14
+_TOP = np.uint64(64 - _TOP_BITS)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _OF_THREE = np.arange(3)[:, np.newaxis]
 _MOST_URL_WORDS = 16
@@ -44,9 +44,9 @@ Places = npt.NDArray[np.uint16]
 
 @lru_cache(maxsize=1)
 def _other_than_small_numbers() -> npt.NDArray[np.bool_]:
-    """Return which top 16 bits no hash of a small number has; a word in 600 has those bits too, and is left out as well."""
+    """Return which top bits no hash of a small number has; a word in 150 has those bits too, and is left out as well."""
     numbers = token_hashes(" ".join([*map(str, range(100)), *(f"{n:02}" for n in range(10))]))
-    found = np.ones(1 << 16, dtype=np.bool_)
+    found = np.ones(1 << _TOP_BITS, dtype=np.bool_)
     found[numbers >> _TOP] = False
     return found
 
@@ -57,7 +57,7 @@ def sample(tokens: U64, url: str) -> bytes:
     tokens: of crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
     """
     counts = _other_than_small_numbers().copy()
-    counts[[word_hash(word) >> _TOP_BITS for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]] = False
+    counts[[word_hash(word) >> 64 - _TOP_BITS for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]] = False
     words = tokens[counts[tokens >> _TOP]]
     if words.size < 3:
         return b""
