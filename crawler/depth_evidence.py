@@ -1,7 +1,7 @@
 """What a crawl tells of depth, site by site: levels and places, PageRank by level, entry points by directory depth [BC04].
 
-The evidence is what the filter has learned; where it was off, the stored pages are told again in the order of their fetches, with their
-texts where bodies were stored.
+The evidence is what the filter has learned: it looks at a sample of a plain site's pages, which speaks for all that are stored. Where it
+was off, the stored pages are told again in the order of their fetches, with their texts where bodies were stored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 
 import numpy as np
 
@@ -66,13 +66,48 @@ def read_evidence(view: View, settings: DepthCutoff) -> Evidence:
     is_learned = any(memory.get(key + b"h") is not None for key in names)
     if not is_learned:
         memory = _told_again(view, settings)
-    n_pages = Counter(page.key[:8] for _, page in view.all_pages())
+    counts = _counts(view)
     sites = {}
     for key, name in names.items():
         ledger = Ledger(memory, key, rule_of(settings))
         if ledger.head.levels:
-            sites[key] = Site(name, ledger.head.levels, ledger.all_places(), n_pages[key])
+            levels = _of_all(ledger.head.levels, counts[key]) if is_learned else ledger.head.levels
+            sites[key] = Site(name, levels, ledger.all_places(), sum(level.fetched for level in counts[key]))
     return Evidence(list(sites.values()), is_learned, _of_links(view, sites))
+
+
+# -- all pages, of which the filter learned from a sample
+
+
+def _counts(view: View) -> defaultdict[bytes, list[Level]]:
+    """Return each site's stored pages by level, and their links; which of them were new nobody has written down."""
+    found: defaultdict[bytes, list[Level]] = defaultdict(list)
+    depths: dict[bytes, int] = {}
+    for _, page in view.all_pages():
+        depth = depths[page.key] = min(page.site_depth, _MOST_LEVELS - 1)
+        levels = found[page.key[:8]]
+        levels += [Level() for _ in range(depth + 1 - len(levels))]
+        levels[depth].fetched += 1
+        levels[depth].links += page.n_links
+    for url, _ in view.all_urls():
+        if url.via in depths:
+            found[url.via[:8]][depths[url.via]].new_links += 1
+    return found
+
+
+def _of_all(learned: list[Level], counts: list[Level]) -> list[Level]:
+    """Return what the levels come to if a level's sample, or the site's where it has none, speaks for all that no filter dropped."""
+    n_looked_at = sum(level.fetched - level.dropped for level in learned)
+    overall = sum(level.new for level in learned) / n_looked_at if n_looked_at else 0.0
+    found = []
+    for sampled, counted in zip_longest(learned, counts):
+        sampled, counted = sampled or Level(), counted or Level()
+        n_sampled = sampled.fetched - sampled.dropped
+        share = sampled.new / n_sampled if n_sampled else overall
+        n_fetched = max(counted.fetched + sampled.drops.get("alias", 0), sampled.dropped)
+        n_new = round(share * (n_fetched - sampled.dropped))
+        found.append(Level(n_fetched, n_new, counted.links, counted.new_links, sampled.drops))
+    return found
 
 
 # -- pages told again

@@ -16,6 +16,7 @@ from config.settings import DepthCutoff, Filters, PatternYield
 from crawler.core.model import State
 from crawler.demo.labelled import LabelledWeb
 from crawler.demo.process import ServerProcess
+from crawler.depth_evidence import read_evidence
 from storage.view import View
 
 N_PAGES = 80
@@ -45,6 +46,13 @@ def test_traps_end_and_every_real_page_is_fetched(server: ServerProcess, tmp_pat
     assert found.documents == len(web.truth().documents())
     assert found.n_wasted <= 85 + 50  # the cost of finding out, whatever the size of the web: 50 are links of copies
     assert found.n_held > 200
+    with View(tmp_path / "c") as view:
+        sites = {site.name.partition("-depth")[2][:1]: site for site in read_evidence(view, DepthCutoff()).sites}
+        n_pages = sum(1 for _ in view.all_pages())
+    assert all(sum(level.fetched for level in site.levels) == site.n_pages for site in sites.values()), "though a sample was looked at"
+    assert sum(site.n_pages for site in sites.values()) == n_pages
+    assert [level.new / level.fetched for level in sites["3"].levels] == [1.0] * 7, "the plain site"
+    assert sites["2"].levels[2].drops.keys() == {"duplicate"}, "session ids"
 
 
 def test_a_crawl_as_deep_as_visitors_go_keeps_nine_tenths_of_their_views(server: ServerProcess, tmp_path: Path) -> None:
