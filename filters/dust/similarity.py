@@ -36,13 +36,15 @@ _DOUBT: Final = 1.645  # standard errors by which an estimate may miss ALIKE
 _BAND: Final = 4  # places: two pages that agree .9 share at least one band of four but once in 10⁷
 
 Sketches = npt.NDArray[np.uint16]
+_LEAST: Final = np.uint16(1)
 _U = np.uint64
 
 
 def sketch(words: U64) -> Sketches:
     """Return the sketch of a page by the hashes of its words: 64 values from 1, all 0 for a page without words."""
-    values = minhash(words, PLACES, SHINGLE) % _U(0xFFFF) + _U(1)
-    return values.astype(np.uint16) if words.size else np.zeros(PLACES, dtype=np.uint16)
+    if not words.size:
+        return np.zeros(PLACES, dtype=np.uint16)
+    return np.maximum(minhash(words, PLACES, SHINGLE).astype(np.uint16), _LEAST)
 
 
 @dataclass(frozen=True, slots=True)
