@@ -96,8 +96,11 @@ class ShardsView(View):
 
     def keys(self, table: str) -> Iterator[bytes]:
         """Yield the keys of all shards in order, each once; values are not read."""
-        runs = [(self._outer_key(table, k, key) for key in shard.keys(table)) for k, shard in enumerate(self.shards)]
-        return (key for key, _ in groupby(merge(*runs)))
+        return (key for key, _ in groupby(merge(*(self._key_run(k, table) for k in range(len(self.shards))))))
+
+    def _key_run(self, k: int, table: str) -> Iterator[bytes]:
+        for key in self.shards[k].keys(table):
+            yield self._outer_key(table, k, key)
 
     # From a shard's numbers to the crawl's, and back
 

@@ -15,7 +15,7 @@ from crawler.resharding import reshard
 from storage import moving
 from storage.export.scans import hosts
 from storage.packing import unpack_queue_key
-from storage.schema import FAILURES, HELD, MEMORY, PAIRS, QUEUE, ROBOTS, SITE_LINKS, SITES
+from storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, QUEUE, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
 from storage.shards import ShardsView, open_view
 from storage.verify import verify
 
@@ -63,8 +63,9 @@ def test_what_was_known_is_known_after_every_change_of_their_number(crawled: Pat
         reshard(store, n)
         assert known(store) == before
         assert verify(store) == []
-    with open_view(store) as view:
-        assert isinstance(view, ShardsView)
+        with open_view(store) as view:
+            assert isinstance(view, ShardsView)
+            assert all(list(view.keys(table)) == [key for key, _ in view.rows(table)] for table in (URLS, PAGES, SEEN))
 
 
 @pytest.mark.parametrize("n_commits", [1, 3, 6])
