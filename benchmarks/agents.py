@@ -11,12 +11,10 @@ the rate of each as a multiple of that of the first. The time runs from the firs
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,13 +25,10 @@ import msgspec
 
 from benchmarks.nginx import serving
 from config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
+from crawler.agent_bench import timed_crawl
 from crawler.demo.knobs import profile
 from crawler.demo.web import Web
-from crawler.metrics import Status
-from crawler.opening import create_store
-from crawler.shared_addresses import create
-from crawler.supervisor import Supervisor
-from storage.partitions import ADDRESSES, lanes_path
+from crawler.supervisor import AGENT
 
 _PORT = 18_080
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -46,22 +41,6 @@ class Run(NamedTuple):
     wall_s: float
     cpu_s: float
     server_cpu_s: float
-
-
-class Watch:
-    """A display that notes when the last page came."""
-
-    def __init__(self) -> None:
-        self.began = time.monotonic()
-        self.pages = 0
-        self.wall_s = 0.0
-
-    def update(self, status: Status) -> None:
-        if status.pages > self.pages:
-            self.pages, self.wall_s = status.pages, time.monotonic() - self.began
-
-    def note(self, message: str) -> None:
-        raise SystemExit(f"{message}. A figure of this would mean nothing")
 
 
 def main() -> None:
@@ -124,20 +103,11 @@ def _crawl(web: Web, n_agents: int, server: int, cores: list[int]) -> Run:
     """Crawl the web to its end."""
     settings = msgspec.structs.replace(_settings(web), agents=n_agents)
     with tempfile.TemporaryDirectory(prefix="bench-agents-") as temporary:
-        directory, watch, before = Path(temporary) / "crawl", Watch(), _cpu_s(server)
-        create_store(directory, settings)
-        if n_agents > 1:
-            create(lanes_path(directory) / ADDRESSES)
+        before = _cpu_s(server)
         os.sched_setaffinity(server, cores[-1:] if n_agents == 1 else cores)
-        agent = ("taskset", "-c", str(cores[0]), *_AGENT) if n_agents == 1 else _AGENT
-        supervisor = Supervisor(directory, watch, n_agents=n_agents, settings=settings, agent=agent)
-        code = asyncio.run(supervisor.run())
-        if code != 0:
-            raise SystemExit(f"exit {code}: {supervisor.status.why}. A figure of this would mean nothing")
-        return Run(supervisor.status.pages, watch.wall_s, supervisor.status.cpu_s, _cpu_s(server) - before)
-
-
-_AGENT = (sys.executable, "-m", "crawler.agent_process")
+        agent = ("taskset", "-c", str(cores[0]), *AGENT) if n_agents == 1 else AGENT
+        status, watch = timed_crawl(Path(temporary) / "crawl", settings, agent=agent)
+        return Run(status.pages, watch.wall_s, status.cpu_s, _cpu_s(server) - before)
 
 
 def _settings(web: Web) -> Settings:

@@ -7,35 +7,38 @@ Columns, separated by tabs: end of the request in UTC, status or cause of failur
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
-from pathlib import Path
 
 from crawler.core.model import Failed, Outcome
 
 
 class RequestLog:
-    """An append-only file, or nothing if no file is configured."""
+    """An append-only file that several agents may share, or nothing if no file is configured. Whole lines are written, twice a second."""
 
     def __init__(self, path: str) -> None:
-        self._file = Path(path).open("a", encoding="ascii", errors="backslashreplace") if path else None  # noqa: SIM115 - closed by `close`
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666) if path else -1
+        self._lines: list[str] = []
 
     def write(self, outcome: Outcome, now: float) -> None:
         """Write the line of a request that ended at `now`."""
-        if self._file is None:
+        if self._file < 0:
             return
         result = outcome.cause if isinstance(outcome, Failed) else str(outcome.head.status)
         address = outcome.head.address if outcome.head else "-"
         at = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         purpose = outcome.url.purpose.name.lower()
-        print(
-            at, result, outcome.wire_bytes, f"{outcome.elapsed_s:.3f}", purpose, address or "-", outcome.url.text, sep="\t", file=self._file
-        )
+        fields = (at, result, str(outcome.wire_bytes), f"{outcome.elapsed_s:.3f}", purpose, address or "-", outcome.url.text)
+        self._lines.append("\t".join(fields) + "\n")
 
     def flush(self) -> None:
         """Hand what is written to the system."""
-        if self._file is not None:
-            self._file.flush()
+        if self._lines:
+            packed, self._lines = "".join(self._lines).encode("ascii", "backslashreplace"), []
+            while packed:
+                packed = packed[os.write(self._file, packed) :]
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        if self._file >= 0:
+            self.flush()
+            os.close(self._file)

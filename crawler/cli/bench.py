@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ import click
 import msgspec
 
 from config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
+from crawler.agent_bench import timed_crawl
 from crawler.cli.common import json_option, print_json, print_table, set_option
 from crawler.core.errors import UsageError
+from crawler.core.ownership import MOST_AGENTS
 from crawler.demo.labelled import PARTS, LabelledWeb
 from crawler.demo.process import ServerProcess
 from crawler.filter_bench import ALL, PLAIN, Outcome, ablations, crawls, names
@@ -53,22 +56,28 @@ def bench() -> None:
     help="Hosts of the web; more of them mean more new URLs a page.",
 )
 @click.option("--runs", type=click.IntRange(1, 50), default=3, show_default=True, help="Runs; the median is the figure to quote.")
+@click.option(
+    "--agents", type=click.IntRange(1, MOST_AGENTS), default=1, show_default=True, help="Agents; several share all cores with the server."
+)
 @set_option
 @json_option
-def crawl(profile: str, pages: int, hosts: int, runs: int, sets: tuple[str, ...], as_json: bool) -> int:
+def crawl(profile: str, pages: int, hosts: int, runs: int, agents: int, sets: tuple[str, ...], as_json: bool) -> int:
     """Crawl the demo web with politeness at its lowest and all filters on, the crawler on one core and the server on the other.
 
     Prints pages per CPU second (user and system, of the agent with its writer thread and parsers), wall-clock rate, peak memory, and the
-    share of the CPU time by stage. On a machine with one core the two share it, and that is said.
+    share of the CPU time by stage. On a machine with one core the two share it, and that is said. Several agents share all cores with this
+    server, which costs a third of what one does; `python -m benchmarks.agents` has a lighter one.
     """
     cores = sorted(os.sched_getaffinity(0))
-    results = [_run(profile, hosts, pages, sets, cores) for _ in range(runs)]
+    run = _run if agents == 1 else partial(_run_several, agents)
+    results = [run(profile, hosts, pages, sets, cores) for _ in range(runs)]
     rates = [result["pages_per_cpu_s"] for result in results]
     stages = {stage: statistics.median(result["stages"].get(stage, 0.0) for result in results) for stage in results[0]["stages"]}
     report = {
         "profile": profile,
         "hosts": hosts,
         "runs": runs,
+        "agents": agents,
         "pages_per_cpu_s": {"median": statistics.median(rates), "min": min(rates), "max": max(rates)},
         "pages": results[0]["pages"],
         "known_urls": results[0]["known_urls"],
@@ -205,6 +214,25 @@ def _run(profile: str, hosts: int, pages: int, sets: tuple[str, ...], cores: lis
         }
 
 
+def _run_several(agents: int, profile: str, hosts: int, pages: int, sets: tuple[str, ...], cores: list[int]) -> dict[str, Any]:
+    """Make one crawl by several agents; their CPU time is not split by stage."""
+    with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, _server(profile, hosts) as server:
+        os.sched_setaffinity(server.pid, cores)
+        settings = msgspec.structs.replace(bench_settings(server, pages, sets), agents=agents)
+        status, watch = timed_crawl(Path(temporary) / "crawl", settings)
+        if status.pages < pages:
+            raise UsageError(f"the crawl ended after {status.pages} of {pages} pages: {status.why}. A figure of it would mean nothing")
+        return {
+            "pages": status.pages,
+            "known_urls": status.known,
+            "pages_per_cpu_s": status.pages / status.cpu_s,
+            "pages_per_s_wall": status.pages / watch.wall_s,
+            "peak_rss_bytes": status.rss_bytes,
+            "loop_lag_ms_max": watch.lag_ms,
+            "stages": {},
+        }
+
+
 def _server(profile: str, hosts: int) -> ServerProcess:
     """Make a web of `hosts` hosts, two a site, all of them seeds."""
     return ServerProcess(f"bench_{profile}", changes={"n_sites": hosts // 2, "n_seeds": hosts // 2 * 2})
@@ -258,6 +286,7 @@ def _show(report: dict[str, Any]) -> None:
             "pages",
             f"{report['pages']:,} of profile {report['profile']} on {report['hosts']:,} hosts, {report['known_urls']:,} URLs known",
         ),
+        ("agents", report["agents"]),
         ("pages per second", f"{report['pages_per_s_wall']:.0f} on the wall clock"),
         ("peak memory", f"{report['peak_rss_bytes'] / 2**20:.0f} MiB"),
         ("worst loop lag", f"{report['loop_lag_ms_max']:.0f} ms"),
