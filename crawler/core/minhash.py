@@ -28,7 +28,8 @@ _MIX: Final = _U(0xD6E8FEB86659FD93)
 def shingles(tokens: U64, width: int) -> U64:
     """Return the hashes of every `width` words in a row; a shorter text is one shingle, no words make none.
 
-    `tokens`: hashes of words in order, as crawler.core.sketch.token_hashes gives them.    returns: n − width + 1 hashes, in order
+    `tokens`: hashes of words in order, as crawler.core.sketch.token_hashes gives them.    returns: n − width + 1 hashes, in order: sums of
+    words times powers of one odd number, as random as the words are, so that they need no scrambling of their own
     """
     width = min(width, tokens.size)
     n = tokens.size - width + 1 if width else 0
@@ -36,10 +37,7 @@ def shingles(tokens: U64, width: int) -> U64:
     for place in range(width - 2, -1, -1):  # Horner's rule: a loop over the words of one shingle
         hashes = hashes * _U(_STEP)
         hashes += tokens[place : place + n]
-    mixed: U64 = hashes >> _U(32)
-    mixed ^= hashes
-    mixed *= _MIX
-    return mixed
+    return hashes
 
 
 def slots(hashes: U64, k: int) -> U64:
