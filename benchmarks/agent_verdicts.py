@@ -17,9 +17,9 @@ from pathlib import Path
 
 import msgspec
 
-from crawler.cli.bench import bench_settings
 from crawler.cli.common import print_table
 from crawler.core.model import State
+from crawler.crawl_bench import bench_settings
 from crawler.demo.labelled import PARTS, LabelledWeb
 from crawler.demo.process import ServerProcess
 from crawler.filter_bench import names, with_filters

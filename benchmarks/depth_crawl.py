@@ -26,9 +26,9 @@ import msgspec
 
 from config.settings import DepthCutoff, Settings
 from crawler.agent import Agent
-from crawler.cli.bench import bench_settings
 from crawler.cli.common import print_table
 from crawler.core.model import State
+from crawler.crawl_bench import bench_settings
 from crawler.demo.labelled import LabelledWeb
 from crawler.demo.process import ServerProcess
 from filters.registry import plugs

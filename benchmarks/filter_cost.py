@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from config.settings import Settings
 from crawler.agent import Agent
-from crawler.cli.bench import bench_settings
+from crawler.crawl_bench import bench_settings
 from crawler.demo.process import ServerProcess
 from filters.base import Plug
 from filters.registry import plugs

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.living.crawls import filter_names
-from crawler.cli.bench import bench_settings
+from crawler.crawl_bench import bench_settings
 from crawler.demo.labelled import PARTS, LabelledWeb
 from crawler.demo.process import ServerProcess
 from crawler.graph.collapse import DROPPED, collapse

@@ -34,10 +34,10 @@ import xxhash
 from config.settings import Filters, PatternYield, Settings
 from crawler.agent import Agent
 from crawler.answer_log import read_store
-from crawler.cli.bench import bench_settings
 from crawler.core.model import Judgement, Mode, Page, Reason, State, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import URLSpace, hostname_of
+from crawler.crawl_bench import bench_settings
 from crawler.demo.labelled import LabelledWeb
 from crawler.demo.process import ServerProcess
 from crawler.seeds import url_rules

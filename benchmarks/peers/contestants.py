@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawler.cli.bench import bench_settings
+from crawler.crawl_bench import bench_settings
 from crawler.demo.process import ServerProcess
 from crawler.filter_bench import names, with_filters
 from crawler.opening import create_store

@@ -6,27 +6,22 @@ import json
 import os
 import platform
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
-from crawler.agent_bench import timed_crawl
+from config.settings import Settings
 from crawler.cli.common import json_option, print_json, print_table, set_option
 from crawler.core.errors import UsageError
 from crawler.core.ownership import MOST_AGENTS
+from crawler.crawl_bench import WEBS, Plan, bench_settings, measure
 from crawler.demo.labelled import PARTS, LabelledWeb
 from crawler.demo.process import ServerProcess
 from crawler.filter_bench import ALL, PLAIN, Outcome, ablations, crawls, names
-from crawler.metrics import Status
-from crawler.opening import create_store, with_sets
+from crawler.opening import with_sets
 from crawler.version import VERSION
 
 _RATIOS = ("ratio at 1/4", "at 1/2", "ratio")
@@ -42,10 +37,10 @@ def bench() -> None:
 @bench.command(epilog="Example: thresher bench crawl --pages 5000 --runs 3")
 @click.option(
     "--profile",
-    type=click.Choice(["median", "small"]),
+    type=click.Choice(list(WEBS)),
     default="median",
     show_default=True,
-    help="25 KB and 60 links a page, or 4 KB and 15.",
+    help="25 KB and 60 links a page, or 4 KB and 15; the first with gzip, or over TLS; 75 sites of aliases, soft errors and replicas.",
 )
 @click.option("--pages", type=click.IntRange(100), default=10_000, show_default=True, help="Pages a run.")
 @click.option(
@@ -59,41 +54,73 @@ def bench() -> None:
 @click.option(
     "--agents", type=click.IntRange(1, MOST_AGENTS), default=1, show_default=True, help="Agents; several share all cores with the server."
 )
+@click.option("--per-host", type=click.IntRange(1), help="Pages fetched from a host at most.  [default: no limit of its own]")
 @set_option
 @json_option
-def crawl(profile: str, pages: int, hosts: int, runs: int, agents: int, sets: tuple[str, ...], as_json: bool) -> int:
+def crawl(profile: str, pages: int, hosts: int, runs: int, agents: int, per_host: int | None, sets: tuple[str, ...], as_json: bool) -> int:
     """Crawl the demo web with politeness at its lowest and all filters on, the crawler on one core and the server on the other.
 
     Prints pages per CPU second (user and system, of the agent with its writer thread and parsers), wall-clock rate, peak memory, and the
     share of the CPU time by stage. On a machine with one core the two share it, and that is said. Several agents share all cores with this
     server, which costs a third of what one does; `python -m benchmarks.agents` has a lighter one.
     """
-    cores = sorted(os.sched_getaffinity(0))
-    run = _run if agents == 1 else partial(_run_several, agents)
-    results = [run(profile, hosts, pages, sets, cores) for _ in range(runs)]
-    rates = [result["pages_per_cpu_s"] for result in results]
-    stages = {stage: statistics.median(result["stages"].get(stage, 0.0) for result in results) for stage in results[0]["stages"]}
-    report = {
-        "profile": profile,
-        "hosts": hosts,
-        "runs": runs,
-        "agents": agents,
-        "pages_per_cpu_s": {"median": statistics.median(rates), "min": min(rates), "max": max(rates)},
-        "pages": results[0]["pages"],
-        "known_urls": results[0]["known_urls"],
-        "pages_per_s_wall": statistics.median(result["pages_per_s_wall"] for result in results),
-        "peak_rss_bytes": max(result["peak_rss_bytes"] for result in results),
-        "loop_lag_ms_max": max(result["loop_lag_ms_max"] for result in results),
-        "stages": dict(sorted(stages.items(), key=lambda item: -item[1])),
-        "thresher": VERSION,
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {len(cores)} cores",
-    }
+    plan = Plan(profile, hosts, pages, per_host, agents=agents, sets=sets)
+    report = _report(plan, [measure(plan) for _ in range(runs)])
     if as_json:
         print_json(report)
     else:
         _show(report)
     return 0
+
+
+@bench.command(epilog="Example: thresher bench webs --web median --pages 2000 --runs 1 --ablate --out results")
+@click.option("--web", "webs", type=click.Choice(list(WEBS)), multiple=True, help="Only this web.  [default: all]")
+@click.option("--pages", type=click.IntRange(100), default=100_000, show_default=True, help="Pages a crawl.")
+@click.option("--hosts", type=click.IntRange(2, 2000), default=2_000, show_default=True, help="Hosts of all webs but `sites`.")
+@click.option("--per-host", type=click.IntRange(1), default=50, show_default=True, help="Pages of a host at most, in all webs but `sites`.")
+@click.option("--runs", type=click.IntRange(1, 50), default=3, show_default=True, help="Rounds; each crawl's median is its figure.")
+@click.option("--ablate", is_flag=True, help="Leave out each filter in turn too.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the result as bench_webs.json.")
+@json_option
+def webs(webs: tuple[str, ...], pages: int, hosts: int, per_host: int, runs: int, ablate: bool, out: Path | None, as_json: bool) -> int:
+    """Crawl five webs with the filters as configured, with every filter and with none, in turns, and print one table.
+
+    With all webs of full size a round takes half an hour. A crawl that ends early, or whose server does, ends it all without a result.
+    """
+    rows: dict[str, list[str] | None] = {"as configured": None, **ablations(names() if ablate else [])}
+    plans = [
+        Plan(web, hosts, pages, None if web == "sites" else per_host, None if on is None else tuple(on))
+        for web in (webs or tuple(WEBS))
+        for on in rows.values()
+    ]
+    found: list[list[dict[str, Any]]] = [[] for _ in plans]
+    for turn in range(runs):
+        for plan, results, name in zip(plans, found, [*rows] * len(plans), strict=False):
+            results.append(measure(plan))
+            click.echo(f"{turn + 1}/{runs} {plan.web}, {name}: {results[-1]['pages_per_cpu_s']:.0f} pages per CPU second", err=True)
+    reports = [{"filters": name, **_report(plan, results)} for plan, results, name in zip(plans, found, [*rows] * len(plans), strict=False)]
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "bench_webs.json").write_text(json.dumps(reports, indent=1) + "\n", "utf-8")
+    if as_json:
+        print_json(reports)
+    else:
+        _show_webs(reports)
+    return 0
+
+
+def _show_webs(reports: list[dict[str, Any]]) -> None:
+    """Print a line for each crawl: its figures, and the µs a page of the five stages that cost most."""
+    head = ("web", "filters", "pages/CPU s", "min-max", "wall/s", "peak MiB", "lag ms", "server pages/CPU s", "µs a page by stage")
+    table = []
+    for of in reports:
+        rate = of["pages_per_cpu_s"]
+        stages = ", ".join(f"{stage} {share / rate['median'] * 1e6:.0f}" for stage, share in list(of["stages"].items())[:5])
+        spread, peak = f"{rate['min']:.0f}-{rate['max']:.0f}", round(of["peak_rss_bytes"] / 2**20)
+        figures = (round(rate["median"]), spread, round(of["pages_per_s_wall"]), peak, round(of["loop_lag_ms_max"]))
+        table.append((of["profile"], of["filters"], *figures, round(of["server_pages_per_cpu_s"]), stages))
+    print_table(head, table)
+    print(f"{reports[0]['machine']}, Python {reports[0]['python']}, thresher {reports[0]['thresher']}")
 
 
 @bench.command(epilog="Example: thresher bench filters --pages 60 --sites 4 --without depth_cutoff")
@@ -194,88 +221,29 @@ def _show_bars(row: dict[str, Any], budget: int, n_urls: int) -> None:
     )
 
 
-def _run(profile: str, hosts: int, pages: int, sets: tuple[str, ...], cores: list[int]) -> dict[str, Any]:
-    """Make one crawl in a store of its own; return what it cost."""
-    with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, _server(profile, hosts) as server:
-        os.sched_setaffinity(server.pid, cores[-1:])
-        directory, stages = Path(temporary) / "crawl", Path(temporary) / "stages.json"
-        create_store(directory, bench_settings(server, pages, sets))
-        status, cpu_s, wall_s, lag_ms = _crawl(directory, stages, cores[0])
-        if status.pages < pages:
-            raise UsageError(f"the crawl ended after {status.pages} of {pages} pages: {status.why}. A figure of it would mean nothing")
-        return {
-            "pages": status.pages,
-            "known_urls": status.known,
-            "pages_per_cpu_s": status.pages / cpu_s,
-            "pages_per_s_wall": status.pages / wall_s,
-            "peak_rss_bytes": status.rss_bytes,
-            "loop_lag_ms_max": lag_ms,
-            "stages": json.loads(stages.read_bytes()),
-        }
-
-
-def _run_several(agents: int, profile: str, hosts: int, pages: int, sets: tuple[str, ...], cores: list[int]) -> dict[str, Any]:
-    """Make one crawl by several agents; their CPU time is not split by stage."""
-    with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, _server(profile, hosts) as server:
-        os.sched_setaffinity(server.pid, cores)
-        settings = msgspec.structs.replace(bench_settings(server, pages, sets), agents=agents)
-        status, watch = timed_crawl(Path(temporary) / "crawl", settings)
-        if status.pages < pages:
-            raise UsageError(f"the crawl ended after {status.pages} of {pages} pages: {status.why}. A figure of it would mean nothing")
-        return {
-            "pages": status.pages,
-            "known_urls": status.known,
-            "pages_per_cpu_s": status.pages / status.cpu_s,
-            "pages_per_s_wall": status.pages / watch.wall_s,
-            "peak_rss_bytes": status.rss_bytes,
-            "loop_lag_ms_max": watch.lag_ms,
-            "stages": {},
-        }
-
-
-def _server(profile: str, hosts: int) -> ServerProcess:
-    """Make a web of `hosts` hosts, two a site, all of them seeds."""
-    return ServerProcess(f"bench_{profile}", changes={"n_sites": hosts // 2, "n_seeds": hosts // 2 * 2})
-
-
-def _crawl(directory: Path, stages: Path, core: int) -> tuple[Status, float, float, float]:
-    """Run an agent to its end on one core; return its last status, its CPU seconds, the time it took, the worst lag of its loop."""
-    decode = msgspec.json.Decoder(Status).decode
-    started = time.monotonic()
-    process = subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-m", "crawler.agent_process", str(directory), str(stages)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    os.sched_setaffinity(process.pid, {core})
-    assert process.stdin is not None
-    assert process.stdout is not None
-    status, lag_ms = Status(), 0.0
-    for line in process.stdout:
-        status = decode(line)
-        lag_ms = max(lag_ms, status.loop_lag_ms)
-    _, code, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(code)
-    process.stdin.close()
-    process.stdout.close()
-    if process.returncode != 0:
-        raise UsageError(f"the crawl ended with exit {process.returncode}: {status.why}")
-    return status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, lag_ms
-
-
-def bench_settings(server: ServerProcess, pages: int | None, sets: tuple[str, ...] = ()) -> Settings:
-    """Return the configuration of the benchmark: everything on but the waiting."""
-    base = Settings(
-        seeds=server.web.seeds(),
-        identity=Identity(agent="thresher-bench", contact="https://example.org/bench"),
-        scope=Scope(type="any"),
-        limits=Limits(max_pages=pages, min_free_disk=0),
-        politeness=Politeness(
-            min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100_000, site_connections=100_000
-        ),
-        fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
-        frontier=Frontier(workbench=4_000),
-        dns=Dns(static=server.web.static_dns()),
-    )
-    return with_sets(base, sets)
+def _report(plan: Plan, results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the runs of one plan as one: medians, and the worst of what must stay below a bound."""
+    rates = [result["pages_per_cpu_s"] for result in results]
+    stages = {stage: statistics.median(result["stages"].get(stage, 0.0) for result in results) for stage in results[0]["stages"]}
+    cores = len(os.sched_getaffinity(0))
+    return {
+        "profile": plan.web,
+        "hosts": plan.hosts,
+        "runs": len(results),
+        "agents": plan.agents,
+        "pages_per_cpu_s": {"median": statistics.median(rates), "min": min(rates), "max": max(rates)},
+        "pages": results[0]["pages"],
+        "known_urls": results[0]["known_urls"],
+        "pages_per_s_wall": statistics.median(result["pages_per_s_wall"] for result in results),
+        "peak_rss_bytes": max(result["peak_rss_bytes"] for result in results),
+        "loop_lag_ms_max": max(result["loop_lag_ms_max"] for result in results),
+        "stages": dict(sorted(stages.items(), key=lambda item: -item[1])),
+        "thresher": VERSION,
+        "python": platform.python_version(),
+        "server_pages_per_cpu_s": statistics.median(result["server_pages_per_cpu_s"] for result in results),
+        "server_busy_share": max(result["server_busy_share"] for result in results),
+        "machine": f"{platform.machine()}, {cores} cores" if cores > 1 else f"{platform.machine()}, one core: crawler and server share it",
+    }
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -290,6 +258,10 @@ def _show(report: dict[str, Any]) -> None:
         ("pages per second", f"{report['pages_per_s_wall']:.0f} on the wall clock"),
         ("peak memory", f"{report['peak_rss_bytes'] / 2**20:.0f} MiB"),
         ("worst loop lag", f"{report['loop_lag_ms_max']:.0f} ms"),
+        (
+            "server",
+            f"{report['server_pages_per_cpu_s']:.0f} pages per CPU second of its own; busy {report['server_busy_share']:.0%} of the time",
+        ),
         ("machine", f"{report['machine']}, Python {report['python']}, thresher {report['thresher']}"),
     ]
     print_table(("", ""), rows)

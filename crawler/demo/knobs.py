@@ -26,6 +26,7 @@ class Knobs:
     hosts_per_site: tuple[int, int] = (1, 3)
     pages_per_host: tuple[int, int] = (10, 30)  # HTML pages in a host's tree; most hosts are near the lower end
     by_address: bool = False  # hosts have no names: their URLs name their address, one each
+    tls: bool = False  # https only; not for labelled parts
     n_seeds: int = 1  # home pages of so many plain hosts
     fanout: int = 6  # children per page in a host's tree; a page's other links reach about as far
 
@@ -94,6 +95,8 @@ class Knobs:
             raise ValueError("robots_closed, _broken, _missing and _disallow_share: expected a sum of at most 1")
         if not set(self.parts) <= set(PARTS):
             raise ValueError(f"parts: expected some of {', '.join(PARTS)}, got {self.parts!r}")
+        if self.tls and self.parts:
+            raise ValueError("tls: labelled parts are served without")
         if min(self.part_sites, self.part_pages) < 0:
             raise ValueError("part_sites and part_pages: expected 0 or more")
 
@@ -153,6 +156,8 @@ PROFILES: dict[str, Knobs] = {
     "bench_median": replace(_BENCH, size="median", fanout=30, state_bytes=6_000, attribute_bytes=160),
     # 2,000 hosts without errors: every page exactly 4,000 bytes and 15 links, some 260 words
     "bench_small": replace(_BENCH, size="small", fanout=6, state_bytes=400, attribute_bytes=160),
+    # some 75 sites of 190,000 URLs: aliases, soft errors and replicas, enough of each for filters that learn
+    "bench_sites": Knobs(parts=("aliases", "soft", "replicas"), part_sites=10, part_pages=2_500),
     # an ordinary web of 30 hosts that links to two wildcard farms
     "spam": Knobs(n_sites=15, hosts_per_site=(2, 2), pages_per_host=(20, 20), n_seeds=3, n_farms=2),
     # some 50 hosts of up to 300 URLs: soft errors of nine kinds, and honest hosts that look like them

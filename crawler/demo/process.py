@@ -33,6 +33,7 @@ class ServerProcess:
         flush_lines: bool = False,
         changes: dict[str, object] | None = None,
         printed: bool = False,
+        authority: str | Path | None = None,
     ) -> None:
         assert name in PROFILES, name
         self.knobs: Knobs = profile(name, **(changes or {}))
@@ -45,6 +46,7 @@ class ServerProcess:
         self._command += ["--log", str(self.log_path.resolve())] if self.log_path is not None else []
         self._command += ["--flush-lines"] if flush_lines else []
         self._command += ["--printed"] if printed else []
+        self._command += ["--authority", str(authority)] if authority is not None else []
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=_ROOT)  # noqa: S603  # our own module

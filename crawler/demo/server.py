@@ -29,6 +29,7 @@ from crawler.demo.connection import Connection
 from crawler.demo.knobs import PROFILES, Knobs, profile
 from crawler.demo.log import Request
 from crawler.demo.opening import AnyWeb, open_web
+from crawler.demo.tls import server_context
 from crawler.demo.web import FAULTS, Reply, Web
 
 _FLUSH_S = 0.2
@@ -40,9 +41,18 @@ class Server:
     """Serves one web while it is entered: `async with Server(knobs) as server: … server.port`."""
 
     def __init__(
-        self, knobs: Knobs, *, port: int = 0, log: str | Path | None = None, flush_lines: bool = False, printed: bool = False
+        self,
+        knobs: Knobs,
+        *,
+        port: int = 0,
+        log: str | Path | None = None,
+        flush_lines: bool = False,
+        printed: bool = False,
+        authority: str | Path | None = None,
     ) -> None:
-        self._knobs, self._asked_port, self._printed = knobs, port, printed
+        """authority: where the certificate of a web under TLS is written that vouches for its hosts."""
+        assert authority is not None or not knobs.tls, "a web under TLS needs an authority"
+        self._knobs, self._asked_port, self._printed, self._authority = knobs, port, printed, authority
         self._log_path, self._flush_lines = log, flush_lines
         self._log: BinaryIO | None = None
         self._waiting: list[bytes] = []
@@ -67,7 +77,8 @@ class Server:
             gc.freeze()
         if self._log_path is not None:
             self._log = Path(self._log_path).open("ab", buffering=0)  # noqa: ASYNC230, SIM115  # opened once, closed in __aexit__
-        self._server = await asyncio.get_running_loop().create_server(lambda: Connection(self), sock=sock, backlog=_BACKLOG)
+        tls = server_context(self.web.hosts(), Path(self._authority)) if self._knobs.tls and self._authority else None
+        self._server = await asyncio.get_running_loop().create_server(lambda: Connection(self), sock=sock, backlog=_BACKLOG, ssl=tls)
         return self
 
     async def __aexit__(self, _type: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
@@ -149,13 +160,24 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--log", help="file to append one line per request to")
     parser.add_argument("--flush-lines", action="store_true", help="write each line at once")
     parser.add_argument("--printed", action="store_true", help="print all pages before the first request: the server then costs least")
+    parser.add_argument("--authority", help="file to write the certificate to that vouches for a web under TLS")
     options = parser.parse_args(arguments)
     try:
         knobs = profile(options.profile, **_changes(options.set))
     except (ValueError, TypeError) as error:
         parser.error(str(error))
+    if knobs.tls and not options.authority:
+        parser.error("tls: --authority is missing")
+    server = Server(
+        knobs,
+        port=options.port,
+        log=options.log,
+        flush_lines=options.flush_lines,
+        printed=options.printed,
+        authority=options.authority,
+    )
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(Server(knobs, port=options.port, log=options.log, flush_lines=options.flush_lines, printed=options.printed)))
+        runner.run(_serve(server))
 
 
 def _changes(settings: list[str]) -> dict[str, object]:

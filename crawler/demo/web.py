@@ -57,7 +57,8 @@ class Web:
         self.knobs = knobs
         self._dice = Dice(knobs.seed)
         self._atlas = Atlas(knobs, self._dice)
-        self._suffix = "" if port == 80 else f":{port}"
+        self._scheme = "https" if knobs.tls else "http"
+        self._suffix = "" if port == (443 if knobs.tls else 80) else f":{port}"
         self._plans: dict[int, tuple[Plan, Press]] = {}
         self._prose: dict[tuple[int, str], Prose] = {}
         self._recent: OrderedDict[tuple[str, str], Reply] = OrderedDict()
@@ -66,7 +67,7 @@ class Web:
     # where things are
 
     def origin(self, host: str) -> str:
-        return f"http://{host}{self._suffix}"
+        return f"{self._scheme}://{host}{self._suffix}"
 
     def seeds(self) -> list[str]:
         """Return the URLs to start from."""

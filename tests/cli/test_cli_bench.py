@@ -1,20 +1,30 @@
-"""`thresher bench crawl`: a figure only of a crawl that was made."""
+"""`thresher bench crawl` and `bench webs`: a figure only of a crawl that was made."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+
+import pytest
+
+from crawler import crawl_bench
+from crawler.cli import bench as command
+from crawler.core.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 
 
 def bench(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crawler.cli", "bench", "crawl", "--profile", "small", "--hosts", "10", "--runs", "1", *options]
+    command = [sys.executable, "-m", "crawler.cli", "bench", "crawl", "--hosts", "10", "--runs", "1", *options]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
 
 
-def test_a_benchmark_counts_its_pages_and_splits_its_time() -> None:
-    run = bench("--pages", "200", "--json")
+def test_a_benchmark_counts_its_pages_and_splits_its_time_over_tls_too() -> None:
+    run = bench("--profile", "tls", "--pages", "200", "--json")
     assert run.returncode == 0, run.stderr
     report = json.loads(run.stdout)
     assert report["pages"] == 200
@@ -25,7 +35,61 @@ def test_a_benchmark_counts_its_pages_and_splits_its_time() -> None:
 
 
 def test_a_crawl_that_ends_early_gives_no_figure() -> None:
-    run = bench("--pages", "100", "--set", "limits.max_time=0", "--json")
+    run = bench("--profile", "small", "--pages", "100", "--set", "limits.max_time=0", "--json")
     assert run.returncode == 2
     assert run.stdout == ""
     assert "limits.max_time reached" in run.stderr
+
+
+@pytest.mark.parametrize(("victim", "says"), [("agent", r"exit -9 after \d+ pages"), ("server", r"server ended after \d+ pages: there is")])
+def test_an_agent_or_a_server_that_is_killed_in_the_middle_leaves_no_figure(
+    victim: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = {"agent": b"crawler.agent_process", "server": b"crawler.demo.server"}[victim]
+    done = threading.Event()
+
+    def kill() -> None:
+        both: list[int] = []
+        while not done.wait(0.05) and not (both := _children(b"crawler.agent_process") and _children(module)):
+            pass
+        time.sleep(0.3)
+        for pid in both:
+            os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        with pytest.raises(UsageError, match=says):
+            crawl_bench.measure(crawl_bench.Plan("small", 10, 100_000))
+    finally:
+        done.set()
+        killer.join()
+
+
+def _children(module: bytes) -> list[int]:
+    pids = map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split())
+    return [pid for pid in pids if module in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made = []
+
+    def measure(plan: crawl_bench.Plan) -> dict[str, object]:
+        made.append(plan)
+        figures = ("pages_per_cpu_s", "pages_per_s_wall", "server_pages_per_cpu_s", "server_busy_share", "loop_lag_ms_max")
+        return dict.fromkeys(figures, 1e3) | {"pages": 100, "known_urls": 200, "peak_rss_bytes": 1 << 26, "stages": {"parse": 0.25}}
+
+    monkeypatch.setattr(command, "measure", measure)
+    command.webs.main(["--runs", "1", "--ablate", "--out", str(tmp_path)], standalone_mode=False)
+    n_rows = 3 + len(command.names())
+    assert [plan.web for plan in made] == [web for web in crawl_bench.WEBS for _ in range(n_rows)]
+    assert {plan.per_host for plan in made if plan.web == "sites"} == {None}
+    assert len({plan.on for plan in made}) == n_rows
+    reports = json.loads((tmp_path / "bench_webs.json").read_bytes())
+    assert [(of["profile"], of["filters"]) for of in reports][2:4] == [("median", "all"), ("median", "all but path_trap")]
+    table = capsys.readouterr().out.splitlines()
+    assert len(table) == 1 + len(made) + 1
+    assert "1000-1000" in table[1]
+    assert "parse 250" in table[1]

@@ -1,0 +1,152 @@
+"""What a page costs: crawls of the demo web by an agent of its own process on one core, the server on another.
+
+Webs: `median` and `small` pages on many hosts; the median web again with `gzip`, and over `tls`; `sites`, some 75 sites whose aliases, soft
+errors and replicas teach the filters something. A run that did not fetch what it was to, or whose agent or server ended, is no result.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
+from crawler.agent_bench import timed_crawl
+from crawler.core.errors import UsageError
+from crawler.demo.process import ServerProcess
+from crawler.filter_bench import with_filters
+from crawler.metrics import Status
+from crawler.opening import create_store, with_sets
+
+WEBS: dict[str, tuple[str, dict[str, object]]] = {  # name → profile of the demo web, and what is changed of it
+    "median": ("bench_median", {}),
+    "small": ("bench_small", {}),
+    "gzip": ("bench_median", {"gzip_share": 1.0}),
+    "tls": ("bench_median", {"tls": True}),
+    "sites": ("bench_sites", {}),
+}
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is crawled, and how far."""
+
+    web: str
+    hosts: int
+    pages: int
+    per_host: int | None = None  # pages fetched from a host at most
+    on: tuple[str, ...] | None = None  # filters that are enforced; None: as configured
+    agents: int = 1
+    sets: tuple[str, ...] = ()
+
+
+def measure(plan: Plan) -> dict[str, Any]:
+    """Make one crawl in a store of its own; return what it cost. Raises UsageError where there is no result."""
+    cores = sorted(os.sched_getaffinity(0))
+    if plan.web == "tls" and importlib.util.find_spec("trustme") is None:
+        raise UsageError("the web under TLS needs the package trustme: pip install trustme")
+    with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, _server(plan, Path(temporary) / "authority.pem") as server:
+        os.sched_setaffinity(server.pid, cores[-1:] if plan.agents == 1 else cores)
+        directory, stages = Path(temporary) / "crawl", Path(temporary) / "stages.json"
+        settings = bench_settings(server, plan.pages, per_host=plan.per_host)
+        if plan.web == "tls":
+            settings = msgspec.structs.replace(
+                settings, fetch=msgspec.structs.replace(settings.fetch, ca_file=str(Path(temporary) / "authority.pem"))
+            )
+        settings = settings if plan.on is None else with_filters(settings, plan.on)
+        settings = msgspec.structs.replace(with_sets(settings, plan.sets), agents=plan.agents)
+        served = _cpu_s(server.pid)
+        if plan.agents > 1:  # their CPU time is not split by stage
+            status, watch = timed_crawl(directory, settings)
+            cpu_s, wall_s, lag_ms = status.cpu_s, watch.wall_s, watch.lag_ms
+            stages.write_text("{}")
+        else:
+            create_store(directory, settings)
+            status, cpu_s, wall_s, lag_ms = _crawl(directory, stages, cores[0], server)
+        served = _cpu_s(server.pid) - served
+        if status.pages < plan.pages:
+            raise UsageError(f"the crawl ended after {status.pages} of {plan.pages} pages: {status.why}. A figure of it would mean nothing")
+        return {
+            "pages": status.pages,
+            "known_urls": status.known,
+            "pages_per_cpu_s": status.pages / cpu_s,
+            "pages_per_s_wall": status.pages / wall_s,
+            "server_pages_per_cpu_s": status.pages / max(served, 1 / _TICK),
+            "server_busy_share": served / wall_s,
+            "peak_rss_bytes": status.rss_bytes,
+            "loop_lag_ms_max": lag_ms,
+            "stages": json.loads(stages.read_bytes()),
+        }
+
+
+def _server(plan: Plan, authority: Path) -> ServerProcess:
+    """Make a web; of `hosts` hosts, two a site, all of them seeds, where it is not one with a size of its own."""
+    profile, changes = WEBS[plan.web]
+    if plan.web != "sites":
+        changes = changes | {"n_sites": plan.hosts // 2, "n_seeds": plan.hosts // 2 * 2}
+    return ServerProcess(profile, changes=changes, authority=authority if plan.web == "tls" else None)
+
+
+def _crawl(directory: Path, stages: Path, core: int, server: ServerProcess) -> tuple[Status, float, float, float]:
+    """Run an agent to its end on one core; return its last status, its CPU seconds, the time it took, the worst lag of its loop."""
+    decode = msgspec.json.Decoder(Status).decode
+    started = time.monotonic()
+    process = subprocess.Popen(  # noqa: S603 - our own module
+        [sys.executable, "-m", "crawler.agent_process", str(directory), str(stages)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    os.sched_setaffinity(process.pid, {core})
+    assert process.stdin is not None
+    assert process.stdout is not None
+    status, lag_ms = Status(), 0.0
+    for line in process.stdout:
+        status = decode(line)
+        lag_ms = max(lag_ms, status.loop_lag_ms)
+        if not server.is_running:
+            process.kill()
+    _, code, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(code)
+    process.stdin.close()
+    process.stdout.close()
+    if not server.is_running:
+        raise UsageError(f"the demo server ended after {status.pages} pages: there is no result")
+    if process.returncode != 0:
+        raise UsageError(f"the crawl ended with exit {process.returncode} after {status.pages} pages: {status.why or 'it did not say why'}")
+    return status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, lag_ms
+
+
+def _cpu_s(pid: int) -> float:
+    """Return user and system time of a process; 0 where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("latin-1").rpartition(") ")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICK
+
+
+def bench_settings(server: ServerProcess, pages: int | None, sets: tuple[str, ...] = (), *, per_host: int | None = None) -> Settings:
+    """Return the configuration of the benchmark: everything on but the waiting."""
+    base = Settings(
+        seeds=server.web.seeds(),
+        identity=Identity(agent="thresher-bench", contact="https://example.org/bench"),
+        scope=Scope(type="any"),
+        limits=Limits(max_pages=pages, min_free_disk=0),
+        politeness=Politeness(
+            min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100_000, site_connections=100_000
+        ),
+        fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
+        frontier=Frontier(workbench=4_000),
+        dns=Dns(static=server.web.static_dns()),
+    )
+    if per_host is not None:
+        base = msgspec.structs.replace(base, limits=msgspec.structs.replace(base.limits, max_pages_per_host=per_host))
+    return with_sets(base, sets)

@@ -1,0 +1,35 @@
+"""TLS for the demo web: an authority made on the spot, and certificates that clients who are given it accept.
+
+A hundred hosts share a certificate, which SNI picks: one for all would be as long as a page, one for each takes long to make. Needs the
+package trustme, which the extra `dev` brings.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+
+_HOSTS_OF_A_CERTIFICATE = 100
+
+
+def server_context(hosts: Sequence[str], authority: Path) -> ssl.SSLContext:
+    """Make an authority and what the hosts show; `authority` becomes its certificate, a PEM file. Raises ImportError without trustme."""
+    import trustme
+
+    maker = trustme.CA()
+    contexts: list[ssl.SSLContext] = []
+    of_host: dict[str, ssl.SSLContext] = {}
+    for first in range(0, len(hosts), _HOSTS_OF_A_CERTIFICATE):
+        some = hosts[first : first + _HOSTS_OF_A_CERTIFICATE]
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        maker.issue_cert(*some).configure_cert(context)
+        contexts.append(context)
+        of_host |= dict.fromkeys(some, context)
+
+    def pick(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
+        connection.context = of_host.get(name or "", contexts[0])
+
+    contexts[0].sni_callback = pick
+    maker.cert_pem.write_to_path(str(authority))
+    return contexts[0]
