@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import random
+import sys
+from pathlib import Path
 
 import msgspec
+import pytest
 
 from crawler.crew import Crew
 from crawler.metrics import Order, Report
+from crawler.progress import Silent
+from crawler.supervisor import Supervisor
 
 
 class FakeAgent:
@@ -92,7 +97,7 @@ def test_no_end_while_a_message_is_on_its_way_or_an_agent_is_dead() -> None:
 def test_a_shared_limit_is_reached_exactly_and_never_passed() -> None:
     """Agents with much, little and nothing to do; restarts; orders that come late. Broken by granting what was not given back yet."""
     dice = random.Random(7)
-    for _ in range(25):
+    for _ in range(10):
         todo = [dice.choice((0, 3, 50, 400)) for _ in range(3)]
         most = dice.randint(1, 300)
         stage = Stage([FakeAgent(n) for n in todo], most)
@@ -109,3 +114,25 @@ def test_a_shared_limit_is_reached_exactly_and_never_passed() -> None:
             stage.hear(agent)
             assert sum(one.report.pages for one in stage.agents) <= most
         assert sum(one.report.pages for one in stage.agents) == min(most, sum(todo))
+
+
+_STOPPABLE = """
+import signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: sys.exit(3))
+if sys.argv[1].endswith("agent-1"):
+    sys.exit(%d)
+while True:
+    print("{}", flush=True)
+    time.sleep(0.02)
+"""
+
+
+@pytest.mark.parametrize(("ends_with", "code"), [(74, 74), (5, 5), (9, 1), (0, 3)])
+async def test_if_one_agent_ends_for_good_the_others_are_stopped_and_the_gravest_code_counts(
+    tmp_path: Path, ends_with: int, code: int
+) -> None:
+    """A full disk, a lock, three deaths in a row (9 is no ending of ours), an end that nobody asked for. Broken: the crawl never ends."""
+    command = (sys.executable, "-S", "-c", _STOPPABLE % ends_with)
+    supervisor = Supervisor(tmp_path, Silent(sys.stderr), n_agents=2, agent=command)
+    assert await supervisor.run() == code
+    assert supervisor.status.restarts == (2 if ends_with == 9 else 0)
