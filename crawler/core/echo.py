@@ -2,7 +2,8 @@
 
 A calendar says on each of its pages which day it is, an edit form which article, a login form where it leads back to: the URL has said so
 before. What is left when this is left out is equal for all of them. Left out are the words of each path segment and parameter value where
-they stand in a row as the URL spells them, and where it spells a date, all dates of that form, since such pages name their neighbours.
+they stand in a row as the URL spells them, of a value with colons (wikis: namespace:page) also those behind the last, and where it spells a
+date, all dates of that form, since such pages name their neighbours.
 
 Time: 10 µs a page of 1,000 words, 50 if its URL holds a date.
 """
@@ -48,7 +49,9 @@ def _values(rest: str) -> list[list[str]]:
     texts = re.sub(r"(?<=\d)/(?=\d)", "-", _EXTENSION.sub("", path)).split("/")
     if query:
         texts += [field.partition("=")[2] for field in query.split("&")]
-    values = [_WORDS.findall((unquote(text) if "%" in text else text).lower()) for text in texts if text]
+    texts = [unquote(text) if "%" in text else text for text in texts]
+    texts += [text.rpartition(":")[2] for text in texts if ":" in text]
+    values = [_WORDS.findall(text.lower()) for text in texts if text]
     return [words for words in values if 0 < len(words) <= _MOST_WORDS and max(map(max, words)) <= "\uffff"][:_MOST_VALUES]
 
 

@@ -83,9 +83,10 @@ def test_a_form_that_says_where_it_leads_back_to_is_one_form_and_another_form_is
 
     def shown(form: str, page: str) -> Look:
         asks = {"login": "your name, your password, remember me", "edit": "the whole text, a summary, a minor change"}[form]
-        words = f"Notes trace {page}, please fill in {asks}, or leave the form and go back to where you were; {page} txt, changed"
+        name = page.rpartition(":")[2]
+        words = f"Notes trace {name}, please fill in {asks}, or leave the form and go back to where you were; {page} txt, changed"
         return look_at(f"http://s/x.php?id={page}&do={form}", token_hashes(words))
 
-    assert shown("login", "start") == shown("login", "config-short")
+    assert shown("login", "start") == shown("login", "config-short") == shown("login", "space:start")
     assert shown("login", "start").fingerprint != shown("edit", "start").fingerprint
     assert not look_at("http://s/a-b-c-d-e-f-g-h-i-j-k", token_hashes("A b c d e f g h i j k")).is_good
