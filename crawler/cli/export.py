@@ -21,6 +21,8 @@ from storage.export.reading import reading
 from storage.export.target import replacing
 from storage.view import View
 
+_ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # what is counted, where it is not called as the export
+
 
 @click.command(epilog="Example: thresher export example --what pages --fields url,status,depth,title --format csv -o pages.csv")
 @directory_argument
@@ -64,7 +66,7 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
         else:
             with replacing(Path(output), force=force) as out:
                 n = _write(view, kind, chosen, out, format_, raw=raw)
-            click.echo(f"{output}: {n:,} {what}", err=True)
+            click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
     return 0
 
 
