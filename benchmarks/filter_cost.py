@@ -29,7 +29,7 @@ from filters.base import Plug
 from filters.registry import plugs
 from storage.env import Store
 
-_STEPS = ("measure", "decide", "observe")
+_STEPS = ("listens", "measure", "decide", "observe")
 
 
 class Clocked:
@@ -38,7 +38,8 @@ class Clocked:
     def __init__(self, part: Any, gate: str, spent: Counter[str]) -> None:
         self.name, self.measure_type = part.name, part.measure_type
         for step in _STEPS:
-            setattr(self, step, _clocked(getattr(part, step), f"{gate}.{step}", spent))
+            if hasattr(part, step):
+                setattr(self, step, _clocked(getattr(part, step), f"{gate}.{step}", spent))
 
 
 def _clocked(step: Any, name: str, spent: Counter[str]) -> Any:
@@ -54,7 +55,7 @@ def _clocked(step: Any, name: str, spent: Counter[str]) -> Any:
 
 def clocked(every: tuple[Plug, ...], name: str, spent: Counter[str]) -> tuple[Plug, ...]:
     """Return the filters, the parts of one of them with clocks that add nanoseconds to `spent`."""
-    gates = ("learned", "redirect", "page")
+    gates = ("learned", "redirect", "page", "hears")
     return tuple(
         replace(plug, **{gate: Clocked(part, gate, spent) for gate in gates if (part := getattr(plug, gate)) is not None})
         if plug.name == name

@@ -307,7 +307,7 @@ class Settler:
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
         """Let filters hear which waiting or held URLs a page named."""
-        if self._tools.panel.hears_of_names:
+        if sifted.known and self._tools.panel.hears_of_names(url):
             keys = [key for key, row, _ in sifted.known if row.state in _NOT_FETCHED]
             if keys:
                 self._learn((self._tools.panel.named(Naming(url, keys), judgement),), now)

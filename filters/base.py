@@ -156,6 +156,10 @@ class Hearer(Protocol):
     name: str
     measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
 
+    def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
+        """Return whether it may learn anything from what a page names. Asked of every page."""
+        ...
+
     def measure(self, naming: Naming, /) -> Any:
         """Reduce the naming to what learning needs. Pure."""
         ...

@@ -135,10 +135,9 @@ class Panel:
         measures = tuple(part.measure(page) for _, part in self._learning[Gate.UNREAD])
         return Sitting(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures)
 
-    @property
-    def hears_of_names(self) -> bool:
-        """Whether any filter wants to hear which known URLs a page names."""
-        return bool(self._learning[Gate.NAMED])
+    def hears_of_names(self, source: CrawlURL) -> bool:
+        """Return whether any filter wants to hear which known URLs a page names."""
+        return any(part.listens(source, self._memories[plug.name]) for plug, part in self._learning[Gate.NAMED])
 
     def named(self, naming: Naming, judgement: Judgement) -> Sitting[Judgement]:
         """Return what those who want to hear of it learn from the known URLs that a page names. judgement: of the page."""

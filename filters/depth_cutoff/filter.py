@@ -14,12 +14,13 @@ by its URL's key, the first two of each kind of URL, and whatever filters droppe
 from __future__ import annotations
 
 from functools import partial
+from operator import itemgetter
 
 import msgspec
 import numpy as np
 
 from config.settings import DepthCutoff
-from crawler.core.model import Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from crawler.core.model import CrawlURL, Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from crawler.core.ports import Memory
 from filters.base import (
     NO_EFFECTS,
@@ -43,6 +44,7 @@ from filters.pattern_yield.patterns import parse
 NAME = "depth_cutoff"
 _DEEPEST = 63  # holders of a place: one for each depth, this one for all deeper
 _NO_VERDICT = Verdict(NAME)
+_SITE = itemgetter(slice(8))  # of a key
 _DROPS = {"exact_duplicate": "duplicate", "near_replica": "near_replica", "soft_error": "soft_error"}
 
 
@@ -285,6 +287,9 @@ class NamedAgain:
     def __init__(self, sites: Sites) -> None:
         self._sites = sites
 
+    def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
+        return self._sites.any_old(memory, source.key[:8])
+
     def measure(self, naming: Naming, /) -> NamingMeasure:
         measure = NamingMeasure(naming.source.key)
         measure.__dict__["keys"] = naming.keys
@@ -295,7 +300,7 @@ class NamedAgain:
         if keys is not None:
             if not judgement.keep or not judgement.follow:
                 return NOTHING_LEARNED
-            poor = {site for site in {key[:8] for key in keys} if self._sites.glance(memory, site).n_old}
+            poor = [site for site in dict.fromkeys(map(_SITE, keys)) if self._sites.glance(memory, site).n_old]
             if not poor or is_barren(memory, measure.source):
                 return NOTHING_LEARNED
             measure.freed = [key for key in keys if key[:8] in poor and is_poor(memory, key)]

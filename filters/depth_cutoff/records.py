@@ -121,6 +121,7 @@ class Sites:
         self._glances: dict[bytes, Glance] = {}
         self._free: set[str] = set()  # names of sites where nothing is cut
         self._names: dict[bytes, str] = {}
+        self._any_old = False  # that any site glanced at has shown
 
     def glance(self, memory: Memory, site: bytes) -> Glance:
         """Return the beginning of a site's head. site: 8 bytes."""
@@ -130,14 +131,20 @@ class Sites:
         if found is None:
             value = memory.get(head_key(site))
             found = self._glances[site] = _GLANCE.decode(value) if value else Glance()
+            self._any_old = self._any_old or found.n_old > 0
         return found
 
     def saved(self, memory: Memory, site: bytes, head: Head) -> None:
         """Know what was just written."""
+        self._any_old = self._any_old or head.n_old > 0
         if memory is self._memory:
             self._glances[site] = Glance(head.low, head.n_limited, head.n_old, head.credit, head.awaits, head.kinds)
             if head.n_limited:
                 self._free.discard(self._names.pop(site, ""))
+
+    def any_old(self, memory: Memory, site: bytes) -> bool:
+        """Return whether a site, or any other that was met, has had a page that showed nothing new."""
+        return self._any_old or self.glance(memory, site).n_old > 0
 
     def all_free(self, memory: Memory, names: Sequence[str], keys: Sequence[bytes]) -> bool:
         """Return whether nothing is cut on the sites of some URLs. keys: 16 bytes of each."""

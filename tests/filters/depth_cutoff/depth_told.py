@@ -67,6 +67,7 @@ class Crawled:
 
     def name_again(self, on: str, *urls: str, judgement: Judgement = KEPT) -> list[str]:
         """Let a page that was fetched name known URLs; return those that it frees."""
+        assert self.hears.listens(SPACE.url(on), self.memory)
         measure = self.hears.measure(Naming(SPACE.url(on), [SPACE.key(url) for url in urls]))
         freed = {effect.key for effect in self.hears.observe(measure, judgement, self.memory) if isinstance(effect, Free)}
         return [url for url in urls if SPACE.key(url) in freed]
