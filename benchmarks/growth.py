@@ -10,8 +10,9 @@ the others ten are the site's navigation, twelve any pages of the site, eight pa
 
 Nothing may be taken for new that is known, or the other way round: each answer is held against the numbers that the links were drawn from,
 and in the end URLs that were never written are asked for. Clocked by the CPU time of the thread, the drawing of links left out, over the
-last twentieth before each size: a known link (its key and its row), a new one (row, record, place in its host's queue), a page (pop,
-settle, finish); the writer's thread beside it for each new link. Memory is the process's own, which the mapped file is no part of.
+last twentieth before each size (`groups` begins with a million, and has its first twentieth after that): a known link (its key and its
+row), a new one (row, record, place in its host's queue), a page (pop, settle, finish); the writer's thread beside it for each new link.
+Memory is the process's own, which the mapped file is no part of.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def grow(path: Path, regime: str, sizes: Sequence[int], *, n_hosts: int | None =
                 growth.page()
             growth.ns, growth.n = dict.fromkeys(growth.ns, 0), dict.fromkeys(growth.n, 0)
             written, before = store.writer_cpu_s, growth.n_known
-            while growth.n_known < size or not growth.n["page"]:
+            while growth.n_known < max(size, before + size // 20):
                 growth.page()
             rows.append(_row(growth, regime, path, (store.writer_cpu_s - written) / max(1, growth.n_known - before) * 1e6))
             print(json.dumps(asdict(rows[-1])), file=sys.stderr, flush=True)
