@@ -28,10 +28,15 @@ _MOST_WORDS: Final = 12  # of a value
 _WIDEST: Final = 4  # digits of the numbers of a date
 
 
-def without_echo(url: str, origin: str, tokens: U64) -> U64:
-    """Return the words of a page beside those of its URL; what was given if there are none.    tokens: hashes of the page's words"""
+def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) -> U64:
+    """Return the words of a page beside those of its URL; what was given if there are none.
+
+    tokens: hashes of the page's words. numbers: a number alone is an echo, too; it may as well stand there by chance.
+    """
     gone: list[npt.NDArray[np.int64]] = []
     for words in _values(url[len(origin) :]):
+        if not numbers and len(words) == 1 and words[0].isdigit():
+            continue
         _note(gone, _equal(tokens, [word_hash(word) for word in words]), len(words))
         if len(words) > 1 and all(map(str.isdigit, words)):
             _note(gone, _equal(_widths(tokens), [len(word) for word in words]), len(words))

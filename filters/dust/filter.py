@@ -34,7 +34,7 @@ from config.settings import Dust
 from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Recall, Request, Rewrite, Study, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import hostname_of, origin_of
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
+from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from filters.dust.records import (
@@ -72,7 +72,12 @@ def plug(settings: Dust) -> Plug:
     books = _Books()
     pages = PageGate(settings, books)
     miner = Miner(settings)
-    return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=always, page=pages, student=miner)
+    return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=has_rules, page=pages, student=miner)
+
+
+def has_rules(key: bytes, memory: Memory, /) -> bool:
+    """Return whether a URL of this site may be an alias when its turn comes."""
+    return version(memory, key[:_SITE]) is not None
 
 
 class _Books:

@@ -71,7 +71,7 @@ def look_at(url: str, words: U64) -> Look:
 
     words: hashes of all its words. Nothing, if hardly any is left. In a long text an echo is less than resemblance forgives: it stays.
     """
-    own = without_echo(url, origin(url), words) if MIN_WORDS <= words.size <= _LONG else words
+    own = without_echo(url, origin(url), words, numbers=False) if MIN_WORDS <= words.size <= _LONG else words
     if own.size < MIN_WORDS:
         return Look()
     return Look(xxhash.xxh3_64_digest(own.data), sketch(own).astype("<u2").tobytes())

@@ -28,7 +28,7 @@ from config.settings import PatternYield
 from crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import is_home, origin_of
-from filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, LinkJudgement, LinkRuling, Plug, SetBack, always, set_back
+from filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, LinkJudgement, LinkRuling, Plug, SetBack, set_back
 from filters.pattern_yield.evidence import Rule
 from filters.pattern_yield.news import TELLS_COPIES, Said, news, said
 from filters.pattern_yield.patterns import Parts, magnitude, parse
@@ -46,7 +46,7 @@ def plug(settings: PatternYield, *, judges: Collection[str] = ()) -> Plug:
     sites = Sites(Rule(settings.min_yield, settings.error))
     pages = YieldOfPages(sites, judges=judges)
     links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites)
-    return Plug(NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=always, unread=True)
+    return Plug(NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=links.may_hold, unread=True)
 
 
 def holder(form: str) -> str:
@@ -243,6 +243,10 @@ class YieldOfLinks:
             return True
         depth = int(batch.site_depths[i]) if pattern.depths else None
         return pattern.reach(depth, magnitude(url, host))
+
+    def may_hold(self, key: bytes, memory: Memory, /) -> bool:
+        """Return whether a URL of this site may be held when its turn comes."""
+        return self._sites.glance(memory, key[:8]).n_barren > 0
 
     def of_one(self, batch: LinkBatch, memory: Memory) -> tuple[Pattern | None, bool]:
         """Return the barren pattern that covers the URL of a batch of one, if any does, and whether the URL is fetched."""

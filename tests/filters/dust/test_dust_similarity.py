@@ -90,3 +90,9 @@ def test_a_form_that_says_where_it_leads_back_to_is_one_form_and_another_form_is
     assert shown("login", "start") == shown("login", "config-short") == shown("login", "space:start")
     assert shown("login", "start").fingerprint != shown("edit", "start").fingerprint
     assert not look_at("http://s/a-b-c-d-e-f-g-h-i-j-k", token_hashes("A b c d e f g h i j k")).is_good
+
+
+def test_a_number_that_stands_in_a_text_by_chance_is_no_echo() -> None:
+    """Mutation: `look_at` left out numbers, too."""
+    words = token_hashes("Chapter 5 of 9: what we did in these 5 days and why it took 5 of us to do so")
+    assert look_at("http://s/story?id=5", words) == look_at("http://s/story_5", words)
