@@ -3,7 +3,7 @@
 A sketch is the MinHash of the page's 4-word shingles (crawler/core/minhash.py) in 64 places of 16 bits; the share of equal places
 estimates the resemblance (Jaccard) of two pages with an error of √(J(1−J)/64). What is common to a site's pages (menus, footers) makes
 different pages alike. It is told by the sketches themselves: a value that stands at its place in more than 5 % of the site's distinct texts
-is boilerplate, and places where both pages have it are left out.
+is boilerplate, and places where one of two pages has it are left out.
 
 Alike are equal fingerprints, or a resemblance of .9 over at least 8 places that are left: pages that resemble each other by .9 pass in 19
 cases of 20, those of .6 hardly ever. A page that is empty, an error or a soft
@@ -91,8 +91,8 @@ def without_boilerplate(fingerprints: I64, sketches: Sketches) -> Sketches:
 
 
 def _alike(one: Sketches, other: Sketches) -> npt.NDArray[np.bool_]:
-    """Return which rows of two matrices resemble each other; a place that only one of them fills counts against it."""
-    filled = (one != 0) | (other != 0)
+    """Return which rows of two matrices resemble each other. What boilerplate hides of one of them says nothing of the other's place."""
+    filled = (one != 0) & (other != 0)
     n_filled = filled.sum(axis=1)
     n_equal = ((one == other) & filled).sum(axis=1)
     slack = _DOUBT * np.sqrt(ALIKE * (1 - ALIKE) * n_filled)

@@ -96,3 +96,15 @@ def test_a_number_that_stands_in_a_text_by_chance_is_no_echo() -> None:
     """Mutation: `look_at` left out numbers, too."""
     words = token_hashes("Chapter 5 of 9: what we did in these 5 days and why it took 5 of us to do so")
     assert look_at("http://s/story?id=5", words) == look_at("http://s/story_5", words)
+
+
+def test_a_line_of_boilerplate_that_one_of_two_pages_lacks_does_not_tell_them_apart() -> None:
+    """Mutation: a place that boilerplate hides of one page counted as unlike the other's."""
+    foot = " ".join(f"foot{i}" for i in range(40))
+    form = " ".join(f"form{i}" for i in range(60))
+    texts = [f"{' '.join(f'own{n}x{i}' for i in range(60))} {foot}" for n in range(100)] + [f"{form} {foot}", form]
+    words = [token_hashes(text) for text in texts]
+    prints = np.array([int.from_bytes(fingerprint(each)[:7], "big") for each in words])
+    known = Texts.of(prints, np.stack([sketch(each) for each in words]))
+    assert known.alike(100, 101)
+    assert not known.alike(0, 101)
