@@ -189,7 +189,7 @@ def test_a_real_log_gives_rules(thresher: Callable[..., Any]) -> None:
     ran = thresher("dust", "mine", LOGS / "semicomplete-2015.log.gz")
     rules = lines(ran.out)
     assert len(rules) >= 20
-    assert rules[0]["definition"]["to"].endswith("/presentations/logstash-scale11x/images/")
+    assert "/presentations/logstash-scale11x/" in rules[0]["definition"]["to"]
     assert all(rule["support"] == 0 or rule["examples"] for rule in rules)
 
 

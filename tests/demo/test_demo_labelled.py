@@ -49,7 +49,7 @@ def test_a_wrong_knob_says_so(knob: str, value: object) -> None:
 
 def test_a_web_without_parts_is_the_plain_one() -> None:
     assert isinstance(open_web(Knobs()), Web)
-    assert all(bool(knobs.parts) == (name in (*PARTS, "labelled")) for name, knobs in PROFILES.items())
+    assert all(bool(knobs.parts) == (name in (*PARTS, "labelled", "bench_sites")) for name, knobs in PROFILES.items())
 
 
 @pytest.mark.parametrize(

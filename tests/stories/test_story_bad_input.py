@@ -135,7 +135,7 @@ CONFIGURATION = {
     "a value of another kind": yaml(b"limits: {max_pages: many}\n", r"c\.yaml:1:21: limits\.max_pages: expected .*got \"many\"\. Write"),
     "a key that is unknown to --set": option("limits.max_page=1", r"--set limits\.max_page=1: .*did you mean limits\.max_pages\?"),
     "a pattern that RE2 does not know": option("scope.exclude=['(?=x)']", r"scope\.exclude\[0\]: expected an RE2 pattern.*look-around"),
-    "three agents": option("agents=3", "agents: expected 1 or auto, found 3: this version runs one agent"),
+    "no agents": option("agents=0", 'agents: expected a whole number ≥ 1 or auto, got "0"'),
     "a wrong value in the environment": Case(
         crawl("a.example"), 2, ("THRESHER_LIMITS__MAX_PAGES.*expected",), environ={"THRESHER_LIMITS__MAX_PAGES": "many"}
     ),
