@@ -213,7 +213,9 @@ class _Outgoing(asyncio.Protocol):
     def send_more(self) -> None:
         """Send what is on disk, as far as the window goes."""
         transport = self._transport
-        if transport is None or self._acked < 0 or self._is_full or self._store.lanes.sent(self._to) <= self._sent:
+        if transport is None or transport.is_closing() or self._acked < 0 or self._is_full:
+            return
+        if self._store.lanes.sent(self._to) <= self._sent:
             return
         room = self._acked + _WINDOW - self._sent
         for number, message in outgoing(self._store, self._to, self._sent, room) if room > 0 else ():
@@ -223,7 +225,7 @@ class _Outgoing(asyncio.Protocol):
             transport.write(_FRAME.pack(number, len(message)) + message)
             self._sent = number
             failpoint.reached("sent")
-            if self._is_full:
+            if self._is_full or transport.is_closing():
                 break
 
 
@@ -288,7 +290,7 @@ class _Incoming(asyncio.Protocol):
             self._say(through)
 
     def _say(self, number: int) -> None:
-        if self._transport is not None:
+        if self._transport is not None and not self._transport.is_closing():
             self._transport.write(_ACK.pack(number))
 
     def hang_up(self) -> None:
