@@ -32,7 +32,7 @@ import msgspec
 import numpy as np
 
 from benchmarks.peers.versions import machine
-from config.settings import Settings
+from config.settings import Limits, Settings
 from crawler.cli.common import print_table
 from crawler.core.frontier import Frontier, Lease
 from crawler.core.model import CrawlURL, Fetched, Head, State
@@ -186,7 +186,7 @@ def text_of(host: int, n: int) -> str:
 
 def grow(path: Path, regime: str, sizes: Sequence[int], *, n_hosts: int | None = None) -> tuple[list[Row], int]:
     """Grow one store to each size in turn; return what it cost there, and how many answers were wrong."""
-    base = Settings()
+    base = Settings(limits=Limits(max_pages_per_host=None))
     settings = msgspec.structs.replace(base, frontier=msgspec.structs.replace(base.frontier, workbench=GROUP if regime == "groups" else 0))
     rows = []
     with Store.create(path, settings, 1.0) as store:
