@@ -91,11 +91,13 @@ class Agent:
         self._prepared = False
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
-        self._member: Member | None = None
-        if team is not None:
-            self._frontier.share(team.addresses)
-            arrivals = Arrivals(store, self._frontier, self._tools, self._settler)
-            self._member = Member(directory, store, team, arrivals, self._committer, self._clock, failed=self._commit_failed)
+        self._member = self._join(team) if team is not None else None
+
+    def _join(self, team: Team) -> Member:
+        """Become one of several agents."""
+        self._frontier.share(team.addresses)
+        arrivals = Arrivals(self._store, self._frontier, self._tools, self._settler)
+        return Member(self._directory, self._store, team, arrivals, self._committer, self._clock, failed=self._commit_failed)
 
     async def run(self) -> Ending:
         """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
