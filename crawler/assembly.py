@@ -9,6 +9,7 @@ from config.settings import Settings
 from crawler.clock import Clock
 from crawler.core.ownership import Ownership
 from crawler.core.url import URLSpace
+from crawler.desk import Desk
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
 from crawler.guard import AddressGuard
@@ -45,16 +46,18 @@ def assemble(
     )
     chosen = plugs(settings, settings.seeds) if filters is None else filters
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
+    parser, suspects = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page), Suspects(directory, store.suspects)
     return Tools(
         settings=settings,
         urls=urls,
         resolver=resolver,
         fetcher=fetcher,
-        parser=Parser(settings.parse, identity.agent, settings.limits.max_links_per_page),
+        parser=parser,
+        desk=Desk(parser, suspects, urls, settings),
         robots=RobotsBook(store.robots, urls, settings, agent=identity.agent),
         panel=panel,
         links=LinkGate(urls, store.seen, panel, settings, ownership),
-        suspects=Suspects(directory, store.suspects),
+        suspects=suspects,
         studies=Studies(panel),
         clock=clock,
         ownership=ownership,

@@ -51,9 +51,18 @@ class Parser:
 
     def here(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str]) -> Parsed | None:
         """Parse in this process, or return None if the page must be isolated."""
+        source = self.prepared(body, content_type, mime_type)
+        return self.finished(source, robots_headers) if source else None
+
+    def prepared(self, body: bytes, content_type: str, mime_type: str) -> html.Source | None:
+        """Decode a page, the first half of `here`; None if the page must be isolated."""
         if len(body) > self._settings.isolate_above and not html.is_binary(body, content_type):
             return None
-        return html.read(body, content_type, mime_type, agent=self._agent, max_links=self._max_links, headers=robots_headers)
+        return html.prepared(body, content_type, mime_type)
+
+    def finished(self, source: html.Source, robots_headers: list[str]) -> Parsed:
+        """Parse what is decoded, the second half of `here`."""
+        return html.finished(source, agent=self._agent, max_links=self._max_links, headers=robots_headers)
 
     async def apart(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str]) -> Parsed:
         """Parse in a child process. If the child dies of it, take what a scan of the page's start finds and flag the page."""

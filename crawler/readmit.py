@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from crawler.committer import Committer
 from crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
 from crawler.settle import Settler
-from crawler.visit import Tools, page_links
+from crawler.visit import Tools
 from storage.env import Store
 from storage.schema import META, Meta, PageRecord, SeenRow
 
@@ -105,7 +105,7 @@ class Readmission:
         if record.nofollow and (self._tools.settings.robots.meta or self._tools.settings.robots.x_robots_tag):
             return
         source = self._source(record)
-        texts, _ = page_links(source, parsed, self._tools)
+        texts, _ = self._tools.desk.links(source, parsed)
         sifted = self._tools.links.sift(source, texts)
         if sifted.fresh is not None or sifted.foreign:
             self._settler.admit_again(source, sifted, now)

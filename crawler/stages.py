@@ -13,7 +13,7 @@ from types import FrameType
 
 import msgspec
 
-_INTERVAL_S = 0.001
+_INTERVAL_S = 0.004
 
 # the first entry that matches the innermost file wins; files that none matches leave it to their caller
 _STAGES = (
@@ -25,7 +25,7 @@ _STAGES = (
         ),
     ),
     ("decode", ("/crawler/decode.py",)),
-    ("parse", ("/crawler/core/html.py", "/crawler/core/charset.py", "/crawler/core/bomb.py", "/crawler/parse.py")),
+    ("parse", ("/crawler/core/html.py", "/crawler/core/charset.py", "/crawler/core/bomb.py", "/crawler/parse.py", "/crawler/desk.py")),
     ("sketch", ("/crawler/core/sketch.py",)),
     ("urls", ("/crawler/core/url.py",)),
     ("robots", ("/crawler/core/robots.py", "/crawler/robots_book.py")),

@@ -42,8 +42,16 @@ class Suspects:
     @contextmanager
     def watching(self, key: bytes) -> Iterator[None]:
         """Name the page while it is worked on; nothing may await meanwhile. An exception, which ends this life, leaves the name."""
-        self._slot[:] = key
+        self.name(key)
         yield
+        self.clear()
+
+    def name(self, key: bytes) -> None:
+        """Name the page that is worked on from now on, in place of any other."""
+        self._slot[:] = key
+
+    def clear(self) -> None:
+        """Say that no page is worked on."""
         self._slot[:] = _EMPTY
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """The journey of one URL: from its lease to a `Visit`, everything that one request produced. Read this file first.
 
-    robots → open → redirect? → head gate → read → parse → page gate → links
+    robots → open → redirect? → head gate → body → desk → page gate → links
 
-`visit` awaits the network and the isolated parser, nothing else, and writes nothing. What it found out is written by
+`visit` awaits the network and the desk where bodies are read, nothing else, and writes nothing. What it found out is written by
 `crawler/settle.py`, in one transaction with the URL's removal from its queue. From the page gate to the end of the settlement nothing
 awaits, so that two copies that arrive together are not both kept.
 """
@@ -35,8 +35,9 @@ from crawler.core.ownership import Ownership
 from crawler.core.parsed import Parsed
 from crawler.core.ports import Lane
 from crawler.core.robots import directives
-from crawler.core.sketch import fingerprint, token_hashes
+from crawler.core.sketch import fingerprint
 from crawler.core.url import BadURL, URLSpace
+from crawler.desk import Desk, Reading
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
 from crawler.links import LinkGate, Sifted, Skip, presentable
@@ -45,10 +46,6 @@ from crawler.robots_book import RobotsBook, Standing
 from crawler.studies import Studies
 from crawler.suspects import Suspects
 from filters.panel import FREE, Asked, Panel, Sitting, Turn
-from storage import failpoint
-
-_HTML = frozenset(("text/html", "application/xhtml+xml", ""))
-_PLAIN = "text/plain"
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -59,6 +56,7 @@ class Tools(msgspec.Struct, frozen=True):
     resolver: Resolver
     fetcher: Fetcher
     parser: Parser
+    desk: Desk
     robots: RobotsBook
     panel: Panel
     links: LinkGate
@@ -152,8 +150,8 @@ async def _after_response(lease: Lease, outcome: Outcome, tools: Tools) -> Visit
         case Redirect():
             return _redirected(lease, outcome, tools)
         case Fetched(refused=None):
-            parsed = await _parse(outcome, tools)
-            return _page(lease, outcome, parsed, tools)
+            reading = await tools.desk.read(outcome)
+            return _page(lease, outcome, reading, tools)
         case _:
             return Visit(lease, outcome)
 
@@ -174,39 +172,18 @@ def _redirected(lease: Lease, outcome: Redirect, tools: Tools) -> Visit:
     return Visit(lease, outcome, target=target, sifted=tools.links.sift(url, [target], is_redirect=True))
 
 
-async def _parse(outcome: Fetched, tools: Tools) -> Parsed | None:
-    """Parse a document; None for what is not text."""
-    head = outcome.head
-    mime_type = head.mime_type
-    if (mime_type not in _HTML and mime_type != _PLAIN) or Flag.UNSUPPORTED_ENCODING in outcome.flags:
-        return None
-    robots_headers = head.all(b"x-robots-tag")
-    content_type = head.get(b"content-type")
-    crashes = tools.suspects.crashes(outcome.url.key)
-    if crashes >= tools.suspects.limit:
-        return None
-    parsed = None
-    if crashes == 0:
-        with tools.suspects.watching(outcome.url.key):
-            failpoint.reached("parsing")
-            parsed = tools.parser.here(outcome.body, content_type, mime_type, robots_headers)
-    return parsed or await tools.parser.apart(outcome.body, content_type, mime_type, robots_headers)
-
-
-def _page(lease: Lease, outcome: Fetched, parsed: Parsed | None, tools: Tools) -> Visit:
+def _page(lease: Lease, outcome: Fetched, reading: Reading, tools: Tools) -> Visit:
     """Make the page, have it judged, and sift its links if they are to be followed."""
-    url = outcome.url
-    tokens = token_hashes(parsed.raw_text if parsed else "")
-    texts, skips = page_links(url, parsed, tools) if parsed else ([], [])
+    url, parsed = outcome.url, reading.parsed
     page = Page(
         url=url,
         status=outcome.head.status,
         mime_type=outcome.head.mime_type,
         title=parsed.title if parsed else "",
         text=parsed.raw_text if parsed else "",
-        tokens=tokens,
-        fingerprint=fingerprint(tokens),
-        links=tuple(texts),
+        tokens=reading.tokens,
+        fingerprint=fingerprint(reading.tokens),
+        links=tuple(reading.links),
         canonical=_canonical(url, parsed, tools),
         directives=parsed.directives if parsed else Directives(),
         n_bytes=len(outcome.body),
@@ -218,26 +195,9 @@ def _page(lease: Lease, outcome: Fetched, parsed: Parsed | None, tools: Tools) -
         return visit
     visit.sitting = tools.panel.page(page)
     follow = visit.sitting.judgement.follow and 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, tools.settings)
-    visit.sifted = tools.links.sift(url, texts) if follow else Sifted()
-    visit.sifted.skips.extend(skips)
+    visit.sifted = tools.links.sift(url, reading.links) if follow else Sifted()
+    visit.sifted.skips.extend(reading.skips)
     return visit
-
-
-def page_links(url: CrawlURL, parsed: Parsed, tools: Tools) -> tuple[list[str], list[Skip]]:
-    """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
-    base = tools.urls.base(url.text, parsed.base)
-    wanted, skips = parsed.links, []
-    if not tools.settings.robots.nofollow_links and any(link.rel for link in wanted):
-        nofollow = [link for link in wanted if "nofollow" in link.rel]
-        wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
-        skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in tools.urls.resolve(base, [link.href for link in nofollow])[0]]
-    texts, refused = tools.urls.resolve(base, [link.href for link in wanted])
-    skips.extend(Skip(presentable(href), reason, "url") for href, reason in refused)
-    if n_dropped := parsed.n_links - len(parsed.links):
-        is_cut = Flag.LINKS_TRUNCATED in parsed.flags
-        by = f"{n_dropped} links beyond limits.max_links_per_page" if is_cut else f"{n_dropped} links of absurd length"
-        skips.append(Skip(url.text, Reason.LINK_LIMIT if is_cut else Reason.TOO_LONG, by))
-    return texts, skips
 
 
 def _canonical(url: CrawlURL, parsed: Parsed | None, tools: Tools) -> str:

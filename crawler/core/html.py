@@ -1,7 +1,8 @@
 """From the bytes of a page to its links, title, directives and visible text: one tree, built once [lexbor].
 
-`read` is the whole way; the steps stand alone for tests and tools. `scan` takes links from a page that has no tree, because building it
-killed the parser: a bounded search by regular expression in its first 256 KiB.
+`read` is the whole way; `prepared` and `finished` are its halves, for whoever takes many pages through the one and then through the other.
+The steps stand alone for tests and tools. `scan` takes links from a page that has no tree, because building it killed the parser: a bounded
+search by regular expression in its first 256 KiB.
 
 Links are what a reader without scripts can follow: a, area, frame, iframe, link rel=next/prev/alternate/canonical and meta refresh, in the
 order of the page, those in noscript included, those in template and comments not. Text is what such a page shows, without noscript. Every
@@ -16,8 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from html import unescape
-from typing import Final
+from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
@@ -28,7 +30,7 @@ from crawler.core.markup import attributes
 from crawler.core.model import Flag
 from crawler.core.parsed import Link, Parsed
 
-__all__ = ["bomb", "decode", "is_binary", "parse", "plain", "read", "scan"]
+__all__ = ["Form", "Source", "bomb", "decode", "finished", "is_binary", "parse", "plain", "prepared", "read", "scan"]
 
 SNIFF_BYTES: Final = 1_024
 SCAN_BYTES: Final = 256 << 10
@@ -51,6 +53,22 @@ _SCANNED = re.compile(rb"<(a|area|base|frame|iframe|link|meta)[\t\n\f\r /]([^<>]
 _new = tuple.__new__  # makes a link in a third of the time that its class takes
 
 Attributes = Mapping[str, str | None]
+
+
+class Form(Enum):
+    """What a body is by its bytes and its type."""
+
+    HTML = "html"
+    PLAIN = "plain text"
+    BINARY = "no text"
+
+
+class Source(NamedTuple):
+    """A body that is decoded and may be parsed."""
+
+    body_utf8: bytes
+    charset: str
+    form: Form
 
 
 class _Finds:
@@ -122,14 +140,29 @@ def read(
     `headers` are the values of X-Robots-Tag. None means that the page must be parsed where it can be killed; `is_isolated` says that
     this is such a place.
     """
+    source = prepared(body, content_type, mime_type, is_isolated=is_isolated)
+    return finished(source, agent=agent, max_links=max_links, headers=headers) if source else None
+
+
+def prepared(body: bytes, content_type: str, mime_type: str, *, is_isolated: bool = False) -> Source | None:
+    """Take the first half of the way: decode the page and see whether it may be parsed here; None if it may not."""
     if is_binary(body, content_type):
-        return _Finds(0).parsed(title="", text="", charset="", agent=agent, headers=headers, flags=[Flag.NOT_HTML])
+        return Source(b"", "", Form.BINARY)
     body_utf8, charset = decode(body, content_type)
     if mime_type == "text/plain":
-        return plain(body_utf8, charset, agent=agent, headers=headers)
-    if not is_isolated and bomb(body_utf8):
-        return None
-    return parse(body_utf8, charset, agent=agent, max_links=max_links, headers=headers)
+        return Source(body_utf8, charset, Form.PLAIN)
+    return None if not is_isolated and bomb(body_utf8) else Source(body_utf8, charset, Form.HTML)
+
+
+def finished(source: Source, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
+    """Take the second half of the way."""
+    match source.form:
+        case Form.HTML:
+            return parse(source.body_utf8, source.charset, agent=agent, max_links=max_links, headers=headers)
+        case Form.PLAIN:
+            return plain(source.body_utf8, source.charset, agent=agent, headers=headers)
+        case Form.BINARY:
+            return _Finds(0).parsed(title="", text="", charset="", agent=agent, headers=headers, flags=[Flag.NOT_HTML])
 
 
 def is_binary(body: bytes, content_type: str) -> bool:

@@ -10,8 +10,7 @@ import pytest
 from faulty import Web, crawl, crawl_apart, faulty_web, page
 from hostile import Talk
 
-from crawler.core.html import read
-from crawler.core.parsed import Parsed
+from crawler.core.html import Source, prepared
 from crawler.suspects import Suspects
 from storage.env import Store
 
@@ -20,16 +19,16 @@ async def test_a_page_that_kills_the_crawler_is_parsed_where_it_can_do_no_harm(t
     """F69: the life that it ended is counted, the next parses it in a child."""
     here: list[int] = []
 
-    def parse_here(body: bytes, *args: object, **options: object) -> Parsed | None:
+    def prepare_here(body: bytes, *args: object, **options: object) -> Source | None:
         here.append(len(body))
-        return read(body, *args, **options)  # type: ignore[arg-type]
+        return prepared(body, *args, **options)  # type: ignore[arg-type]
 
     async with faulty_web() as web:
         web.say("a.test/poison", page("/after", text="p" * 5_000))
         code, found = await crawl_apart(tmp_path, web, "a.test/poison", environ={"CRAWL_CRASH_AT": "parsing:1"})
         assert code == -9
         assert found["a.test/poison"].state == "queued"
-        monkeypatch.setattr("crawler.core.html.read", parse_here)
+        monkeypatch.setattr("crawler.core.html.prepared", prepare_here)
         found = await crawl(tmp_path, web, "a.test/poison")
     assert web.pages("a.test") == ["/poison", "/poison", "/after"]
     assert found["a.test/poison"].flags == set()

@@ -1,0 +1,130 @@
+"""The desk reads what arrived together as if each page had come alone, and one page's fault is its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from config.settings import Settings
+from crawler.core import html
+from crawler.core.model import Fetched, Flag, Head
+from crawler.core.parsed import Parsed
+from crawler.core.sketch import token_hashes
+from crawler.core.url import URLRules, URLSpace
+from crawler.desk import Desk, Reading
+from crawler.parse import Parser
+from crawler.suspects import Suspects
+from storage.env import Store
+
+URLS = URLSpace(bytes(32), URLRules())
+
+
+def fetched(name: str, body: bytes, mime_type: str = "text/html") -> Fetched:
+    url = URLS.url(f"http://a.test/{name}/")
+    return Fetched(url, Head(url, 200, ((b"Content-Type", mime_type.encode()),), "", 0.0), body, len(body), 0.0)
+
+
+def page(i: int) -> Fetched:
+    return fetched(f"p{i}", f"<title>{i}</title><a href=x>words of page {i}</a><a href='mailto:a@b'>".encode())
+
+
+@asynccontextmanager
+async def desk(path: Path) -> AsyncIterator[Desk]:
+    settings = Settings()
+    parser = Parser(settings.parse, "thresher", 100)
+    with Store.create(path / "crawl", settings, 0.0) as store:
+        suspects = Suspects(path / "crawl", store.suspects)
+        try:
+            yield Desk(parser, suspects, URLS, settings)
+            assert (path / "crawl" / "working").read_bytes() == bytes(16)  # nobody is suspected
+        finally:
+            suspects.close()
+            await parser.close()
+
+
+def is_right(found: Reading, i: int) -> bool:
+    assert found.parsed is not None
+    words = found.tokens.tolist() == token_hashes(f"words of page {i}").tolist()
+    return words and (found.parsed.title, found.links, len(found.skips)) == (str(i), [f"http://a.test/p{i}/x"], 1)
+
+
+async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -> None:
+    async with desk(tmp_path) as table:
+        found = await asyncio.gather(*(table.read(page(i)) for i in range(50)))
+    assert all(is_right(reading, i) for i, reading in enumerate(found))
+
+
+async def test_the_loop_goes_round_between_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither many pages nor large ones hold it up until all are read."""
+    parsed_at: list[int] = []
+    rounds = 0
+
+    def parse(*args: object, **options: object) -> Parsed:
+        parsed_at.append(rounds)
+        return finished(*args, **options)  # type: ignore[arg-type]
+
+    async def turn() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    finished = html.finished
+    monkeypatch.setattr(html, "finished", parse)
+    async with desk(tmp_path) as table:
+        turning = asyncio.create_task(turn())
+        await asyncio.gather(*(table.read(page(i)) for i in range(50)))
+        small = len(set(parsed_at))
+        parsed_at.clear()
+        await asyncio.gather(*(table.read(fetched("large", b"word " * 60_000)) for _ in range(4)))
+        turning.cancel()
+    assert small == 4
+    assert len(set(parsed_at)) == 4
+
+
+async def test_a_fault_of_our_own_in_one_page_is_that_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(source: html.Source, **options: object) -> Parsed:
+        if b"page 2" in source.body_utf8:
+            raise ZeroDivisionError("a bug")
+        return finished(source, **options)  # type: ignore[arg-type]
+
+    finished = html.finished
+    monkeypatch.setattr(html, "finished", parse)
+    async with desk(tmp_path) as table:
+        found = await asyncio.gather(*(table.read(page(i)) for i in range(5)), return_exceptions=True)
+    assert [i for i, reading in enumerate(found) if isinstance(reading, ZeroDivisionError)] == [2]
+    assert all(is_right(reading, i) for i, reading in enumerate(found) if isinstance(reading, Reading))
+
+
+async def test_who_is_gone_is_not_read_for(tmp_path: Path) -> None:
+    async with desk(tmp_path) as table:
+        tasks = [asyncio.create_task(table.read(page(i))) for i in range(4)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [isinstance(reading, Reading) for reading in found] == [True, False, True, True]
+
+
+async def test_a_page_that_must_be_isolated_delays_no_other(tmp_path: Path) -> None:
+    async with desk(tmp_path) as table:
+        bomb = asyncio.create_task(table.read(fetched("bomb", b"<title>b</title>" + b"<div>" * 10_000 + b"<a href=y>")))
+        others = await asyncio.gather(*(table.read(page(i)) for i in range(5)))
+        assert not bomb.done()
+        assert all(is_right(reading, i) for i, reading in enumerate(others))
+        found = await bomb
+    assert found.parsed is not None
+    assert (found.parsed.title, found.links) == ("b", ["http://a.test/bomb/y"])
+
+
+async def test_what_is_no_text_says_nothing(tmp_path: Path) -> None:
+    async with desk(tmp_path) as table:
+        picture = await table.read(fetched("picture", b"<a href=x>", "image/png"))
+        disguised = await table.read(fetched("disguised", b"\0" * 100))
+    assert picture == Reading()
+    assert disguised.parsed is not None
+    assert disguised.parsed.flags == {Flag.NOT_HTML}
+    assert disguised.tokens.size == 0
