@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from crawler.core.frontier import Frontier
-from crawler.core.model import Cause, Failed
-from crawler.messages import Edge, End, Links, RobotsAnswer, RobotsAsk, decode, outcome_of
+from crawler.core.model import Cause, Failed, Purpose, Request
+from crawler.messages import Answered, Ask, Edge, End, Links, News, RobotsAnswer, RobotsAsk, decode, outcome_of
 from crawler.post import in_place_of_origin, robots_hop
 from crawler.settle import Settler
 from crawler.visit import Tools
@@ -29,10 +29,16 @@ class Arrivals:
                 self._settler.told_of_redirect(edge.original, edge.target, now)
             case End() as end:
                 self._settler.told_of_end(end.original, end.hops, self._tools.urls.url(end.target), end.status, end.fingerprint, now)
-            case RobotsAsk() as ask:
-                self._ask(ask, now)
+            case RobotsAsk() as hop:
+                self._ask(hop, now)
             case RobotsAnswer() as answer:
                 self._settler.told_of_robots(self._tools.urls.url(answer.asked), outcome_of(answer, self._tools.urls), now)
+            case Ask() as ask:
+                self._settler.requested(ask.asker, ask.who, Request(ask.url, Purpose(ask.purpose)), now)
+            case Answered() as answered:
+                self._settler.learned(self._tools.panel.answered_abroad(answered.who, answered.reduced), now)
+            case News() as news:
+                self._settler.learned(self._tools.panel.told(news.who, news.news), now)
         self._settler.close()
         self._store.lanes.hear(sender)
         self._store.end_visit()

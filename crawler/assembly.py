@@ -44,7 +44,7 @@ def assemble(
     fetcher = Fetcher(
         settings.fetch, user_agent=identity.user_agent(VERSION), from_header=identity.from_header, resolver=resolver, guard=guard
     )
-    chosen = plugs(settings, settings.seeds) if filters is None else filters
+    chosen = plugs(settings, settings.seeds, ownership) if filters is None else filters
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
     parser, suspects = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page), Suspects(directory, store.suspects)
     return Tools(

@@ -11,8 +11,10 @@
 | Recall  | –                                | –                                 | alias: queued, as if no rule had named it |
 | Study   | what the filter gathered of a site is studied off the loop |||
 | Park    | the host's URLs stay queued, nothing more of it is fetched for a day |||
+| Tell    | the filter learns it where the site is: here, or at the agent that has it |||
 
-A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. A Request that cannot be queued is answered at once.
+A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. A Request that cannot be queued is answered at once;
+one to a host that another agent has is made there, under that host's politeness, and its answer travels back.
 """
 
 from __future__ import annotations
@@ -20,13 +22,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawler.core.frontier import Frontier
-from crawler.core.model import Answer, CrawlURL, Free, Hold, Park, Purpose, Reason, Recall, Release, Request, Revise, Rewrite, State, Study
+from crawler.core.model import (
+    Answer,
+    CrawlURL,
+    Free,
+    Hold,
+    Park,
+    Purpose,
+    Reason,
+    Recall,
+    Release,
+    Request,
+    Revise,
+    Rewrite,
+    State,
+    Study,
+    Tell,
+)
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import BadURL
 from crawler.post import Post
 from crawler.totals import Totals
 from crawler.visit import Tools
-from filters.panel import Asked, Record
+from filters.panel import Asked, Learned, Record
 from storage.organs import Organs
 from storage.schema import SeenRow
 
@@ -34,6 +52,7 @@ _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 _OWN = (Purpose.PROBE, Purpose.VALIDATION)
 PARKED_S = 86_400.0
 _KEY = 16
+_AT = "\n"  # between a filter and the agent at which it asks; no name contains it
 _FREED_AT_ONCE = 500  # URLs in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
@@ -44,6 +63,7 @@ class Effector:
     def __init__(self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, post: Post | None = None) -> None:
         """post: to the other agents, if there are any."""
         self._post = post
+        self._me = tools.ownership.me if tools.ownership is not None else 0
         self._organs = organs
         self._frontier = frontier
         self._tools = tools
@@ -80,7 +100,7 @@ class Effector:
                 case Request(purpose=Purpose.AUDIT):
                     self._audit(effect.url, now)
                 case Request():
-                    self._request(effect, who, now)
+                    self.request(effect, who, now)
                 case Revise():
                     self._organs.verdicts.revise(effect.page, effect.verdict, now)
                 case Recall():
@@ -89,6 +109,8 @@ class Effector:
                     self._tools.studies.ask(who, effect.site)
                 case Park():
                     self._frontier.park(self._tools.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
+                case Tell():
+                    self._tell(effect, who, now)
 
     def set_aside(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
         """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule's rows are used up."""
@@ -215,24 +237,47 @@ class Effector:
             if row is not None and row.state is State.HELD:
                 self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
-    def _request(self, effect: Request, who: str, now: float) -> None:
-        """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard."""
+    def request(self, effect: Request, who: str, now: float, *, agent: int | None = None) -> None:
+        """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard.
+
+        agent: another, at which the filter asks
+        """
         assert effect.purpose in _OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
         text = self._canonical(effect.url)
         url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._tools.urls.url(text, purpose=effect.purpose)
         passed = (Reason.BAD_URL, "url") if text is None else self._tools.links.check(text)
         refusal = None if isinstance(passed, bytes) else passed[0]
-        if self._is_foreign(url.key):
-            refusal = Reason.OUT_OF_SCOPE  # a filter asks for URLs of the sites that it learns about, which are this agent's
+        asker = who if agent is None else f"{who}{_AT}{agent}"
+        if refusal is None and agent is None and self._post is not None and not self._post.is_own(url.key):
+            self._post.request(url, who)
+            return
         if refusal is None:
-            seq = self._organs.requests.add(url, who, now)
+            seq = self._organs.requests.add(url, asker, now)
             refusal = self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
             if refusal is None:
                 return
             self._organs.requests.pop(seq)
-        answer, record = self._tools.panel.answered(who, Answer(url, now, failure=str(refusal)))
+        answer, record = self.answered(asker, Answer(url, now, failure=str(refusal)))
         self._notes += [record] if record is not None else []
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
+
+    def answered(self, asker: str, answer: Answer) -> Learned:
+        """Tell the filter that asked, here or at another agent, how its request has ended."""
+        who, _, agent = asker.partition(_AT)
+        if not agent or int(agent) == self._me:
+            return self._tools.panel.answered(who, answer)
+        reduced = self._tools.panel.reduced(who, answer)
+        if self._post is not None and reduced is not None:
+            self._post.answered(int(agent), who, reduced)
+        return (), None
+
+    def _tell(self, effect: Tell, who: str, now: float) -> None:
+        if self._post is not None and not self._post.is_own(effect.key):
+            self._post.tell(who, effect)
+            return
+        asked, record = self._tools.panel.told(who, effect.news)
+        self._notes += [record] if record is not None else []
+        self._carry_out(asked, now)
 
     def _audit(self, text: str, now: float) -> None:
         """Fetch a URL that was set aside, that waits, or that is not known: its place is then as far from the seeds as the crawl goes."""

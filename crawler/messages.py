@@ -7,6 +7,9 @@
 | `End`         | the original's site        | the chain of redirects that your URL is in has come to its end            |
 | `RobotsAsk`   | the site of a hop          | a robots.txt of another agent's was redirected to this URL: ask there     |
 | `RobotsAnswer`| the site that was asked first | how that was answered                                                  |
+| `Ask`         | the site of a URL          | a filter wants to have it requested: do, and answer                       |
+| `Answered`    | what the filter asked for  | what it learns from the answer                                            |
+| `News`        | a site                     | a filter has found something about it, or for it                          |
 """
 
 from __future__ import annotations
@@ -76,7 +79,30 @@ class RobotsAnswer(_Message, tag=5):
     target: str
 
 
-Message = Links | Edge | End | RobotsAsk | RobotsAnswer
+class Ask(_Message, tag=6):
+    """A filter's own request."""
+
+    asker: int
+    who: str  # the filter
+    url: str
+    purpose: int
+
+
+class Answered(_Message, tag=7):
+    """What came of it."""
+
+    who: str
+    reduced: bytes  # msgpack of the filter's `answer_type`
+
+
+class News(_Message, tag=8):
+    """What a filter tells the same filter at another agent."""
+
+    who: str
+    news: bytes  # msgpack of the filter's `news_type`
+
+
+Message = Links | Edge | End | RobotsAsk | RobotsAnswer | Ask | Answered | News
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Message).decode
 

@@ -1,4 +1,5 @@
-"""What this agent writes to the others: URLs of their sites, redirects that lead there, ends of chains that began there, robots.txt hops.
+"""What this agent writes to the others: URLs of their sites, redirects that lead there, ends of chains that began there, robots.txt hops,
+requests of filters and what these have found.
 
 Every message joins the visit that makes it: it goes out once that is committed (crawler/lanes.py). A URL of another agent is known here in
 the state `outbox`, so it is sent once, and again only when it is found nearer, by a second other site, or worth a level more: what
@@ -9,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from crawler.core.model import CrawlURL, Outcome, Purpose, State
+from crawler.core.model import CrawlURL, Outcome, Purpose, State, Tell
 from crawler.core.order.cash import Cash
 from crawler.core.ownership import Ownership
 from crawler.core.url import directory_depth
 from crawler.links import Sifted
-from crawler.messages import Edge, End, Links, Message, RobotsAsk, answer_of, encode
+from crawler.messages import Answered, Ask, Edge, End, Links, Message, News, RobotsAsk, answer_of, encode
 from storage.organs import Organs
 from storage.schema import SeenRow
 
@@ -139,6 +140,21 @@ class Post:
         """Tell another agent how the robots.txt that it asked for was answered."""
         asker, asked = asked_by(origin)
         self._organs.lanes.send(asker, encode(answer_of(asked, outcome)))
+
+    # -- filters
+
+    def request(self, url: CrawlURL, who: str) -> None:
+        """Let a URL's owner make a filter's request; the answer comes as `Answered`."""
+        self._send(url.key, Ask(self._ownership.me, who, url.text, url.purpose))
+
+    def answered(self, asker: int, who: str, reduced: bytes) -> None:
+        """Tell another agent what became of a filter's request; nobody, if there is no such agent any more."""
+        if asker in self._ownership.others:
+            self._organs.lanes.send(asker, encode(Answered(who, reduced)))
+
+    def tell(self, who: str, tell: Tell) -> None:
+        """Tell a filter at the owner of a site what was found."""
+        self._send(tell.key, News(who, tell.news))
 
 
 def in_place_of_origin(message: RobotsAsk) -> str:

@@ -25,6 +25,7 @@ from crawler.core.model import (
     Reason,
     Redirect,
     RedirectPair,
+    Request,
     State,
 )
 from crawler.core.politeness import RETRIES
@@ -37,7 +38,7 @@ from crawler.records import page_record, unread_page
 from crawler.totals import Totals
 from crawler.visit import Tools, Visit
 from filters.base import LinkJudgement, Naming
-from filters.panel import Asked, Record, Sitting
+from filters.panel import Asked, Learned, Record, Sitting
 from storage.env import Store
 from storage.schema import FailureRecord, PageRecord, SeenRow
 
@@ -125,11 +126,21 @@ class Settler:
             self._store.journal.put(self._notes)
             self._notes = []
 
+    def requested(self, agent: int, who: str, effect: Request, now: float) -> None:
+        """A filter at another agent asks for a request to one of our hosts."""
+        self._effects.request(effect, who, now, agent=agent)
+        self._carry_out((), now)
+
+    def learned(self, learned: Learned, now: float) -> None:
+        """A filter has learned otherwise than by judging."""
+        asked, record = learned
+        if record is not None:
+            self._notes.append(record)
+        self._carry_out(asked, now)
+
     def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from the study that it asked for; a visit of its own."""
-        asked, record = self._tools.panel.found(who, site, finding)
-        self._notes.append(record)
-        self._carry_out(asked, now)
+        self.learned(self._tools.panel.found(who, site, finding), now)
         self.close()
         self._store.end_visit()
 
@@ -227,10 +238,7 @@ class Settler:
 
     def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
         """Tell the filter that asked how its request has ended."""
-        asked, record = self._tools.panel.answered(self._store.requests.pop(entry.seq), answer)
-        if record is not None:
-            self._notes.append(record)
-        self._carry_out(asked, now)
+        self.learned(self._effects.answered(self._store.requests.pop(entry.seq), answer), now)
 
     def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry

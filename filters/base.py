@@ -48,6 +48,7 @@ class Gate(IntEnum):
     UNREAD = 6  # no gate: an answer whose body the head gate refused
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
     NAMED = 8  # no gate: a page named URLs that wait or are held
+    TOLD = 9  # no gate: what the same filter at another agent has found
 
 
 class Candidate(NamedTuple):
@@ -202,6 +203,21 @@ class Student(Protocol):
         ...
 
 
+class Correspondent(Protocol):
+    """A filter that knows of sites which other agents have: it tells their owners (`Tell`), and learns from what it is told.
+
+    Each news is told once, in the order of the teller; what its owner has been told twice must count once all the same, since one fact
+    may be found by two.
+    """
+
+    name: str
+    news_type: Any  # msgspec type, or a union of such, for lanes and journal
+
+    def told(self, news: Any, memory: Memory, /) -> Effects:
+        """Learn from the news."""
+        ...
+
+
 Again = Callable[[bytes, Memory], bool]
 
 
@@ -223,6 +239,7 @@ class Plug(msgspec.Struct, frozen=True):
     hears: Hearer | None = None
     asker: Asker | None = None
     student: Student | None = None
+    correspondent: Correspondent | None = None  # only where there are several agents
     again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 

@@ -29,6 +29,7 @@ from crawler.core.model import (
     RedirectPair,
     Rewrite,
     Study,
+    Tell,
     Verdict,
 )
 from crawler.core.ports import Memory
@@ -47,6 +48,9 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
     gate: int
     judgement: bytes
     measures: list[tuple[str, bytes]]  # filter, msgpack of its measure
+
+
+Learned = tuple[tuple[Asked, ...], Record | None]  # what is asked for thereupon, and what the journal keeps
 
 
 class Sitting(msgspec.Struct, Generic[J], frozen=True):
@@ -82,6 +86,7 @@ class Panel:
         self._static = [(plug, plug.static) for plug in plugs if plug.static]
         self._students = {plug.name: plug.student for plug in plugs if plug.student}
         self._askers = {plug.name: plug.asker for plug in plugs if plug.asker and plug.mode is Mode.ENFORCE}
+        self._correspondents = {plug.name: plug.correspondent for plug in plugs if plug.correspondent}
         self._head = [(plug, plug.head) for plug in plugs if plug.head]
         self._learning: dict[Gate, list[tuple[Plug, Any]]] = {Gate.LEARNED: [], Gate.REDIRECT: [], Gate.PAGE: []}
         for plug in plugs:
@@ -182,18 +187,40 @@ class Panel:
                 continue
             if part.measure_type is not NoneType:
                 measures.append((plug.name, _encode(measure)))
-            effects += [(plug.name, effect) for effect in asked if plug.mode is Mode.ENFORCE or isinstance(effect, Study)]
+            effects += [(plug.name, effect) for effect in asked if self._may(plug.name, effect)]
         record = Record(sitting.gate, encode_judgement(sitting.judgement), measures) if measures else None
         return tuple(effects), record
 
-    def answered(self, asker: str, answer: Answer) -> tuple[tuple[Asked, ...], Record | None]:
+    def answered(self, asker: str, answer: Answer) -> Learned:
         """Tell a filter how a request it made has ended; return what it asks for next and what the journal keeps."""
+        reduced = self.reduced(asker, answer)
+        return ((), None) if reduced is None else self.answered_abroad(asker, reduced)
+
+    def reduced(self, asker: str, answer: Answer) -> bytes | None:
+        """Return what a filter learns from, as it may travel; None if it does not ask."""
+        part = self._askers.get(asker)
+        return None if part is None else _encode(part.reduce(answer))
+
+    def answered_abroad(self, asker: str, reduced: bytes) -> Learned:
+        """Tell a filter of the answer to a request that may have been made by another agent."""
         part = self._askers.get(asker)
         if part is None:
             return (), None
-        reduced = part.reduce(answer)
-        asked = tuple((asker, effect) for effect in part.answered(reduced, self._memories[asker]))
-        return asked, Record(Gate.ANSWER, b"", [(asker, _encode(reduced))])
+        answer = msgspec.msgpack.decode(reduced, type=part.answer_type)
+        asked = tuple((asker, effect) for effect in part.answered(answer, self._memories[asker]))
+        return asked, Record(Gate.ANSWER, b"", [(asker, reduced)])
+
+    def told(self, name: str, news: bytes) -> Learned:
+        """Let a filter learn what it was told at another agent."""
+        part = self._correspondents.get(name)
+        if part is None:
+            return (), None
+        asked = part.told(msgspec.msgpack.decode(news, type=part.news_type), self._memories[name])
+        return tuple((name, effect) for effect in asked if self._may(name, effect)), Record(Gate.TOLD, b"", [(name, news)])
+
+    def _may(self, name: str, effect: Effect) -> bool:
+        """Return whether a filter may have an effect: one that only observes may but learn."""
+        return name in self._enforcing or isinstance(effect, Study | Tell)
 
     def gather(self, student: str, site: bytes) -> Iterator[bytes]:
         """Yield a copy of what a filter wants to have studied, piece by piece."""
@@ -203,8 +230,7 @@ class Panel:
         """Tell a filter what a study came to; return what it asks for and what the journal keeps. An observer asks for studies alone."""
         part = self._students[student]
         asked = part.found(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[student])
-        may_ask = self.enforces(student)
-        effects = tuple((student, effect) for effect in asked if may_ask or isinstance(effect, Study))
+        effects = tuple((student, effect) for effect in asked if self._may(student, effect))
         return effects, Record(Gate.STUDY, site, [(student, finding)])
 
     def replay(self, records: Iterable[Record]) -> None:
@@ -216,7 +242,12 @@ class Panel:
                         self.found(name, record.judgement, finding)
                 continue
             if record.gate == Gate.ANSWER:
-                self._replay_answers(record)
+                for name, reduced in record.measures:
+                    self.answered_abroad(name, reduced)
+                continue
+            if record.gate == Gate.TOLD:
+                for name, news in record.measures:
+                    self.told(name, news)
                 continue
             judgement = decode_judgement(Gate(record.gate), record.judgement)
             parts = {plug.name: part for plug, part in self._learning[Gate(record.gate)]}
@@ -224,11 +255,6 @@ class Panel:
                 if name in parts:
                     decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
                     parts[name].observe(decoded, judgement, self._memories[name])
-
-    def _replay_answers(self, record: Record) -> None:
-        for name, reduced in record.measures:
-            if (part := self._askers.get(name)) is not None:
-                part.answered(msgspec.msgpack.decode(reduced, type=part.answer_type), self._memories[name])
 
     def _judge(self, gate: Gate, subject: Page | RedirectPair) -> Sitting[Judgement]:
         verdicts, measures = [], []

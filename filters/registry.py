@@ -11,12 +11,13 @@ from typing import Any
 
 from config.settings import Filters, Settings
 from crawler.core.model import Mode
+from crawler.core.ownership import Ownership
 from filters import exact_duplicate, media, path_trap, scope
 from filters.base import Plug
 
 
-def plugs(settings: Settings, seeds: Sequence[str]) -> tuple[Plug, ...]:
-    """Build the configured filters; those that are `off` are left out."""
+def plugs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[Plug, ...]:
+    """Build the configured filters; those that are `off` are left out.    owners: of sites, where there are several agents"""
     of = settings.filters
     every = (
         Plug("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
@@ -27,7 +28,7 @@ def plugs(settings: Settings, seeds: Sequence[str]) -> tuple[Plug, ...]:
             head=media.TypeFilter(of.media, settings.fetch.accept_types),
         ),
         Plug(path_trap.NAME, Mode(of.path_trap.mode), static=path_trap.ShapeTrap(of.path_trap), learned=path_trap.YieldTrap(of.path_trap)),
-        _plug("soft_error", of),
+        _plug("soft_error", of, owners=owners),
         exact_duplicate.plug(of.exact_duplicate),
         _plug("near_replica", of, tells_copies=of.exact_duplicate.mode != "enforce"),
         _plug("dust", of),

@@ -359,7 +359,14 @@ class Study(msgspec.Struct, frozen=True):
     site: bytes  # 8
 
 
-Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Recall | Study
+class Tell(msgspec.Struct, frozen=True):
+    """Tell this filter at the agent that has a site, which may be the same one, what was found here of it: `Correspondent.told`."""
+
+    key: bytes  # begins with the site's 8
+    news: bytes  # msgpack of the filter's `news_type`
+
+
+Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Recall | Study | Tell
 
 
 class Judgement(msgspec.Struct, frozen=True):

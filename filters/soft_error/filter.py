@@ -18,10 +18,12 @@ import msgspec
 
 from config.settings import SoftError
 from crawler.core.model import Answer, CrawlURL, Effect, LinkBatch, Mode, Purpose, Request, Revise, Verdict
+from crawler.core.ownership import Ownership
 from crawler.core.ports import Memory
 from crawler.core.url import origin_of
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
 from filters.soft_error import probe, stream
+from filters.soft_error.abroad import Shared, SharedGate, SharedProber
 from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, hint_of, kind_of
 from filters.soft_error.looks import AKIN, Likeness, Look, compare, look_of, spread_of
 from filters.soft_error.pages import PageGate
@@ -55,17 +57,20 @@ _MOST_TEXTS = 4
 _SITE = 8
 
 
-def plug(settings: SoftError) -> Plug:
-    """Return the filter with all its parts."""
+def plug(settings: SoftError, owners: Ownership | None = None) -> Plug:
+    """Return the filter with all its parts.    owners: of sites, where there are several agents"""
     faults = FaultySites()
+    redirect, prober = RedirectGate(settings, faults), Prober(settings, faults)
+    shared = Shared(redirect, faults, owners) if owners is not None else None
     return Plug(
         NAME,
         Mode(settings.mode),
         learned=LinkGate(settings, faults),
         again=faults.has,
-        redirect=RedirectGate(settings, faults),
+        redirect=redirect if shared is None else SharedGate(redirect, shared),
         page=PageGate(settings),
-        asker=Prober(settings, faults),
+        asker=prober if shared is None else SharedProber(prober, shared),
+        correspondent=shared,
     )
 
 

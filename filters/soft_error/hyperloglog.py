@@ -41,6 +41,18 @@ def add(cell: bytes, thing: bytes) -> bytes:
     return _registers_of(hashes.astype(np.uint64))
 
 
+def union(cell: bytes, other: bytes) -> bytes:
+    """Return the cell with all that was added to another: the same object if that changes nothing."""
+    if len(other) < _M:
+        for at in range(0, len(other), _HASH):
+            cell = add(cell, other[at : at + _HASH])
+        return cell
+    if len(cell) < _M:
+        return union(other, cell)
+    registers = np.maximum(np.frombuffer(cell, dtype=np.uint8), np.frombuffer(other, dtype=np.uint8)).tobytes()
+    return cell if registers == cell else registers
+
+
 def count(cell: bytes) -> int:
     """Return how many different things were added; above `EXACT` an estimate, never below `EXACT` + 1."""
     if len(cell) < _M:

@@ -8,6 +8,7 @@
     site 8 ‖ "L" ‖ URL 8                               → Label: what was said of a URL that redirected
     site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors that URLs of this form are targets of
     site 8 ‖ "W" ‖ URL 8                               → Hop: for which directory a probe's redirect is followed
+    site 8 ‖ "M" ‖ URL 8                               → the last pair that ended there (abroad.py)
     site 8 ‖ "F"                                       → there if a directory of the site answers everything, or a form is a soft error's
 
 What is evicted (a site has a cap on its memory) is learned anew, at the price of a probe. Directories and hosts go last.

@@ -135,6 +135,24 @@ class RedirectGate:
             effects += self._ask(measure, keys, evidence, memory)
         return tuple(effects)
 
+    def again(self, measure: Measure, memory: Memory, /) -> Effects:
+        """Judge a pair anew, and with it the others of its target, when more has come to be known of that."""
+        keys = measure.keys
+        label = LABELS.get(memory, keys.original) if keys is not None else None
+        if keys is None or label is None:
+            return NO_EFFECTS
+        evidence = stream.evidence(memory, keys)
+        found = self._find(measure, keys, evidence, memory)
+        effects: list[Effect] = []
+        if found.kind and not label.is_soft:
+            LABELS.put(memory, keys.original, msgspec.structs.replace(label, is_soft=True))
+            effects += [Revise(keys.original, soft_error(found.kind, found.probe, evidence)), *self._note(measure, keys, found, memory)]
+        if found.kind:
+            effects += relabel(memory, keys.target, found, host=keys.host, threshold=self._threshold)
+        if not found.kind or found.probe == "none":
+            effects += self._ask(measure, keys, evidence, memory)
+        return tuple(effects)
+
     def _find(self, measure: Measure, keys: PairKeys, evidence: Evidence, memory: Memory) -> Finding:
         """Return what today's memory says of a pair."""
         if 400 <= measure.status < 600:

@@ -14,7 +14,7 @@ bound need no second look: when they arrive the count stands at 1,024 already. W
 originals go first, then small counts) is counted anew from nothing; a host's three counts go together.
 
 Scope of host: a host queue, as `crawler.core.url.queue_name` names it: http, https, www. and bare of a name are one host.
-All hosts of a site belong to one agent; a target of another site counts what this agent's sites send to it.
+All hosts of a site belong to one agent; a target that another agent has is counted there over all agents (abroad.py).
 
 Memory: up to 12 KB a host, 4 KB a target, 60 KB for 1,024 originals; 40 bytes for a host or target that was met once.
 Time: 15 µs a pair below 512, 60 µs beyond.
@@ -99,6 +99,27 @@ def evidence(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> 
     return _evidence(host, to_target, weights, hyperloglog.count(to_target_before))
 
 
+def count_abroad(memory: Memory, keys: PairKeys) -> None:
+    """Count a pair of another agent's: for its target only, as its host is that agent's."""
+    before = target_cell(memory, keys.target)
+    add_to_target(memory, keys.target, hyperloglog.add(before, xxhash.xxh3_64_digest(keys.original)))
+    if hyperloglog.count(before) < MAX_ORIGINALS:
+        _list_original(memory, keys)
+
+
+def add_to_target(memory: Memory, target: bytes, cell: bytes) -> None:
+    """Count for a target what a cell holds.    target: key, 16"""
+    before = target_cell(memory, target)
+    after = hyperloglog.union(before, cell)
+    if after is not before:
+        memory.put(_target_cell(target), after, weight=1.0 + hyperloglog.count(before))
+
+
+def target_cell(memory: Memory, target: bytes) -> bytes:
+    """Return the originals of a target, as a cell.    target: key, 16"""
+    return memory.get(_target_cell(target)) or b""
+
+
 def standing(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> Evidence | None:
     """Return the score of a pair from what was counted so far, without it; None if its host or target was never met."""
     host, to_target = _read(memory, keys)
@@ -107,7 +128,7 @@ def standing(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> 
 
 def n_to_target(memory: Memory, target: bytes) -> int:
     """Return how many originals are known to end at a target.    target: key, 16"""
-    return hyperloglog.count(memory.get(_target_cell(target)) or b"")
+    return hyperloglog.count(target_cell(memory, target))
 
 
 def originals(memory: Memory, target: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -120,7 +141,7 @@ def originals(memory: Memory, target: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def relabels(memory: Memory, target: bytes, *, weights: Weights = ONE_EACH) -> Iterator[tuple[bytes, Evidence]]:
     """Yield (key of the original, its score as of now) of a target's stored originals: what may need another label."""
-    to_target = memory.get(_target_cell(target)) or b""
+    to_target = target_cell(memory, target)
     of_host: dict[bytes, Evidence] = {}
     for original, host_key_ in originals(memory, target):
         if host_key_ not in of_host:

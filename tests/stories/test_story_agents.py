@@ -1,4 +1,4 @@
-"""Two agents, and what crosses from the sites of one to those of the other: links, redirects and their ends, a robots.txt elsewhere."""
+"""Two agents, and what crosses from one's sites to the other's: links, redirects and their ends, a robots.txt elsewhere, probes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,27 @@ from witness import Request, Witness, links, page, text
 
 from crawler.core.url import URLSpace
 from crawler.seeds import url_rules
+from storage.export.judged import standing
 from storage.shards import open_view
 from storage.verify import verify
 
 N_SITES = 8
+SORRY = page("<title>Page not found</title>Sorry, the page that you asked for could not be found here. It may have been removed.")
+
+
+def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str) -> None:
+    sections: dict[str, Any] = {
+        "agents": 2,
+        "filters": {"soft_error": {"mode": soft_error}},
+        "identity": {"agent": AGENT, "contact": CONTACT},
+        "scope": {"type": "any"},
+        "limits": {"min_free_disk": 0, "max_wait": 5},
+        "politeness": {"min_delay": 0, "delay_factor": 0, "address_delay": 0, "address_connections": 100},
+        "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
+        "dns": {"static": {".test": "127.0.0.1"}},
+    }
+    with crawl(tmp_path / "store", write_config(tmp_path, sections, seeds)) as life:
+        assert life.end() == 0, life.said
 
 
 def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_path: Path) -> None:
@@ -44,19 +61,7 @@ def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_p
                 return page(f"{request.host}{request.path}")
 
     with Witness(answer) as server:
-        sections: dict[str, Any] = {
-            "agents": 2,
-            "filters": {"soft_error": {"mode": "off"}},
-            "identity": {"agent": AGENT, "contact": CONTACT},
-            "scope": {"type": "any"},
-            "limits": {"min_free_disk": 0, "max_wait": 5},
-            "politeness": {"min_delay": 0, "delay_factor": 0, "address_delay": 0, "address_connections": 100},
-            "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
-            "dns": {"static": {".test": "127.0.0.1"}},
-        }
-        config = write_config(tmp_path, sections, [server.url("s0.test")])
-        with crawl(tmp_path / "store", config) as life:
-            assert life.end() == 0, life.said
+        _crawl(tmp_path, server, [server.url("s0.test")], soft_error="off")
         for i in range(N_SITES):
             assert sorted(server.paths(f"s{i}.test")) == ["/", "/away", "/robots.txt", "/yes"]
         assert server.paths("end.test").count("/end") == 1
@@ -66,4 +71,33 @@ def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_p
         space = URLSpace(view.secret, url_rules(view.settings))
         pairs = [view.redirects.pair(space.key(url)) for url in originals]
     assert [(pair.target_text, pair.hops, pair.status) for pair in pairs if pair] == [(end, 2, 200)] * N_SITES
+    assert verify(tmp_path / "store") == []
+
+
+def test_a_probe_is_followed_to_the_site_of_another_agent_and_its_answer_comes_back(tmp_path: Path) -> None:
+    """What is missing on any of the sites is sent to one host elsewhere; the page there looks like what they show for /docs/gone."""
+
+    def answer(request: Request) -> bytes:
+        match request.host, request.path:
+            case _, "/robots.txt":
+                return text("", "404 Not Found")
+            case "lost.test", _:
+                return SORRY
+            case _, "/":
+                return page(links("/docs/gone"))
+            case _, "/docs/gone":
+                return SORRY
+            case _:
+                return page("", "302 Found", f"location: http://lost.test:{server.port}/{request.host}")
+
+    with Witness(answer) as server:
+        _crawl(tmp_path, server, [server.url(f"s{i}.test") for i in range(N_SITES)], soft_error="enforce")
+        assert sorted(server.paths("lost.test")) == sorted(["/robots.txt", *(f"/s{i}.test" for i in range(N_SITES))])
+        gone = {f"{server.url(f's{i}.test')}docs/gone" for i in range(N_SITES)}
+    with open_view(tmp_path / "store") as view:
+        pages = {page.url: page for _, page in view.all_pages() if page.url in gone}
+        said = [standing(page, view.verdicts.revisions(page.key)) for page in pages.values()]
+    assert [[verdict.reason for verdict, _ in verdicts if verdict.filter == "soft_error"] for verdicts in said] == [
+        ["soft_error"]
+    ] * N_SITES
     assert verify(tmp_path / "store") == []

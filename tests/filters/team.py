@@ -1,0 +1,63 @@
+"""Filters at several agents: panels that tell one another what they find, as lanes would, in the order of each teller."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from subjects import SPACE
+from webs import Bench, Subject
+
+from crawler.core.model import CrawlURL, Effect, Page, RedirectPair, Tell
+from crawler.core.ownership import Ownership, divided
+from filters.base import Plug
+from filters.panel import Record
+
+
+class Team:
+    """One bench for each agent; a subject is learned where its site is."""
+
+    def __init__(self, n_agents: int, plugs: Callable[[Ownership | None], Sequence[Plug]], *, is_told_twice: bool = False) -> None:
+        table = divided(n_agents)
+        self.owners = [Ownership(table, me) for me in range(n_agents)]
+        self.benches = [Bench.of(plugs(owners if n_agents > 1 else None)) for owners in self.owners]
+        self.journals: list[list[Record]] = [[] for _ in range(n_agents)]
+        self.n_news = 0
+        self._n_times = 2 if is_told_twice else 1
+
+    def at(self, url: CrawlURL) -> Bench:
+        """Return the bench of a URL's agent."""
+        return self.benches[self.owners[0].owner(url.key)]
+
+    def learn(self, subject: Subject) -> list[Effect]:
+        """Judge and learn a subject, and let all news arrive; return what anybody asks for beside."""
+        assert isinstance(subject, Page | RedirectPair)
+        url = subject.url if isinstance(subject, Page) else subject.original
+        me = self.owners[0].owner(url.key)
+        bench = self.benches[me]
+        sitting = bench.judge(subject)
+        asked, record = bench.panel.learn(sitting)
+        self.journals[me] += [record] if record else []
+        found: list[Effect] = []
+        waiting = deque([*sitting.effects, *asked])
+        while waiting:
+            who, effect = waiting.popleft()
+            if not isinstance(effect, Tell):
+                found.append(effect)
+                continue
+            to = self.owners[0].owner(effect.key)
+            for _ in range(self._n_times):
+                more, record = self.benches[to].panel.told(who, effect.news)
+                self.journals[to] += [record] if record else []
+                waiting += more
+            self.n_news += 1
+        return found
+
+
+def sites(team: Team, each: int = 1) -> list[str]:
+    """Return names of sites, by turns of each agent."""
+    found: dict[int, list[str]] = {owners.me: [] for owners in team.owners}
+    for i in range(64 * each):
+        name = f"s{i}.example"
+        found[team.owners[0].owner(SPACE.site_key(name))].append(name)
+    return [names[i] for i in range(each) for names in found.values()]
