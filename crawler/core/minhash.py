@@ -23,6 +23,7 @@ _NOTHING: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)  # a slot that no hash fell in
 _U = np.uint64
 _STEP: Final = 0x9E3779B97F4A7C15
 _MIX: Final = _U(0xD6E8FEB86659FD93)
+_FEW: Final = 8  # lenders that each slot asks first: mostly one of them has something
 
 
 def shingles(tokens: U64, width: int) -> U64:
@@ -47,9 +48,10 @@ def slots(hashes: U64, k: int) -> U64:
     if not hashes.size:
         return np.full(k, EMPTY, dtype=np.uint64)
     place = (hashes >> _U(65 - k.bit_length())).view(np.int64)
-    least = np.full(k, _NOTHING, dtype=np.int64)
+    least = _blank(k).copy()
     np.minimum.at(least, place, hashes.view(np.int64))  # signed: seven times as quick; hashes of one place have one sign, so order is kept
-    _borrow(least, least == _NOTHING)
+    if least.max() == _NOTHING:
+        _borrow(least, least == _NOTHING)
     return least.view(np.uint64)
 
 
@@ -65,22 +67,32 @@ def resemblance(a: U64, b: U64) -> float:
 
 def _borrow(least: npt.NDArray[np.int64], is_empty: npt.NDArray[np.bool_]) -> None:
     """Fill empty slots in place."""
-    if not is_empty.any():
-        return
-    empty = np.flatnonzero(is_empty)
-    lenders = _lenders(least.size)[:, empty]
-    is_lending = ~is_empty[lenders]
-    chosen = lenders[is_lending.argmax(axis=0), np.arange(empty.size)]
-    chosen[is_empty[chosen]] = np.flatnonzero(~is_empty)[0]
+    empty, lenders = is_empty.nonzero()[0], _lenders(least.size)
+    chosen = np.full(empty.size, is_empty.argmin())
+    wanting = np.arange(empty.size)
+    for n_asked in (_FEW, lenders.shape[1]):
+        asked = lenders[empty[wanting], :n_asked]
+        is_lending = ~is_empty[asked]
+        has_found = is_lending.any(axis=1)
+        chosen[wanting[has_found]] = asked[has_found, is_lending[has_found].argmax(axis=1)]
+        wanting = wanting[~has_found]
+        if not wanting.size:
+            break
     least[empty] = least[chosen]
 
 
 @lru_cache(maxsize=8)
+def _blank(k: int) -> npt.NDArray[np.int64]:
+    """Return k slots that no hash fell into."""
+    return np.full(k, _NOTHING, dtype=np.int64)
+
+
+@lru_cache(maxsize=8)
 def _lenders(k: int) -> npt.NDArray[np.intp]:
-    """Return whom each slot asks, in turn.    returns: (min(4·k, 1024), k) slot numbers, the same in every process"""
+    """Return whom each slot asks, in turn.    returns: (k, min(4·k, 1024)) slot numbers, the same in every process"""
     n_tries = min(4 * k, 1024)
     numbers = np.arange(1, n_tries * k + 1, dtype=np.uint64) * _U(_STEP)
     for _ in range(2):
         numbers ^= numbers >> _U(31)
         numbers *= _MIX
-    return (numbers >> _U(65 - k.bit_length())).astype(np.intp).reshape(n_tries, k)
+    return (numbers >> _U(65 - k.bit_length())).astype(np.intp).reshape(n_tries, k).T.copy()

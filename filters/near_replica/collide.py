@@ -10,7 +10,9 @@ Time: 10 µs a page of `close_pairs` for K = 5, beside 40 ns a candidate; a look
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from math import floor
 from typing import Final
@@ -21,7 +23,7 @@ import xxhash
 from crawler.core.model import U64
 from crawler.core.ports import Memory
 from filters.near_replica.hm import I64
-from filters.near_replica.rp import F32, F64
+from filters.near_replica.rp import F64
 
 _MAX_AXES: Final = 5  # 2^5 boxes are looked up for each page
 _BLOCK: Final = 1 << 20  # candidates compared at a time
@@ -107,42 +109,48 @@ class Grid:
         self._capacity = capacity
 
     def near(
-        self, signature: F32, memory: Memory, tags: Sequence[bytes] = (b"",), *, ahead: Iterable[bytes] = ()
+        self, signature: Sequence[float], memory: Memory, tags: Sequence[bytes] = (b"",), *, ahead: Iterable[bytes] = ()
     ) -> list[tuple[bytes, float]]:
         """Return the pages within the tolerance that share a tag, with their distances; the order depends on what was added only.
 
         ahead: keys of records that will be asked for soon: many at once are read in less than twice the time of one
         """
-        reach = self._tolerance * (1.0 + 1e-9)  # so that rounding loses nobody at an edge
-        boxes = product(*[range(self._box(at - reach), self._box(at + reach) + 1) for at in signature[:_MAX_AXES].tolist()])
-        places = [_packed(box) for box in boxes]
+        places = self._places(signature, self._tolerance * (1.0 + 1e-9))  # so that rounding loses nobody at an edge
         keys = [_key(tag, place) for tag in tags for place in places]
         found = b"".join([value for value in memory.get_many([*keys, *ahead])[: len(keys)] if value])
         if not found:
             return []
-        width = self._name + 4 * signature.size
+        width = self._name + 4 * len(signature)
         rows = np.frombuffer(found, dtype="<f4").reshape(-1, width // 4)[:, self._name // 4 :]
-        distances = np.abs(rows - signature).max(axis=1).tolist()
+        distances = np.abs(rows - np.array(signature, dtype="<f4")).max(axis=1).tolist()
         near = [(row, distance) for row, distance in enumerate(distances) if distance < self._tolerance]
         return list({found[row * width : row * width + self._name]: distance for row, distance in near}.items())
 
-    def add(self, name: bytes, signature: F32, memory: Memory, tags: Sequence[bytes] = (b"",)) -> None:
+    def add(self, name: bytes, signature: Sequence[float], memory: Memory, tags: Sequence[bytes] = (b"",)) -> None:
         """Add a page under a name, once."""
-        place = _packed([self._box(at) for at in signature[:_MAX_AXES].tolist()])
-        entry = name + signature.astype("<f4", copy=False).tobytes()
+        [place] = self._places(signature, 0.0)
+        entry = name + struct.pack(f"<{len(signature)}f", *signature)
         for tag in tags:
             key = _key(tag, place)
             held = memory.get(key) or b""
-            if entry in held:
-                continue
-            memory.put(key, (held + entry)[-self._capacity * len(entry) :])
+            if entry not in held:
+                memory.put(key, (held + entry)[-self._capacity * len(entry) :])
+
+    def _places(self, signature: Sequence[float], reach: float) -> list[bytes]:
+        """Return the boxes within reach of a signature."""
+        signature = signature[:_MAX_AXES]
+        low, high = self._box(min(signature) - reach), self._box(max(signature) + reach)
+        if low == high:  # one box for all of them: a large tolerance leaves it to the tags to tell pages apart
+            return [_packed((low,) * len(signature))]
+        return [_packed(box) for box in product(*[range(self._box(at - reach), self._box(at + reach) + 1) for at in signature])]
 
     def _box(self, at: float) -> int:
         """Return the number of the box along one axis."""
         return floor((at - _MIDDLE) / self._side + 0.5)
 
 
-def _packed(box: Iterable[int]) -> bytes:
+@lru_cache(maxsize=256)
+def _packed(box: tuple[int, ...]) -> bytes:
     return b"".join([axis.to_bytes(4, "big", signed=True) for axis in box])
 
 

@@ -20,7 +20,7 @@ Time: 30 µs a candidate, 100 µs where children are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import eq
 from typing import Final, NamedTuple
 
@@ -35,14 +35,13 @@ from filters.near_replica.records import (
     MOST_CHILDREN,
     NAME,
     SLOTS,
-    U8,
     HostRecord,
     Known,
-    host_key,
     keys_of,
     page_key,
     paths_of,
     read,
+    template_key,
 )
 from filters.near_replica.rp import F64
 
@@ -50,7 +49,9 @@ GAMMA: Final = 0.8
 _SAME_PATHS: Final = 0.8  # of the paths linked to: resemblance from which two hosts' pages have the same neighbourhood
 _ENOUGH_KNOWN: Final = 0.5
 _MOST_CANDIDATES: Final = 8
-_TAGS: Final = tuple((b"%d" % slot, 8 * slot) for slot in (0, SLOTS // 2))
+_N_TAGS: Final = 2
+_TAG: Final = 4  # bytes
+_TAG_SLOTS: Final = (0, 128, 64, 192, 32, 96, 160, 224)  # those that may be tags, the first ones if the template does not have them
 _N_BRIEF: Final = 16
 _BRIEF: Final = slice(1, 1 + _N_BRIEF)  # none of the tags
 NAME_IN_GRID: Final = NAME + _N_BRIEF  # bytes
@@ -59,7 +60,6 @@ _SHINGLE: Final = 3  # words
 ENOUGH_VOTERS: Final = 16  # pages of a host that say what its template is
 _MIN_VOTERS: Final = 8
 _COMMON: Final = 0.6  # share of the voters that have the minimum
-_NONE: Final = np.zeros(SLOTS, dtype=np.uint8)
 
 
 class Likeness(NamedTuple):
@@ -81,24 +81,22 @@ class Limits(NamedTuple):
     resemblance: float
 
 
-def nearest(
-    page: Known, tags: Sequence[bytes], grid: Grid, limits: Limits, memory: Memory, *, ahead: Iterable[bytes] = ()
-) -> Likeness | None:
+def nearest(page: Known, tags: bytes, grid: Grid, limits: Limits, memory: Memory, *, ahead: Iterable[bytes] = ()) -> Likeness | None:
     """Return the kept page that a page replicates or may replicate, the surest and most alike first; None if none looks like it.
 
-    tags: of the page (`tags_of`); ahead: keys of records that will be asked for soon
+    tags: that may be the page's (`tags_of`); ahead: keys of records that will be asked for soon
     """
-    close = grid.near(page.r, memory, tags, ahead=ahead)
+    template = template_of(page, memory)
+    close = grid.near(page.r, memory, asked_tags(page, tags, template), ahead=ahead)
+    if not close:
+        return None
     near = sorted((rp, name[:NAME]) for name, rp in close if _may_resemble(page, name, limits.resemblance))[:_MOST_CANDIDATES]
-    template = None
     best: Likeness | None = None
     for rp, name in near:
         known = read(memory, page_key(name), Known)
         if known is None or known.replica_of or _are_told_apart(page, known):
             continue
-        if template is None:
-            template = common_slots(read(memory, host_key(page), HostRecord))
-        alike, is_sure = resemblance(page, known, template if known.name[:4] == page.name[:4] else _NONE, limits.resemblance)
+        alike, is_sure = resemblance(page, known, template if known.name[:4] == page.name[:4] else b"", limits.resemblance)
         if not is_sure:
             continue
         hm, share = neighbourhood(page, known, memory)
@@ -124,48 +122,78 @@ def _are_told_apart(page: Known, known: Known) -> bool:
     return bool(page.canonical and known.canonical and page.canonical != known.canonical) and page.name[:4] == known.name[:4]
 
 
-def tags_of(minima: bytes) -> list[bytes]:
-    """Return what a page must have in common with one to be compared with it: one of two slots. At a resemblance of .9, 99 of 100 have.
+def tags_of(minima: bytes) -> bytes:
+    """Return what may be a page's tags, 4 bytes for each slot that may be one.    minima: u8, little-endian, of every slot"""
+    return b"".join([minima[8 * slot : 8 * slot + _TAG] for slot in _TAG_SLOTS])
 
-    minima: u8, little-endian, of every slot
+
+def own_tags(page: Known, tags: bytes, template: bytes) -> list[bytes]:
+    """Return the tags under which a page is found: the first slots that are not its host's template's, or all of its pages had one tag.
+
+    Two pages are compared if they have one of two slots in common. At a resemblance of .9, 99 of 100 have.
     """
-    return [name + minima[at : at + 4] for name, at in _TAGS]
+    if not template:
+        return _first_tags(tags)
+    own = [i for i, slot in enumerate(_TAG_SLOTS) if template[slot] != page.minima[slot] or not template[slot]][:_N_TAGS]
+    return [_tag(tags, i) for i in own] if len(own) == _N_TAGS else _first_tags(tags)
+
+
+def asked_tags(page: Known, tags: bytes, template: bytes) -> list[bytes]:
+    """Return the tags by which to ask for a page's originals: its own, and those that it had before there was a template."""
+    own = own_tags(page, tags, template)
+    return [*own, *(tag for tag in _first_tags(tags) if tag not in own)] if template else own
+
+
+def _first_tags(tags: bytes) -> list[bytes]:
+    return [_tag(tags, i) for i in range(_N_TAGS)]
+
+
+def _tag(tags: bytes, i: int) -> bytes:
+    return b"%d" % i + tags[_TAG * i : _TAG * (i + 1)]
 
 
 def _order(found: Likeness) -> tuple[int, float]:
     return (2 if found.same else 0 if found.same is False else 1, -found.hm)
 
 
-def resemblance(page: Known, known: Known, template: U8, least: float) -> tuple[float, bool]:
+def resemblance(page: Known, known: Known, template: bytes, least: float) -> tuple[float, bool]:
     """Return the share of slots that agree, template left out, and whether the texts surely resemble by `least` or more.
 
-    template: 0 where there is none
+    template: b"" for none
     """
     if page.text == known.text:
         return 1.0, True
     one, other = page.slots, known.slots
-    telling = (one != template) | (other != template) | (template == 0)
-    n = int(np.count_nonzero(telling))
+    same = one == other
+    if template:
+        shared = np.frombuffer(template, dtype=np.uint8)
+        telling = (shared == 0) | ~same | (one != shared)
+        n, n_same = int(np.count_nonzero(telling)), int(np.count_nonzero(same & telling))
+    else:
+        n, n_same = SLOTS, int(np.count_nonzero(same))
     if n == 0:
         return 0.0, False
-    alike = int(np.count_nonzero((one == other) & telling)) / n
+    alike = n_same / n
     n = min(n, page.n_words - _SHINGLE + 1, known.n_words - _SHINGLE + 1)  # slots of a short text borrow from one another
     return alike, alike >= least + _SURE * (least * (1.0 - least) / n) ** 0.5 if n > 0 else False
 
 
-def common_slots(host: HostRecord | None) -> U8:
-    """Return the minimum that most pages of a host have in each slot, 0 where there is none."""
-    if host is None or host.n_voters < _MIN_VOTERS:
-        return _NONE
-    return np.frombuffer(host.common or _common(host.voters), dtype=np.uint8)
+def template_of(page: Known, memory: Memory) -> bytes:
+    """Return the minimum that most pages of a page's host have in each slot, 0 where there is none; b"" while nobody knows."""
+    return memory.get(template_key(page)) or b""
 
 
-def vote(host: HostRecord, minima: bytes) -> None:
-    """Let a page of a host say what its template is; once enough have, the template stands."""
+def vote(host: HostRecord, page: Known, memory: Memory) -> None:
+    """Let a page say what its host's template is; it is told when eight have, and stands when sixteen have."""
     host.n_voters += 1
-    host.voters += minima
+    host.voters += page.name
+    if host.n_voters not in (_MIN_VOTERS, ENOUGH_VOTERS):
+        return
+    names = [host.voters[at : at + NAME] for at in range(0, len(host.voters), NAME)]
+    voters = [page if name == page.name else read(memory, page_key(name), Known) for name in names]
+    memory.put(template_key(page), _common(b"".join([voter.minima for voter in voters if voter is not None])))
     if host.n_voters == ENOUGH_VOTERS:
-        host.common, host.voters = _common(host.voters), b""
+        host.voters = b""
 
 
 def _common(voters: bytes) -> bytes:

@@ -22,7 +22,6 @@ Time: benchmarks/replicas_inline.py prints it. Memory: see records.py.
 
 from __future__ import annotations
 
-import struct
 from itertools import islice
 from typing import Final
 
@@ -48,16 +47,19 @@ from filters.near_replica.records import (
     children_of,
     host_key,
     name_of,
+    name_on,
     page_key,
     pending_key,
     read,
+    signature_of,
     write,
 )
 from filters.near_replica.rp import bucket_table, project_buckets
 
 NAME = "near_replica"
-_SIGNATURE: Final = struct.Struct(f"<{COMPONENTS}f")
 _WEIGHTS: Final = bucket_table(COMPONENTS)
+_SILENT: Final = Verdict(NAME)
+_U8: Final = np.dtype("<u8")
 _SHINGLE: Final = 3
 _BOX: Final = 64  # pages
 _PASS: Final = 64
@@ -82,7 +84,7 @@ class Measure(msgspec.Struct, array_like=True, frozen=True):
 
     known: Known | None  # None: no text to compare
     exempt: bool
-    tags: list[bytes] = []  # by which it is found
+    tags: bytes = b""  # by which it may be found
     kind: bytes = b""  # of URL, as copy_links.py tells kinds
     via: bytes = b""  # key of the page that led to it, b"" for none
 
@@ -104,28 +106,29 @@ class ReplicaGate:
         if not 200 <= page.status < 300 or page.tokens.size < self._settings.min_tokens:
             return Measure(None, exempt)
         url = page.url
-        minima = minhash(page.tokens, SLOTS, _SHINGLE).astype("<u8", copy=False).tobytes()
+        name = name_on(url.host, url.text)
+        minima = minhash(page.tokens, SLOTS, _SHINGLE).astype(_U8, copy=False).tobytes()
         known = Known(
             url.key,
-            name_of(url.text),
+            name,
             page.fingerprint[:8],
             url.host,
-            _signature(project_buckets(page.tokens, _WEIGHTS).tolist()),
+            signature_of(_normalised(project_buckets(page.tokens, _WEIGHTS))),
             minima[::8],  # their last bytes
             page.tokens.size,
-            children_of(page.links),
-            name_of(page.canonical) if page.canonical else b"",
+            children_of(page.links, url.host),
+            b"" if not page.canonical else name if page.canonical == url.text else name_of(page.canonical),
         )
         return Measure(known, exempt, compare.tags_of(minima), copy_links.kind_of(url), url.via)
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
         page = measure.known
         if page is None or measure.exempt:
-            return Verdict(NAME), NO_EFFECTS
+            return _SILENT, NO_EFFECTS
         ahead = (page_key(page.name), host_key(page), *copy_links.keys(measure.via))
         found = compare.nearest(page, measure.tags, self._grid, self._limits, memory, ahead=ahead)
         if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
-            return Verdict(NAME), NO_EFFECTS
+            return _SILENT, NO_EFFECTS
         if not found.same:
             return Verdict(NAME, evidence={"looks_like": found.original.page.hex(), **_measured(found)}), NO_EFFECTS
         if _is_rather_kept(page, found.original):
@@ -143,7 +146,7 @@ class ReplicaGate:
         page = measure.known
         if page is None:
             return NO_EFFECTS
-        own = next((verdict for verdict in judgement.verdicts if verdict.filter == NAME), Verdict(NAME))
+        own = next((verdict for verdict in judgement.verdicts if verdict.filter == NAME), _SILENT)
         is_replica = own.reason is Reason.NEAR_REPLICA
         if not judgement.keep and not is_replica:
             return NO_EFFECTS
@@ -152,11 +155,12 @@ class ReplicaGate:
             copy_links.pay(measure.via, memory)
         elif judgement.follow:
             copy_links.mark(page.page, measure.kind, memory)
-        host, effects = self._count(page, own, original if is_replica else None, memory)
         if is_replica:
             page = msgspec.structs.replace(page, replica_of=original)
         else:
-            self._grid.add(compare.name_in_grid(page), page.r, memory, measure.tags)
+            tags = compare.own_tags(page, measure.tags, compare.template_of(page, memory))
+            self._grid.add(compare.name_in_grid(page), page.r, memory, tags)
+        host, effects = self._count(page, own, original if is_replica else None, memory)
         write(memory, page_key(page.name), page)
         if original is not None and "replaces" in own.evidence:
             _replace(original, page.name, memory)
@@ -172,7 +176,7 @@ class ReplicaGate:
         host.n_pages += 1
         is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # one page shown again and again is no template
         if is_new and host.n_voters < compare.ENOUGH_VOTERS:
-            compare.vote(host, page.minima)
+            compare.vote(host, page, memory)
         if original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]:
             _count_mirrored(host, original, memory)
         effects = self._mirror(page, own, host)
@@ -205,7 +209,7 @@ class ReplicaGate:
         if page is None or original is None or pending.tries >= _MOST_TRIES:
             memory.delete(key)
             return None
-        rp = float(np.abs(page.r - original.r).max())
+        rp = max(abs(one - other) for one, other in zip(page.r, original.r, strict=True))
         hm, share = compare.neighbourhood(page, original, memory)
         if hm < 0.0:
             write(memory, key, Pending(pending.original, pending.merged, pending.tries + 1))
@@ -214,7 +218,7 @@ class ReplicaGate:
         is_same = hm < self._limits.c
         if is_same == pending.merged:
             return None
-        alike, _ = compare.resemblance(page, original, np.zeros(SLOTS, dtype=np.uint8), self._limits.resemblance)
+        alike, _ = compare.resemblance(page, original, b"", self._limits.resemblance)
         likeness = Likeness(original, rp, alike, hm, share, is_same)
         write(memory, page_key(page.name), msgspec.structs.replace(page, replica_of=pending.original if is_same else b""))
         if is_same:
@@ -222,10 +226,10 @@ class ReplicaGate:
         return Revise(page.page, Verdict(NAME, evidence={"no_replica_of": original.page.hex(), **_measured(likeness)}))
 
 
-def _signature(projection: list[float]) -> bytes:
+def _normalised(projection: list[float]) -> list[float]:
     """Return r for R̂ from −2 to 2: of vectors of length 1 its components have a deviation of 1/√3."""
     r = [0.5 + 0.25 * at for at in projection]
-    return _SIGNATURE.pack(*(r if min(r) >= 0.0 and max(r) <= 1.0 else [min(max(at, 0.0), 1.0) for at in r]))
+    return r if min(r) >= 0.0 and max(r) <= 1.0 else [min(max(at, 0.0), 1.0) for at in r]
 
 
 class MirrorMeasure(msgspec.Struct, array_like=True, frozen=True):

@@ -4,7 +4,8 @@
 |----------------------------------------|-------------|----------------------------------------------------------------------|
 | 1 of hash ‖ "page" ‖ 3 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
 | 1 of hash ‖ 7 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
-| site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| what the pages of a host share, and whose pages they replicate       |
+| site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| whose pages the pages of a host replicate                            |
+| site 8 ‖ "t" ‖ hash of origin 4        | u1 × `SLOTS`| a host's template: what most of its pages have in each slot, 0 for none |
 | site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
 | site 8 ‖ "links" or "via" …            |             | filters/copy_links.py                                                |
 
@@ -15,7 +16,7 @@ halves are equal paths.
 A slot keeps a byte of its minimum, so that 256 of them take no more than 128 of two bytes, and say more: with 128 of one byte a third of
 the replicas that resemble by .94 to .96 were not sure enough to be called so, with 256 one in fifteen.
 
-Memory: 590 bytes a page, of which 280 are its sketch and 130 its links; 450 bytes a host, 4,400 until it has told its template.
+Memory: 590 bytes a page, of which 280 are its sketch and 130 its links; 450 bytes a host.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ import xxhash
 from crawler.core.model import U64
 from crawler.core.ports import Memory
 from crawler.core.url import origin_of
-from filters.near_replica.rp import F32
 
 U8 = npt.NDArray[np.uint8]
 SLOTS: Final = 256
@@ -41,7 +41,8 @@ COMPONENTS: Final = 5
 NAME: Final = 8  # bytes
 MOST_CHILDREN: Final = 16
 _HALF: Final = np.uint64(32)
-_MET_LINKS: Final = 1 << 16  # 10 MB
+_SIGNATURE: Final = struct.Struct(f"<{COMPONENTS}f")
+Components = tuple[float, ...]
 R = TypeVar("R")
 
 
@@ -60,8 +61,8 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
     replica_of: bytes = b""  # name of the kept page that it replicates
 
     @property
-    def r(self) -> F32:
-        return np.frombuffer(self.signature, dtype="<f4")
+    def r(self) -> Components:
+        return _SIGNATURE.unpack(self.signature)
 
     @property
     def slots(self) -> U8:
@@ -79,9 +80,8 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
 class HostRecord(msgspec.Struct, array_like=True):
     """What is known of one host."""
 
-    n_voters: int = 0  # pages that said what they have in each slot
-    voters: bytes = b""  # u1 × SLOTS of each, until they are enough
-    common: bytes = b""  # u1 × SLOTS: then the minimum that most of them have in a slot, 0 where there is none
+    n_voters: int = 0  # pages that said what they have in each slot, for the template
+    voters: bytes = b""  # their names, 8 each, until they are enough
     n_pages: int = 0
     replicates: dict[str, int] = {}  # origin → pages that replicate its page of the same path
     mirror_of: str = ""
@@ -95,40 +95,52 @@ class Pending(msgspec.Struct, array_like=True):
     tries: int = 0
 
 
+def signature_of(r: Sequence[float]) -> bytes:
+    """Return how a page's r is kept."""
+    return _SIGNATURE.pack(*r)
+
+
 def name_of(url: str) -> bytes:
     """Return the name of a canonical URL."""
-    origin = origin_of(url)
-    return (_origin_half(origin) << 32 | _half(url[len(origin) :])).to_bytes(8, "big")
+    return name_on(origin_of(url), url)
 
 
-def children_of(urls: Sequence[str]) -> bytes:
+def name_on(origin: str, url: str) -> bytes:
+    """Return the name of a canonical URL of an origin."""
+    return (_origin_half(origin) << 32 | _half(url[len(origin) + 1 :].encode())).to_bytes(8, "big")
+
+
+def children_of(urls: Sequence[str], origin: str) -> bytes:
     """Return the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
 
-    urls: distinct    returns: names with their halves exchanged, u8 each, ascending
+    urls: distinct, on `origin` or elsewhere    returns: names with their halves exchanged, u8 each, ascending
+
+    Where nothing is in the processor's caches, any step of Python's for each link costs more than all of this.
     """
-    found = sorted(map(_EXCHANGED.__getitem__, urls))[:MOST_CHILDREN]
+    own = ("\n" + "\n".join(urls)).encode().split(b"\n" + origin.encode() + b"/")[1:]  # behind the last ones stand links elsewhere
+    elsewhere: list[int] = []
+    if len(own) < len(urls):
+        own = [path.partition(b"\n")[0] for path in own]
+        elsewhere = [_exchanged(url) for url in urls if not url.startswith(origin + "/")]
+    half = _origin_half(origin)
+    found = [path << 32 | half for path in sorted(map(_half, own))[:MOST_CHILDREN]]
+    if elsewhere:
+        found = sorted(found + elsewhere)[:MOST_CHILDREN]
     return struct.pack(f"<{len(found)}Q", *found)
 
 
-def _half(text: str) -> int:
-    return xxhash.xxh32_intdigest(text.encode())
+def _exchanged(url: str) -> int:
+    """Return the name of a link with its halves exchanged."""
+    origin = origin_of(url)
+    return _half(url[len(origin) + 1 :].encode()) << 32 | _origin_half(origin)
 
 
-_origin_half = lru_cache(maxsize=4096)(_half)  # pages of a host lead to the same few hosts
+_half = xxhash.xxh32_intdigest
 
 
-class _Exchanged(dict[str, int]):
-    """Names of links met lately, with their halves exchanged: pages of a host have most of their links in common."""
-
-    def __missing__(self, url: str) -> int:
-        end = url.index("/", 8)  # of its origin
-        if len(self) >= _MET_LINKS:
-            self.clear()
-        name = self[url] = _half(url[end:]) << 32 | _origin_half(url[:end])
-        return name
-
-
-_EXCHANGED: Final = _Exchanged()
+@lru_cache(maxsize=4096)  # pages of a host lead to the same few hosts
+def _origin_half(origin: str) -> int:
+    return _half(origin.encode())
 
 
 def paths_of(children: U64) -> U64:
@@ -147,6 +159,10 @@ def keys_of(children: U64) -> list[bytes]:
 
 def host_key(known: Known) -> bytes:
     return known.site + b"h" + known.name[:4]
+
+
+def template_key(known: Known) -> bytes:
+    return known.site + b"t" + known.name[:4]
 
 
 def pending_key(known: Known) -> bytes:

@@ -17,6 +17,7 @@ Time: 55 µs for 2,000 words and K = 5, by buckets 10 µs. Memory: 40 KB of tabl
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -76,14 +77,13 @@ def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
     return projection * _UNIT
 
 
-def project_buckets(tokens: U64, table: F32) -> F32:
+def project_buckets(tokens: U64, table: F32) -> list[float]:
     """Project a page's bag of words by buckets, counted 1 + ln n and scaled to length 1.    table: `bucket_table`; returns: R̂"""
     counts = np.bincount((tokens >> _BUCKET).view(np.int64), minlength=BUCKETS)
     vector = _LOGS.take(counts, mode="clip")
-    projection: F32 = np.vecdot(table, vector)  # of all buckets: quicker than to pick those that are not empty
-    if tokens.size:
-        projection /= np.sqrt(vector @ vector)
-    return projection
+    projection = np.vecdot(table, vector).tolist()  # of all buckets: quicker than to pick those that are not empty
+    length = math.sqrt(np.vecdot(vector, vector)) or 1.0
+    return [at / length for at in projection]
 
 
 def bucket_table(k: int) -> F32:
