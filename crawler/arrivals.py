@@ -45,7 +45,7 @@ class Arrivals:
 
     def _links(self, links: Links, now: float) -> None:
         source = self._tools.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
-        sifted = self._tools.links.sift(source, links.texts, is_redirect=links.is_redirect)
+        sifted = self._tools.links.sift(source, self._tools.links.gate(links.texts), is_redirect=links.is_redirect)
         self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)
         for site in self._store.site_links.add(source.key[:8], set(links.sites)):
             self._frontier.linked(site)

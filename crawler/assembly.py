@@ -47,16 +47,17 @@ def assemble(
     chosen = plugs(settings, settings.seeds, ownership) if filters is None else filters
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
     parser, suspects = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page), Suspects(directory, store.suspects)
+    links = LinkGate(urls, store.seen, panel, settings, ownership)
     return Tools(
         settings=settings,
         urls=urls,
         resolver=resolver,
         fetcher=fetcher,
         parser=parser,
-        desk=Desk(parser, suspects, urls, settings),
+        desk=Desk(parser, suspects, links, panel, urls=urls, settings=settings, clock=clock),
         robots=RobotsBook(store.robots, urls, settings, agent=identity.agent),
         panel=panel,
-        links=LinkGate(urls, store.seen, panel, settings, ownership),
+        links=links,
         suspects=suspects,
         studies=Studies(panel),
         clock=clock,

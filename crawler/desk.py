@@ -1,27 +1,33 @@
 """The desk: the pages whose bodies arrived in one round of the event loop are read together, each stage for all of them before the next.
 
-Decoding, parsing, hashing words and resolving links are different programs of hundreds of kilobytes each. Taken page by page they push each
-other out of the processor's caches, and each begins cold: that made a page's reading cost half as much again. A batch is bounded, since
-nothing else runs meanwhile. A page that must be parsed apart leaves the batch and is awaited by its own journey.
+Decoding, parsing, hashing words, resolving links and each filter's measuring are different programs, of hundreds of kilobytes some. Taken
+page by page they push each other out of the processor's caches, and each begins cold: that made a page's reading cost half as much again.
+A batch is bounded, since nothing else runs meanwhile. A page that must be parsed apart leaves the batch and is awaited by its own journey.
+
+Nothing here reads or writes what the crawl knows: what a page is worth is asked when its batch is read, one page after the other, so that
+of two copies that arrive together the second meets the first.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
 from config.settings import Settings
 from crawler.core import html
-from crawler.core.model import U64, CrawlURL, Fetched, Flag, Reason
+from crawler.core.model import U64, CrawlURL, Directives, Fetched, Flag, Page, Purpose, Reason
 from crawler.core.parsed import Parsed
-from crawler.core.sketch import token_hashes
-from crawler.core.url import URLSpace
-from crawler.links import Skip, presentable
+from crawler.core.sketch import fingerprint, token_hashes
+from crawler.core.url import BadURL, URLSpace
+from crawler.links import NONE_GATED, Gated, LinkGate, Skip, presentable
 from crawler.parse import Parser
 from crawler.suspects import Suspects
+from filters.panel import Panel
 from storage import failpoint
 
 _PAGES: Final = 16  # of a batch: some 10 ms
@@ -32,12 +38,13 @@ _NO_TOKENS: Final[U64] = np.empty(0, dtype=np.uint64)
 
 
 class Reading(msgspec.Struct):
-    """What a body says, before anybody judges it."""
+    """What a body says, and what the filters made of it alone, before anybody judges it."""
 
-    parsed: Parsed | None = None  # None: it is no text, or nobody dares to parse it
-    tokens: U64 = _NO_TOKENS  # hashes of the words, in order
-    links: list[str] = []  # canonical, distinct, in page order
-    skips: list[Skip] = []  # links that cannot be followed at all
+    page: Page
+    charset: str
+    links: Gated  # the page's links before the seen test
+    skips: list[Skip]  # links that cannot be followed at all
+    measures: list[Any]  # of the page gate's filters, in their order; none of a request of a filter's own
 
 
 class _Ticket(msgspec.Struct, eq=False):
@@ -46,34 +53,60 @@ class _Ticket(msgspec.Struct, eq=False):
     outcome: Fetched
     read: asyncio.Future[Reading | None]  # None: it must be parsed apart
     source: html.Source | None = None
-    reading: Reading = msgspec.field(default_factory=Reading)
+    parsed: Parsed | None = None  # None: it is no text, or nobody dares to parse it
+    tokens: U64 = _NO_TOKENS
+    links: list[str] = []
+    gated: Gated = NONE_GATED
+    skips: list[Skip] = []
+    page: Page | None = None
+    measures: list[Any] = []
+
+    @property
+    def reading(self) -> Reading:
+        assert self.page is not None
+        return Reading(self.page, self.parsed.charset if self.parsed else "", self.gated, self.skips, self.measures)
+
+
+_Stage = Callable[[_Ticket], None]
 
 
 class Desk:
     """Bodies in, readings out. One per agent."""
 
-    def __init__(self, parser: Parser, suspects: Suspects, urls: URLSpace, settings: Settings) -> None:
+    def __init__(
+        self,
+        parser: Parser,
+        suspects: Suspects,
+        links: LinkGate,
+        panel: Panel,
+        *,
+        urls: URLSpace,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
         self._parser = parser
         self._suspects = suspects
-        self._urls = urls
+        self._gate = links.gate
         self._settings = settings
+        self._urls = urls
+        self._clock = clock
         self._waiting: list[_Ticket] = []
-        self._stages = (self._prepare, self._parse, self._hash_words, self._resolve_links)
+        filters: list[_Stage] = [partial(_measure, measure) for measure in panel.measurers()]
+        self._after_parsing: tuple[_Stage, ...] = (self._hash_words, self._resolve_links, self._gate_links, self._describe, *filters)
+        self._stages: tuple[_Stage, ...] = (self._prepare, self._parse, *self._after_parsing)
 
     async def read(self, outcome: Fetched) -> Reading:
-        """Read a document; what is not text has nothing to say. Raises what our own code fails with on the page."""
-        head, key = outcome.head, outcome.url.key
-        if (head.mime_type not in _HTML and head.mime_type != _PLAIN) or Flag.UNSUPPORTED_ENCODING in outcome.flags:
-            return Reading()
-        crashes = self._suspects.crashes(key)
-        if crashes >= self._suspects.limit:
-            return Reading()
-        reading = await self._with_others(outcome) if crashes == 0 else None
-        if reading is None:
-            parsed = await self._parser.apart(outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"))
-            links, skips = self.links(outcome.url, parsed)
-            reading = Reading(parsed, token_hashes(parsed.raw_text), links, skips)
-        return reading
+        """Read a page; what is not text says little. Raises what our own code fails with on the page."""
+        ticket = _Ticket(outcome, asyncio.get_running_loop().create_future())
+        if not self._is_text(outcome):
+            return self._rest(ticket)
+        if not self._suspects.crashes(outcome.url.key):
+            self._join(ticket)
+            if (reading := await ticket.read) is not None:
+                return reading
+        head = outcome.head
+        ticket.parsed = await self._parser.apart(outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"))
+        return self._rest(ticket)
 
     def links(self, url: CrawlURL, parsed: Parsed) -> tuple[list[str], list[Skip]]:
         """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
@@ -91,13 +124,25 @@ class Desk:
             skips.append(Skip(url.text, Reason.LINK_LIMIT if is_cut else Reason.TOO_LONG, by))
         return texts, skips
 
-    def _with_others(self, outcome: Fetched) -> asyncio.Future[Reading | None]:
-        loop = asyncio.get_running_loop()
+    def _is_text(self, outcome: Fetched) -> bool:
+        """Return whether a body is to be parsed; one that ended too many lives is not."""
+        mime_type = outcome.head.mime_type
+        is_text = mime_type in _HTML or mime_type == _PLAIN
+        return is_text and Flag.UNSUPPORTED_ENCODING not in outcome.flags and not self._is_quarantined(outcome)
+
+    def _is_quarantined(self, outcome: Fetched) -> bool:
+        return self._suspects.crashes(outcome.url.key) >= self._suspects.limit
+
+    def _join(self, ticket: _Ticket) -> None:
         if not self._waiting:
-            loop.call_soon(self._work)
-        ticket = _Ticket(outcome, loop.create_future())
+            asyncio.get_running_loop().call_soon(self._work)
         self._waiting.append(ticket)
-        return ticket.read
+
+    def _rest(self, ticket: _Ticket) -> Reading:
+        """Read a page alone that is parsed, or is not to be."""
+        for stage in self._after_parsing:
+            stage(ticket)
+        return ticket.reading
 
     def _work(self) -> None:
         """Read a batch; the rest has to wait for the loop's next round."""
@@ -107,6 +152,7 @@ class Desk:
         for stage in self._stages:
             for ticket in batch:
                 if not ticket.read.done():
+                    self._suspects.name(ticket.outcome.url.key)
                     try:
                         stage(ticket)
                     except Exception as error:  # one page's fault is its own journey's, which records it; the others go on
@@ -127,26 +173,64 @@ class Desk:
         del self._waiting[:n_pages]
         return batch
 
+    # the stages, in their order
+
     def _prepare(self, ticket: _Ticket) -> None:
         outcome = ticket.outcome
-        self._suspects.name(outcome.url.key)
         ticket.source = self._parser.prepared(outcome.body, outcome.head.get(b"content-type"), outcome.head.mime_type)
         if ticket.source is None:
             ticket.read.set_result(None)
 
     def _parse(self, ticket: _Ticket) -> None:
         assert ticket.source is not None
-        self._suspects.name(ticket.outcome.url.key)
         failpoint.reached("parsing")
-        ticket.reading.parsed = self._parser.finished(ticket.source, ticket.outcome.head.all(b"x-robots-tag"))
+        ticket.parsed = self._parser.finished(ticket.source, ticket.outcome.head.all(b"x-robots-tag"))
         ticket.source = None
 
     def _hash_words(self, ticket: _Ticket) -> None:
-        assert ticket.reading.parsed is not None
-        self._suspects.name(ticket.outcome.url.key)
-        ticket.reading.tokens = token_hashes(ticket.reading.parsed.raw_text)
+        if ticket.parsed is not None:
+            ticket.tokens = token_hashes(ticket.parsed.raw_text)
 
     def _resolve_links(self, ticket: _Ticket) -> None:
-        assert ticket.reading.parsed is not None
-        self._suspects.name(ticket.outcome.url.key)
-        ticket.reading.links, ticket.reading.skips = self.links(ticket.outcome.url, ticket.reading.parsed)
+        if ticket.parsed is not None:
+            ticket.links, ticket.skips = self.links(ticket.outcome.url, ticket.parsed)
+
+    def _gate_links(self, ticket: _Ticket) -> None:
+        if not is_filters_own(ticket.outcome.url):
+            ticket.gated = self._gate(ticket.links)
+
+    def _describe(self, ticket: _Ticket) -> None:
+        outcome, parsed = ticket.outcome, ticket.parsed
+        unparsed = frozenset((Flag.PARSE_SKIPPED,)) if self._is_quarantined(outcome) else frozenset()
+        ticket.page = Page(
+            url=outcome.url,
+            status=outcome.head.status,
+            mime_type=outcome.head.mime_type,
+            title=parsed.title if parsed else "",
+            text=parsed.raw_text if parsed else "",
+            tokens=ticket.tokens,
+            fingerprint=fingerprint(ticket.tokens),
+            links=tuple(ticket.links),
+            canonical=self._canonical(outcome.url, parsed.canonical) if parsed and parsed.canonical else "",
+            directives=parsed.directives if parsed else Directives(),
+            n_bytes=len(outcome.body),
+            flags=outcome.flags | (parsed.flags if parsed else unparsed),
+            at=self._clock(),
+        )
+
+    def _canonical(self, url: CrawlURL, named: str) -> str:
+        try:
+            return self._urls.canonical(named, url.text)
+        except BadURL:
+            return ""
+
+
+def is_filters_own(url: CrawlURL) -> bool:
+    """Return whether a request is a filter's own (probe, validation): no page of the crawl, and judged by no filter that learns."""
+    return url.purpose in (Purpose.PROBE, Purpose.VALIDATION)
+
+
+def _measure(measure: Callable[[Page], Any], ticket: _Ticket) -> None:
+    assert ticket.page is not None
+    if not is_filters_own(ticket.page.url):
+        ticket.measures.append(measure(ticket.page))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -39,6 +40,17 @@ def presentable(href: str) -> str:
     return _USERINFO.sub("", href) if "@" in href else href
 
 
+class Gated(NamedTuple):
+    """A page's links by the static gate, which knows nothing of the crawl."""
+
+    texts: Sequence[str]  # of those that pass
+    keys: Sequence[bytes]
+    skips: Sequence[Skip]
+
+
+NONE_GATED = Gated((), (), ())
+
+
 class Sifted(msgspec.Struct, frozen=True):
     """What a page's links came to."""
 
@@ -63,29 +75,33 @@ class LinkGate:
         self._cache: dict[str, bytes | tuple[Reason, str]] = {}
         self._sites: dict[str, str] = {}  # origin → site
 
-    def sift(self, source: CrawlURL, texts: Sequence[str], *, is_redirect: bool = False) -> Sifted:
-        """Tell known from new among canonical, distinct URLs, and judge the new ones."""
-        sifted = Sifted()
-        keys: list[bytes] = []
-        passed: list[str] = []
-        remembered = self._cache.get
-        for text in texts:
-            answer = remembered(text) or self.check(text)
-            if type(answer) is bytes:
-                keys.append(answer)
-                passed.append(text)
-            else:
-                sifted.skips.append(Skip(text, *answer))
+    def gate(self, texts: Sequence[str]) -> Gated:
+        """Ask the static gate about canonical, distinct URLs."""
+        remembered, check = self._cache.get, self.check
+        answers = [remembered(text) or check(text) for text in texts]
+        keys = [answer for answer in answers if type(answer) is bytes]
+        if len(keys) == len(texts):
+            return Gated(texts, keys, ())
+        passed = [text for text, answer in zip(texts, answers, strict=True) if type(answer) is bytes]
+        skips = [Skip(text, *answer) for text, answer in zip(texts, answers, strict=True) if type(answer) is not bytes]
+        return Gated(passed, keys, skips)
+
+    def sift(self, source: CrawlURL, gated: Gated, *, is_redirect: bool = False) -> Sifted:
+        """Tell known from new among the links that passed the static gate, and judge the new ones."""
+        rows = self._seen.rows(gated.keys)
+        known = [(key, row, text) for key, row, text in zip(gated.keys, rows, gated.texts, strict=True) if row is not None]
+        sifted = Sifted(known, skips=list(gated.skips))
         fresh: list[str] = []
         fresh_keys: list[bytes] = []
-        for key, text, row in zip(keys, passed, self._seen.rows(keys), strict=True):
-            if row is not None:
-                sifted.known.append((key, row, text))
-            elif self.is_too_deep(source.seed_distance + (not is_redirect), text):
-                sifted.skips.append(Skip(text, Reason.DEPTH_LIMIT, "limits"))
-            else:
-                fresh.append(text)
-                fresh_keys.append(key)
+        if len(known) < len(rows):
+            for key, row, text in zip(gated.keys, rows, gated.texts, strict=True):
+                if row is not None:
+                    continue
+                if self.is_too_deep(source.seed_distance + (not is_redirect), text):
+                    sifted.skips.append(Skip(text, Reason.DEPTH_LIMIT, "limits"))
+                else:
+                    fresh.append(text)
+                    fresh_keys.append(key)
         if self._ownership is not None and fresh:
             fresh, fresh_keys = self._set_apart(source, fresh, fresh_keys, sifted.foreign, self._ownership, is_redirect=is_redirect)
         if not fresh:

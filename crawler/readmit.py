@@ -106,7 +106,7 @@ class Readmission:
             return
         source = self._source(record)
         texts, _ = self._tools.desk.links(source, parsed)
-        sifted = self._tools.links.sift(source, texts)
+        sifted = self._tools.links.sift(source, self._tools.links.gate(texts))
         if sifted.fresh is not None or sifted.foreign:
             self._settler.admit_again(source, sifted, now)
             self._store.end_visit()

@@ -22,7 +22,6 @@ from crawler.core.model import (
     Directives,
     Failed,
     Fetched,
-    Flag,
     Head,
     Judgement,
     Outcome,
@@ -32,12 +31,10 @@ from crawler.core.model import (
     Redirect,
 )
 from crawler.core.ownership import Ownership
-from crawler.core.parsed import Parsed
 from crawler.core.ports import Lane
 from crawler.core.robots import directives
-from crawler.core.sketch import fingerprint
 from crawler.core.url import BadURL, URLSpace
-from crawler.desk import Desk, Reading
+from crawler.desk import Desk, Reading, is_filters_own
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
 from crawler.links import LinkGate, Sifted, Skip, presentable
@@ -167,51 +164,22 @@ def _redirected(lease: Lease, outcome: Redirect, tools: Tools) -> Visit:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
     if url.hops >= tools.settings.limits.max_redirects:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "limits"))
-    if _is_own(url):
+    if is_filters_own(url):
         return Visit(lease, outcome, target=target)
-    return Visit(lease, outcome, target=target, sifted=tools.links.sift(url, [target], is_redirect=True))
+    return Visit(lease, outcome, target=target, sifted=tools.links.sift(url, tools.links.gate([target]), is_redirect=True))
 
 
 def _page(lease: Lease, outcome: Fetched, reading: Reading, tools: Tools) -> Visit:
-    """Make the page, have it judged, and sift its links if they are to be followed."""
-    url, parsed = outcome.url, reading.parsed
-    page = Page(
-        url=url,
-        status=outcome.head.status,
-        mime_type=outcome.head.mime_type,
-        title=parsed.title if parsed else "",
-        text=parsed.raw_text if parsed else "",
-        tokens=reading.tokens,
-        fingerprint=fingerprint(reading.tokens),
-        links=tuple(reading.links),
-        canonical=_canonical(url, parsed, tools),
-        directives=parsed.directives if parsed else Directives(),
-        n_bytes=len(outcome.body),
-        flags=outcome.flags | (parsed.flags if parsed else _unparsed(url, outcome, tools)),
-        at=tools.clock(),
-    )
-    visit = Visit(lease, outcome, page=page, charset=parsed.charset if parsed else "")
-    if _is_own(url):
+    """Have the page judged, and sift its links if they are to be followed."""
+    page = reading.page
+    visit = Visit(lease, outcome, page=page, charset=reading.charset)
+    if is_filters_own(page.url):
         return visit
-    visit.sitting = tools.panel.page(page)
+    visit.sitting = tools.panel.page(page, reading.measures)
     follow = visit.sitting.judgement.follow and 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, tools.settings)
-    visit.sifted = tools.links.sift(url, reading.links) if follow else Sifted()
+    visit.sifted = tools.links.sift(page.url, reading.links) if follow else Sifted()
     visit.sifted.skips.extend(reading.skips)
     return visit
-
-
-def _canonical(url: CrawlURL, parsed: Parsed | None, tools: Tools) -> str:
-    if parsed is None or not parsed.canonical:
-        return ""
-    try:
-        return tools.urls.canonical(parsed.canonical, url.text)
-    except BadURL:
-        return ""
-
-
-def _unparsed(url: CrawlURL, outcome: Fetched, tools: Tools) -> frozenset[Flag]:
-    quarantined = tools.suspects.crashes(url.key) >= tools.suspects.limit
-    return frozenset((Flag.PARSE_SKIPPED,)) if quarantined else frozenset()
 
 
 def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
@@ -223,11 +191,6 @@ def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
         return True
     by_header = directives((), head.all(b"x-robots-tag"), settings.identity.agent).nofollow
     return by_header if header else not by_header
-
-
-def _is_own(url: CrawlURL) -> bool:
-    """Return whether the request is a filter's own (probe, validation): no page of the crawl, and judged by no filter that learns."""
-    return url.purpose in (Purpose.PROBE, Purpose.VALIDATION)
 
 
 def _head_gate(head: Head, tools: Tools) -> Reason | None:

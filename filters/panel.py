@@ -149,13 +149,17 @@ class Panel:
         measures = tuple(part.measure(naming) for _, part in self._learning[Gate.NAMED])
         return Sitting(Gate.NAMED, judgement, (), measures)
 
-    def page(self, page: Page) -> Sitting[Judgement]:
-        """Judge a page; nothing is learned yet."""
-        return self._judge(Gate.PAGE, page)
+    def measurers(self) -> list[Callable[[Page], Any]]:
+        """Return what each filter at the page gate measures a page by: pure, so that a caller may have many pages measured beforehand."""
+        return [part.measure for _, part in self._learning[Gate.PAGE]]
+
+    def page(self, page: Page, measures: Sequence[Any] | None = None) -> Sitting[Judgement]:
+        """Judge a page; nothing is learned yet. measures: by the `measurers` in their order, if they have been asked already."""
+        return self._judge(Gate.PAGE, measures if measures is not None else [measure(page) for measure in self.measurers()])
 
     def redirect(self, pair: RedirectPair) -> Sitting[Judgement]:
         """Judge a redirect whose end has settled; nothing is learned yet."""
-        return self._judge(Gate.REDIRECT, pair)
+        return self._judge(Gate.REDIRECT, [part.measure(pair) for _, part in self._learning[Gate.REDIRECT]])
 
     def links(self, batch: LinkBatch) -> Sitting[LinkJudgement]:
         """Judge the new links of a page; nothing is learned yet."""
@@ -256,14 +260,12 @@ class Panel:
                     decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
                     parts[name].observe(decoded, judgement, self._memories[name])
 
-    def _judge(self, gate: Gate, subject: Page | RedirectPair) -> Sitting[Judgement]:
-        verdicts, measures = [], []
+    def _judge(self, gate: Gate, measures: Sequence[Any]) -> Sitting[Judgement]:
+        verdicts = []
         effects: list[Asked] = []
         keep = follow = True
-        for plug, part in self._learning[gate]:
-            measure = part.measure(subject)
+        for (plug, part), measure in zip(self._learning[gate], measures, strict=True):
             verdict, asked = part.decide(measure, self._memories[plug.name])
-            measures.append(measure)
             verdicts.append(verdict)
             if plug.mode is Mode.ENFORCE:
                 keep, follow = keep and verdict.keep, follow and verdict.follow

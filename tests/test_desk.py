@@ -16,8 +16,10 @@ from crawler.core.parsed import Parsed
 from crawler.core.sketch import token_hashes
 from crawler.core.url import URLRules, URLSpace
 from crawler.desk import Desk, Reading
+from crawler.links import LinkGate
 from crawler.parse import Parser
 from crawler.suspects import Suspects
+from filters.panel import Panel
 from storage.env import Store
 
 URLS = URLSpace(bytes(32), URLRules())
@@ -39,7 +41,9 @@ async def desk(path: Path) -> AsyncIterator[Desk]:
     with Store.create(path / "crawl", settings, 0.0) as store:
         suspects = Suspects(path / "crawl", store.suspects)
         try:
-            yield Desk(parser, suspects, URLS, settings)
+            panel = Panel([], store.memory, audit_share=0.0)
+            links = LinkGate(URLS, store.seen, panel, settings)
+            yield Desk(parser, suspects, links, panel, urls=URLS, settings=settings, clock=lambda: 7.0)
             assert (path / "crawl" / "working").read_bytes() == bytes(16)  # nobody is suspected
         finally:
             suspects.close()
@@ -47,9 +51,9 @@ async def desk(path: Path) -> AsyncIterator[Desk]:
 
 
 def is_right(found: Reading, i: int) -> bool:
-    assert found.parsed is not None
-    words = found.tokens.tolist() == token_hashes(f"words of page {i}").tolist()
-    return words and (found.parsed.title, found.links, len(found.skips)) == (str(i), [f"http://a.test/p{i}/x"], 1)
+    page, link = found.page, f"http://a.test/p{i}/x"
+    words = page.tokens.tolist() == token_hashes(f"words of page {i}").tolist()
+    return words and (page.title, page.links, found.links.texts, len(found.skips)) == (str(i), (link,), [link], 1)
 
 
 async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -> None:
@@ -116,15 +120,12 @@ async def test_a_page_that_must_be_isolated_delays_no_other(tmp_path: Path) -> N
         assert not bomb.done()
         assert all(is_right(reading, i) for i, reading in enumerate(others))
         found = await bomb
-    assert found.parsed is not None
-    assert (found.parsed.title, found.links) == ("b", ["http://a.test/bomb/y"])
+    assert (found.page.title, found.page.links) == ("b", ("http://a.test/bomb/y",))
 
 
 async def test_what_is_no_text_says_nothing(tmp_path: Path) -> None:
     async with desk(tmp_path) as table:
         picture = await table.read(fetched("picture", b"<a href=x>", "image/png"))
         disguised = await table.read(fetched("disguised", b"\0" * 100))
-    assert picture == Reading()
-    assert disguised.parsed is not None
-    assert disguised.parsed.flags == {Flag.NOT_HTML}
-    assert disguised.tokens.size == 0
+    assert (picture.page.flags, picture.page.text, picture.page.links, picture.page.at) == (set(), "", (), 7.0)
+    assert (disguised.page.flags, disguised.page.tokens.size) == ({Flag.NOT_HTML}, 0)
