@@ -20,7 +20,7 @@ from config.settings import NearReplica, Settings
 from crawler.core.model import Directives, Judgement, Page
 from crawler.core.sketch import fingerprint
 from crawler.core.url import URLRules, URLSpace
-from filters.near_replica.compare import tags_of
+from filters.near_replica.compare import TAG_STEP
 from filters.near_replica.filter import Measure, ReplicaGate
 from filters.near_replica.records import MOST_CHILDREN, SLOTS, Known
 from storage.env import Store
@@ -59,7 +59,7 @@ def _random(rng: np.random.Generator, number: int) -> Measure:
     name = (number // 200).to_bytes(4, "big") + rng.bytes(4)
     slots = minima.astype(np.uint8).tobytes()
     known = Known(site + rng.bytes(8), name, rng.bytes(8), host, signature, slots, 1300, children, b"")
-    return Measure(known, False, tags_of(minima.astype("<u8").tobytes()), rng.bytes(4), site + rng.bytes(8))
+    return Measure(known, False, minima[::TAG_STEP].astype("<u8").tobytes(), rng.bytes(4), site + rng.bytes(8))
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ def _kind(host: str, url: str) -> bytes:
 
 def keys(via: bytes) -> tuple[bytes, ...]:
     """Return the keys of the records that `pay` will ask for, to be read with others at once."""
-    return (_mark_key(via),) if via else ()
+    return (_account_key(via[:8], _EVERY_KIND),) if via else ()
 
 
 def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:
@@ -54,11 +54,15 @@ def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:
 def mark(page: bytes, kind: bytes, memory: Memory) -> None:
     """Note that the links of a copy are followed."""
     memory.put(_mark_key(page), kind)
+    if not _has_marks(page[:8], memory):
+        _charge(page[:8], kind, 0, memory)
 
 
 def pay(via: bytes, memory: Memory) -> None:
     """Note that a page is no copy.    via: key of the page that led to it, b"" for a seed"""
-    kind = memory.get(_mark_key(via)) if via else None
+    if not via or not _has_marks(via[:8], memory):
+        return
+    kind = memory.get(_mark_key(via))
     if kind is not None:
         _charge(via[:8], kind, -_PAYS, memory)
 
@@ -78,10 +82,15 @@ class Ledger:
         return NOTHING_REFUSED, NO_EFFECTS
 
     def observe(self, measure: bytes, judgement: LinkJudgement, memory: Memory, /) -> Effects:
-        kind = memory.get(_mark_key(measure))
+        kind = memory.get(_mark_key(measure)) if _has_marks(measure[:8], memory) else None
         if kind is not None:
             _charge(measure[:8], kind, int(judgement.admitted.sum()), memory)
         return NO_EFFECTS
+
+
+def _has_marks(site: bytes, memory: Memory) -> bool:
+    """Return whether a copy of the site was ever followed: what a page asks for first, since its host's other pages have asked, too."""
+    return memory.get(_account_key(site, _EVERY_KIND)) is not None
 
 
 def _unpaid(site: bytes, kind: bytes, memory: Memory) -> int:

@@ -66,7 +66,7 @@ class Store(Organs):
         level = settings.store.compression_level
         self._writer = Writer(disk, segments, compression_level=level, patience_s=patience_s, done=self._committed)
         self.counters = Counters(self)
-        super().__init__(self, settings)
+        super().__init__(self, settings, writes=True)
         if msgspec.json.encode(settings) != self.stored_config:
             self.reconfigure(settings)
 
@@ -245,6 +245,7 @@ class Store(Organs):
         self._writer.check()
         group = self._open
         self.queues.save()
+        self.save_memories()
         self.counters.save()
         self.clock = max(self.clock, now)
         self.put(META, Meta.CLOCK, pack_f64(self.clock))

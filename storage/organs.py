@@ -28,8 +28,9 @@ from storage.verdicts import Verdicts
 class Organs:
     """What reads and writes which tables."""
 
-    def __init__(self, rows: Rows, settings: Settings) -> None:
+    def __init__(self, rows: Rows, settings: Settings, *, writes: bool = False) -> None:
         self._rows = rows
+        self._writes = writes
         self._site_bytes = settings.filters.site_bytes
         self.seen = SeenSet(rows)
         self.queues = Queues(rows)
@@ -55,5 +56,10 @@ class Organs:
         """Return the memory of one filter."""
         memory = self._memories.get(filter_name)
         if memory is None:
-            memory = self._memories[filter_name] = Memory(self._rows, filter_name, self._site_bytes)
+            memory = self._memories[filter_name] = Memory(self._rows, filter_name, self._site_bytes, writes=self._writes)
         return memory
+
+    def save_memories(self) -> None:
+        """Write what the memories keep back until a flush to the open group."""
+        for memory in self._memories.values():
+            memory.save()

@@ -22,6 +22,7 @@ EMPTY: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # every slot of a text without 
 _NOTHING: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)  # a slot that no hash fell into, before it borrows
 _U = np.uint64
 _STEP: Final = 0x9E3779B97F4A7C15
+_FACTOR: Final = _U(_STEP)
 _MIX: Final = _U(0xD6E8FEB86659FD93)
 _FEW: Final = 8  # lenders that each slot asks first: mostly one of them has something
 
@@ -36,7 +37,7 @@ def shingles(tokens: U64, width: int) -> U64:
     n = tokens.size - width + 1 if width else 0
     hashes = tokens[max(width - 1, 0) :]
     for place in range(width - 2, -1, -1):  # Horner's rule: a loop over the words of one shingle
-        hashes = hashes * _U(_STEP)
+        hashes = np.multiply(hashes, _FACTOR, out=None if place == width - 2 else hashes)
         hashes += tokens[place : place + n]
     return hashes
 

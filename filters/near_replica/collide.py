@@ -10,15 +10,12 @@ Time: 10 µs a page of `close_pairs` for K = 5, beside 40 ns a candidate; a look
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import floor
 from typing import Final
 
 import numpy as np
-import xxhash
 
 from crawler.core.model import U64
 from crawler.core.ports import Memory
@@ -30,7 +27,6 @@ _BLOCK: Final = 1 << 20  # candidates compared at a time
 _ODD: Final = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, 1 + _MAX_AXES)], dtype=np.uint64)
 _SIDE: Final = 24.0  # tolerances: a look-up then reads (1 + 2/24)^5 boxes at most on average; tags keep them small
 _MIDDLE: Final = 0.5  # of a box: most pages are there
-_NO_SITE: Final = b"\0" * 7
 
 
 def close_pairs(points: F64, tolerances: F64) -> Iterator[I64]:
@@ -95,7 +91,7 @@ def _codes(boxes: I64) -> U64:
 class Grid:
     """Signatures found by nearness, one at a time, behind a filter's memory.
 
-        box (16, see `_key`) → (name ‖ K components f4)*, the latest last
+        tag ‖ box (4 × K, b"" where the tolerance makes one box of everything) → (name ‖ K components f4)*, the latest last
 
     A box that is full forgets its oldest page. Where millions of pages would crowd the boxes, tags divide them: a page is found by those
     that have a tag in common with it.
@@ -107,54 +103,40 @@ class Grid:
         self._tolerance = tolerance
         self._side = _SIDE * tolerance
         self._capacity = capacity
+        self._is_one_box = self._box(0.0 - tolerance) == self._box(1.0 + tolerance)
 
-    def near(
-        self, signature: Sequence[float], memory: Memory, tags: Sequence[bytes] = (b"",), *, ahead: Iterable[bytes] = ()
-    ) -> list[tuple[bytes, float]]:
+    def near(self, signature: bytes, memory: Memory, tags: Sequence[bytes]) -> list[tuple[bytes, float]]:
         """Return the pages within the tolerance that share a tag, with their distances; the order depends on what was added only.
 
-        ahead: keys of records that will be asked for soon: many at once are read in less than twice the time of one
+        signature: f4 × K, each 0 to 1    tags: 8 bytes at least, the first 8 in place of a site's
         """
-        places = self._places(signature, self._tolerance * (1.0 + 1e-9))  # so that rounding loses nobody at an edge
-        keys = [_key(tag, place) for tag in tags for place in places]
-        found = b"".join([value for value in memory.get_many([*keys, *ahead])[: len(keys)] if value])
+        keys = tags if self._is_one_box else self._keys(signature, tags, self._tolerance * (1.0 + 1e-9))  # rounding loses nobody at an edge
+        found = b"".join([value for value in map(memory.get, keys) if value])
         if not found:
             return []
-        width = self._name + 4 * len(signature)
+        width = self._name + len(signature)
         rows = np.frombuffer(found, dtype="<f4").reshape(-1, width // 4)[:, self._name // 4 :]
-        distances = np.abs(rows - np.array(signature, dtype="<f4")).max(axis=1).tolist()
+        distances = np.abs(rows - np.frombuffer(signature, dtype="<f4")).max(axis=1).tolist()
         near = [(row, distance) for row, distance in enumerate(distances) if distance < self._tolerance]
         return list({found[row * width : row * width + self._name]: distance for row, distance in near}.items())
 
-    def add(self, name: bytes, signature: Sequence[float], memory: Memory, tags: Sequence[bytes] = (b"",)) -> None:
+    def add(self, name: bytes, signature: bytes, memory: Memory, tags: Sequence[bytes]) -> None:
         """Add a page under a name, once."""
-        [place] = self._places(signature, 0.0)
-        entry = name + struct.pack(f"<{len(signature)}f", *signature)
-        for tag in tags:
-            key = _key(tag, place)
-            held = memory.get(key) or b""
-            if entry not in held:
+        entry = name + signature
+        for key in tags if self._is_one_box else self._keys(signature, tags, 0.0):
+            held = memory.get(key)
+            if held is None:
+                memory.put(key, entry)
+            elif entry not in held:
                 memory.put(key, (held + entry)[-self._capacity * len(entry) :])
 
-    def _places(self, signature: Sequence[float], reach: float) -> list[bytes]:
-        """Return the boxes within reach of a signature."""
-        signature = signature[:_MAX_AXES]
-        low, high = self._box(min(signature) - reach), self._box(max(signature) + reach)
-        if low == high:  # one box for all of them: a large tolerance leaves it to the tags to tell pages apart
-            return [_packed((low,) * len(signature))]
-        return [_packed(box) for box in product(*[range(self._box(at - reach), self._box(at + reach) + 1) for at in signature])]
+    def _keys(self, signature: bytes, tags: Sequence[bytes], reach: float) -> list[bytes]:
+        """Return the memory keys of the boxes within reach of a signature."""
+        axes = np.frombuffer(signature, dtype="<f4")[:_MAX_AXES].tolist()
+        boxes = product(*[range(self._box(at - reach), self._box(at + reach) + 1) for at in axes])
+        places = [b"".join([axis.to_bytes(4, "big", signed=True) for axis in box]) for box in boxes]
+        return [tag + place for tag in tags for place in places]
 
     def _box(self, at: float) -> int:
         """Return the number of the box along one axis."""
         return floor((at - _MIDDLE) / self._side + 0.5)
-
-
-@lru_cache(maxsize=256)
-def _packed(box: tuple[int, ...]) -> bytes:
-    return b"".join([axis.to_bytes(4, "big", signed=True) for axis in box])
-
-
-def _key(tag: bytes, place: bytes) -> bytes:
-    """Return the memory key of a box. Boxes belong to no site: they are dealt to 256 places, each capped as a site is."""
-    digest = xxhash.xxh3_128_digest(tag + place)
-    return digest[:1] + _NO_SITE + digest[1:9]

@@ -20,7 +20,6 @@ Time: 30 µs a candidate, 100 µs where children are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import eq
 from typing import Final, NamedTuple
 
@@ -50,8 +49,10 @@ _SAME_PATHS: Final = 0.8  # of the paths linked to: resemblance from which two h
 _ENOUGH_KNOWN: Final = 0.5
 _MOST_CANDIDATES: Final = 8
 _N_TAGS: Final = 2
-_TAG: Final = 4  # bytes
-_TAG_SLOTS: Final = (0, 128, 64, 192, 32, 96, 160, 224)  # those that may be tags, the first ones if the template does not have them
+TAG_STEP: Final = SLOTS // 8  # every so manieth slot may be a tag
+_TAG_PLACES: Final = (0, 4, 2, 6, 1, 3, 5, 7)  # of these slots, in the order in which they are chosen
+_FIRST_TAGS: Final = _TAG_PLACES[:_N_TAGS]
+_NO_SITE: Final = bytes(7)
 _N_BRIEF: Final = 16
 _BRIEF: Final = slice(1, 1 + _N_BRIEF)  # none of the tags
 NAME_IN_GRID: Final = NAME + _N_BRIEF  # bytes
@@ -81,13 +82,13 @@ class Limits(NamedTuple):
     resemblance: float
 
 
-def nearest(page: Known, tags: bytes, grid: Grid, limits: Limits, memory: Memory, *, ahead: Iterable[bytes] = ()) -> Likeness | None:
+def nearest(page: Known, minima: bytes, grid: Grid, limits: Limits, memory: Memory) -> Likeness | None:
     """Return the kept page that a page replicates or may replicate, the surest and most alike first; None if none looks like it.
 
-    tags: that may be the page's (`tags_of`); ahead: keys of records that will be asked for soon
+    minima: of the slots that may tag the page (`tags_of`)
     """
-    template = template_of(page, memory)
-    close = grid.near(page.r, memory, asked_tags(page, tags, template), ahead=ahead)
+    template = memory.get(template_key(page)) or b""
+    close = grid.near(page.signature, memory, tags_of(page, minima, template, asks=True))
     if not close:
         return None
     near = sorted((rp, name[:NAME]) for name, rp in close if _may_resemble(page, name, limits.resemblance))[:_MOST_CANDIDATES]
@@ -122,34 +123,26 @@ def _are_told_apart(page: Known, known: Known) -> bool:
     return bool(page.canonical and known.canonical and page.canonical != known.canonical) and page.name[:4] == known.name[:4]
 
 
-def tags_of(minima: bytes) -> bytes:
-    """Return what may be a page's tags, 4 bytes for each slot that may be one.    minima: u8, little-endian, of every slot"""
-    return b"".join([minima[8 * slot : 8 * slot + _TAG] for slot in _TAG_SLOTS])
+def tags_of(page: Known, minima: bytes, template: bytes, *, asks: bool = False) -> list[bytes]:
+    """Return the tags under which a page is found: the first two slots that are not its host's template's, or all its pages had one tag.
 
-
-def own_tags(page: Known, tags: bytes, template: bytes) -> list[bytes]:
-    """Return the tags under which a page is found: the first slots that are not its host's template's, or all of its pages had one tag.
-
-    Two pages are compared if they have one of two slots in common. At a resemblance of .9, 99 of 100 have.
+    Two pages are compared if they have one of their tags in common. At a resemblance of .9, 99 of 100 have.
+    minima: u8, little-endian, of every `TAG_STEP`th slot    template: b"" while nobody knows
+    asks: return the tags by which to ask for originals: those that a page had before there was a template among them, and before there is
+    one all that a page of another host may have
     """
     if not template:
-        return _first_tags(tags)
-    own = [i for i, slot in enumerate(_TAG_SLOTS) if template[slot] != page.minima[slot] or not template[slot]][:_N_TAGS]
-    return [_tag(tags, i) for i in own] if len(own) == _N_TAGS else _first_tags(tags)
+        return [_tag(minima, at) for at in (_TAG_PLACES if asks else _FIRST_TAGS)]
+    own = [at for at in _TAG_PLACES if template[TAG_STEP * at] != page.minima[TAG_STEP * at] or not template[TAG_STEP * at]][:_N_TAGS]
+    if len(own) < _N_TAGS:
+        own = [*_FIRST_TAGS]
+    return [_tag(minima, at) for at in (dict.fromkeys((*own, *_FIRST_TAGS)) if asks else own)]
 
 
-def asked_tags(page: Known, tags: bytes, template: bytes) -> list[bytes]:
-    """Return the tags by which to ask for a page's originals: its own, and those that it had before there was a template."""
-    own = own_tags(page, tags, template)
-    return [*own, *(tag for tag in _first_tags(tags) if tag not in own)] if template else own
-
-
-def _first_tags(tags: bytes) -> list[bytes]:
-    return [_tag(tags, i) for i in range(_N_TAGS)]
-
-
-def _tag(tags: bytes, i: int) -> bytes:
-    return b"%d" % i + tags[_TAG * i : _TAG * (i + 1)]
+def _tag(minima: bytes, place: int) -> bytes:
+    """Return the slot at a place among those that may be tags as a memory key: tags belong to no site, they are dealt to 256."""
+    minimum = minima[8 * place : 8 * place + 6]
+    return b"%c%b%d%b" % (minimum[0], _NO_SITE, place, minimum)
 
 
 def _order(found: Likeness) -> tuple[int, float]:
@@ -176,11 +169,6 @@ def resemblance(page: Known, known: Known, template: bytes, least: float) -> tup
     alike = n_same / n
     n = min(n, page.n_words - _SHINGLE + 1, known.n_words - _SHINGLE + 1)  # slots of a short text borrow from one another
     return alike, alike >= least + _SURE * (least * (1.0 - least) / n) ** 0.5 if n > 0 else False
-
-
-def template_of(page: Known, memory: Memory) -> bytes:
-    """Return the minimum that most pages of a page's host have in each slot, 0 where there is none; b"" while nobody knows."""
-    return memory.get(template_key(page)) or b""
 
 
 def vote(host: HostRecord, page: Known, memory: Memory) -> None:

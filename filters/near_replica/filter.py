@@ -52,6 +52,7 @@ from filters.near_replica.records import (
     pending_key,
     read,
     signature_of,
+    template_key,
     write,
 )
 from filters.near_replica.rp import bucket_table, project_buckets
@@ -84,7 +85,7 @@ class Measure(msgspec.Struct, array_like=True, frozen=True):
 
     known: Known | None  # None: no text to compare
     exempt: bool
-    tags: bytes = b""  # by which it may be found
+    minima: bytes = b""  # of the slots by which it may be found, u8 each
     kind: bytes = b""  # of URL, as copy_links.py tells kinds
     via: bytes = b""  # key of the page that led to it, b"" for none
 
@@ -107,26 +108,26 @@ class ReplicaGate:
             return Measure(None, exempt)
         url = page.url
         name = name_on(url.host, url.text)
-        minima = minhash(page.tokens, SLOTS, _SHINGLE).astype(_U8, copy=False).tobytes()
+        minima = minhash(page.tokens, SLOTS, _SHINGLE)
         known = Known(
             url.key,
             name,
             page.fingerprint[:8],
             url.host,
             signature_of(_normalised(project_buckets(page.tokens, _WEIGHTS))),
-            minima[::8],  # their last bytes
+            minima.astype(np.uint8).tobytes(),  # their last bytes
             page.tokens.size,
             children_of(page.links, url.host),
             b"" if not page.canonical else name if page.canonical == url.text else name_of(page.canonical),
         )
-        return Measure(known, exempt, compare.tags_of(minima), copy_links.kind_of(url), url.via)
+        tags = minima[:: compare.TAG_STEP].astype(_U8, copy=False).tobytes()
+        return Measure(known, exempt, tags, copy_links.kind_of(url), url.via)
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
         page = measure.known
         if page is None or measure.exempt:
             return _SILENT, NO_EFFECTS
-        ahead = (page_key(page.name), host_key(page), *copy_links.keys(measure.via))
-        found = compare.nearest(page, measure.tags, self._grid, self._limits, memory, ahead=ahead)
+        found = compare.nearest(page, measure.minima, self._grid, self._limits, memory)
         if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
             return _SILENT, NO_EFFECTS
         if not found.same:
@@ -158,8 +159,8 @@ class ReplicaGate:
         if is_replica:
             page = msgspec.structs.replace(page, replica_of=original)
         else:
-            tags = compare.own_tags(page, measure.tags, compare.template_of(page, memory))
-            self._grid.add(compare.name_in_grid(page), page.r, memory, tags)
+            tags = compare.tags_of(page, measure.minima, memory.get(template_key(page)) or b"")
+            self._grid.add(compare.name_in_grid(page), page.signature, memory, tags)
         host, effects = self._count(page, own, original if is_replica else None, memory)
         write(memory, page_key(page.name), page)
         if original is not None and "replaces" in own.evidence:
@@ -179,13 +180,13 @@ class ReplicaGate:
             compare.vote(host, page, memory)
         if original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]:
             _count_mirrored(host, original, memory)
-        effects = self._mirror(page, own, host)
+        effects = self._mirror(page, own, host) if host.replicates or host.mirror_of else NO_EFFECTS
         write(memory, host_key(page), host, weight=_LASTING)
         return host, effects
 
     def _mirror(self, page: Known, own: Verdict, host: HostRecord) -> Effects:
         effects: list[Effect] = []
-        if not host.mirror_of and host.n_pages >= _MIN_MIRROR and host.replicates:
+        if not host.mirror_of and host.n_pages >= _MIN_MIRROR:
             origin, n = max(host.replicates.items(), key=lambda item: item[1])
             if n >= self._settings.mirror_share * host.n_pages:
                 host.mirror_of = origin

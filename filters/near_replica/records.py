@@ -114,25 +114,19 @@ def children_of(urls: Sequence[str], origin: str) -> bytes:
     """Return the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
 
     urls: distinct, on `origin` or elsewhere    returns: names with their halves exchanged, u8 each, ascending
-
-    Where nothing is in the processor's caches, any step of Python's for each link costs more than all of this.
     """
-    own = ("\n" + "\n".join(urls)).encode().split(b"\n" + origin.encode() + b"/")[1:]  # behind the last ones stand links elsewhere
-    elsewhere: list[int] = []
-    if len(own) < len(urls):
-        own = [path.partition(b"\n")[0] for path in own]
-        elsewhere = [_exchanged(url) for url in urls if not url.startswith(origin + "/")]
-    half = _origin_half(origin)
+    home, half, n = origin + "/", _origin_half(origin), len(origin) + 1
+    own = [url[n:].encode() for url in urls if url.startswith(home)]
     found = [path << 32 | half for path in sorted(map(_half, own))[:MOST_CHILDREN]]
-    if elsewhere:
-        found = sorted(found + elsewhere)[:MOST_CHILDREN]
+    if len(own) < len(urls):
+        found = sorted([*found, *[_exchanged(url) for url in urls if not url.startswith(home)]])[:MOST_CHILDREN]
     return struct.pack(f"<{len(found)}Q", *found)
 
 
 def _exchanged(url: str) -> int:
     """Return the name of a link with its halves exchanged."""
-    origin = origin_of(url)
-    return _half(url[len(origin) + 1 :].encode()) << 32 | _origin_half(origin)
+    end = url.index("/", 8)  # of its origin
+    return _half(url[end + 1 :].encode()) << 32 | _origin_half(url[:end])
 
 
 _half = xxhash.xxh32_intdigest

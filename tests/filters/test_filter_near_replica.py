@@ -211,6 +211,19 @@ def test_a_template_does_not_make_replicas_of_its_pages() -> None:
     assert Reason.NEAR_REPLICA in {whole.judge(one).reason for one in pages[1:4]}, "of so few pages nobody can tell what is template"
 
 
+def test_pages_of_one_template_do_not_crowd_one_another_out() -> None:
+    """Of 150 pages two thirds of which are template each is found again, by a host that nothing is known of, too.
+
+    Broken once (the template's slots tagged all pages alike, and a box forgets all but the last 64): fails.
+    """
+    template = text(7, 400)
+    bench, texts = Bench(), [[*template[:200], *text(100 + i, 200), *template[200:]] for i in range(150)]
+    for i, words in enumerate(texts):
+        bench.meet(shown(f"{A}/{i}", words))
+    found = [bench.judge(shown(f"{B}/{i}", words)).reason for i, words in enumerate(texts)]
+    assert found == [Reason.NEAR_REPLICA] * 150
+
+
 def test_links_of_replicas_are_followed_until_the_budget_of_new_ones_is_used_up() -> None:
     """As of copies (filters/copy_links.py). Broken once (replicas not marked): fails."""
     ledger = plug(NearReplica(), tells_copies=False).learned

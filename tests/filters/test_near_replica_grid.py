@@ -9,6 +9,8 @@ from dict_memory import DictMemory
 from filters.near_replica.collide import Grid
 from filters.near_replica.rp import F32
 
+_TAGS = (bytes(8),)
+
 
 def _name(number: int) -> bytes:
     return number.to_bytes(8, "big")
@@ -28,16 +30,16 @@ def test_the_growing_grid_finds_what_brute_force_finds(k: int, tolerance: float)
     memory, grid, points = DictMemory(), Grid(tolerance, capacity=1000, name_bytes=8), _signatures(k)
     found = set()
     for number, point in enumerate(points):
-        found |= {(int.from_bytes(name, "big"), number) for name, _ in grid.near(point.tolist(), memory)}
-        grid.add(_name(number), point.tolist(), memory)
+        found |= {(int.from_bytes(name, "big"), number) for name, _ in grid.near(point.tobytes(), memory, _TAGS)}
+        grid.add(_name(number), point.tobytes(), memory, _TAGS)
     near = np.abs(points[:, None] - points[None]).max(axis=2) < tolerance
     assert found == {(i, j) for i, j in zip(*np.nonzero(near), strict=True) if i < j}
 
 
 def test_the_grid_gives_back_names_as_added_with_their_distances() -> None:
     memory, grid = DictMemory(), Grid(0.1, capacity=4, name_bytes=8)
-    grid.add(_name(7), [-0.3, 0.7, 0.1], memory)
-    [(name, distance)] = grid.near([-0.3, 0.75, 0.11], memory)
+    grid.add(_name(7), np.array([0.3, 0.7, 0.1], dtype=np.float32).tobytes(), memory, _TAGS)
+    [(name, distance)] = grid.near(np.array([0.3, 0.75, 0.11], dtype=np.float32).tobytes(), memory, _TAGS)
     assert name == _name(7)
     assert distance == pytest.approx(0.05)
 
@@ -46,6 +48,6 @@ def test_a_full_box_forgets_its_oldest_page() -> None:
     memory, grid = DictMemory(), Grid(0.1, capacity=3, name_bytes=8)
     point = np.array([0.5, 0.5], dtype=np.float32)
     for number in range(5):
-        grid.add(_name(number), point.tolist(), memory)
-    assert [name for name, _ in grid.near(point.tolist(), memory)] == [_name(2), _name(3), _name(4)]
+        grid.add(_name(number), point.tobytes(), memory, _TAGS)
+    assert [name for name, _ in grid.near(point.tobytes(), memory, _TAGS)] == [_name(2), _name(3), _name(4)]
     assert len(memory.rows) == 1

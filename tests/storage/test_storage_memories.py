@@ -14,6 +14,7 @@ from config.settings import Store as StoreSettings
 from crawler.core.ports import SiteRecord
 from storage.env import Store
 from storage.memory import Memory, filter_tag
+from storage.met import Met
 from storage.site_links import SiteLinks
 
 SITE = b"S" * 8
@@ -99,3 +100,23 @@ def test_of_a_site_that_half_as_many_again_link_to_it_is_said(store: Store) -> N
     store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
     said = [n for n in range(1, 24) if store.site_links.add(b"from %03d" % n, {SITE})]
     assert said == [1, 2, 3, 5, 7, 11, 15, 22]
+
+
+def test_what_was_met_is_never_taken_for_new_and_what_is_new_seldom_for_met() -> None:
+    """Broken once (the older bitmaps not asked): fails."""
+    met = Met()
+    for n in range(70_000):  # more than one bitmap takes
+        met.add(b"%d" % n)
+    assert all(b"%d" % n in met for n in range(70_000))
+    assert sum(b"%d" % n in met for n in range(70_000, 80_000)) < 1_000
+
+
+def test_a_memory_that_began_empty_reads_nothing_for_what_it_never_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one that goes on finds what was written before. Broken once (always taken for empty): fails."""
+    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
+        store.memory("f").put(SITE + b"old", b"1")
+    with Store.open(tmp_path / "crawl", None, 1000.0) as store:
+        assert store.memory("f").get(SITE + b"old") == b"1"
+        fresh = store.memory("new")
+        monkeypatch.setattr(store, "get", None)  # a read would fail
+        assert (fresh.get(SITE + b"k"), fresh.get_many([SITE + b"k", SITE + b"l"])) == (None, [None, None])
