@@ -31,7 +31,7 @@ from crawler.core.ownership import Ownership
 from crawler.ending import Ending
 from crawler.member import Team
 from crawler.metrics import Order, Status, usage
-from crawler.opening import open_store, ownership_of
+from crawler.shard import open_store, ownership_of
 from crawler.shared_addresses import SharedAddresses
 from crawler.stages import Sampler
 from storage.env import PATIENCE_S, Store

@@ -16,15 +16,15 @@ from config.load import load
 from config.settings import Settings
 from crawler.core.errors import DiskError, StoreError, UsageError
 from crawler.core.model import Mode
-from crawler.core.ownership import MOST_AGENTS, Ownership, divided
+from crawler.core.ownership import MOST_AGENTS, divided
 from crawler.core.url import hostname_of, origin_of, site_of
 from crawler.seeds import read_seeds, url_rules
 from filters.base import Candidate
 from filters.registry import plugs
-from storage.env import PATIENCE_S, Store, require_store
+from storage.env import Store, require_store
 from storage.lock import CrawlLock
 from storage.partitions import FILE as PARTITIONS
-from storage.partitions import Partitions, crawl_of, is_shard, ranges_of, read_partitions, shard_path, shard_paths, write_partitions
+from storage.partitions import Partitions, is_shard, ranges_of, shard_path, shard_paths, write_partitions
 from storage.schema import META, STATE, Meta
 from storage.view import View
 
@@ -103,16 +103,6 @@ def _create_shards(path: Path, settings: Settings) -> None:
     Store.create(path, settings, now, secret=secret).close()
 
 
-def ownership_of(shard: Path) -> Ownership | None:
-    """Return which sites are the agent's whose shard this is, None if it is alone."""
-    crawl, agent = crawl_of(shard)
-    found = read_partitions(crawl)
-    if found is not None and found.moving:
-        raise StoreError(f"{crawl}: its partitions are being moved. `thresher resume {crawl}` ends that first")
-    ownership = Ownership(found.table(), agent) if found is not None else None
-    return ownership if ownership is not None and ownership.n_agents > 1 else None
-
-
 def _holds_crawl(path: Path) -> bool:
     """Return whether a crawl was created here; what a creation left that was killed is none, and is created anew."""
     try:
@@ -120,12 +110,6 @@ def _holds_crawl(path: Path) -> bool:
     except StoreError:
         return False  # if it is damaged, `Store.create` says so
     return True
-
-
-def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Settings]:
-    """Open a store for its agent, under the configuration it was left with. patience_s: how long a disk that refuses is tried again."""
-    store = Store.open(path, None, time.time(), patience_s=patience_s)
-    return store, store.settings
 
 
 def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str]) -> str:

@@ -1,8 +1,5 @@
-"""The version, as the User-Agent and `thresher --version` say it."""
+"""The version, as the User-Agent and `thresher --version` say it; the package takes its own from here."""
 
-from importlib.metadata import PackageNotFoundError, version
+from typing import Final
 
-try:
-    VERSION = version("thresher")
-except PackageNotFoundError:  # run from a checkout that was never installed
-    VERSION = "0"
+VERSION: Final = "0.1.0"

@@ -14,6 +14,7 @@ Time: 6 µs a page.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -32,7 +33,6 @@ _FOOT: Final = 32  # words
 _WITH_FOOT: Final = 100  # words from which a text may end on a time
 _CLOCK: Final = 3  # numbers in a row: a time with seconds, or a date with more
 _NO_TIME: Final = np.uint64(0)
-_NUMBERS: Final = frozenset(token_hashes(" ".join(f"{n:0{width}}" for width in (1, 2, 4) for n in range(10**width))).tolist())
 
 
 def plug(settings: ExactDuplicate) -> Plug:
@@ -49,6 +49,12 @@ class Measure(msgspec.Struct, array_like=True, frozen=True):
     via: bytes  # key of the page that led to it, b"" for none
     names_itself: bool  # rel=canonical is the page's own URL
     exempt: bool
+
+
+@cache
+def _numbers() -> frozenset[int]:
+    """Return the hashes of the numbers that a time may consist of."""
+    return frozenset(token_hashes(" ".join(f"{n:0{width}}" for width in (1, 2, 4) for n in range(10**width))).tolist())
 
 
 class ExactDuplicateFilter:
@@ -124,10 +130,11 @@ def _times(words: list[int]) -> list[int]:
     """Return the places of words that belong to a time."""
     found: list[int] = []
     run: list[int] = []
-    if sum(map(_NUMBERS.__contains__, words)) < _CLOCK:  # of nearly every page
+    numbers = _numbers()
+    if sum(map(numbers.__contains__, words)) < _CLOCK:  # of nearly every page
         return found
     for place, word in enumerate([*words, 0]):
-        if word in _NUMBERS:
+        if word in numbers:
             run.append(place)
             continue
         if len(run) >= _CLOCK:

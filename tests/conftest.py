@@ -1,16 +1,21 @@
 """T-0: nothing in the suite reaches an address outside loopback; a test that tries fails, even if the error is swallowed on the way.
 
-Child processes and c-ares' own sockets are out of the hook's sight: tests point both at 127.0.0.0/8.
+Child processes and c-ares' own sockets are out of the hook's sight: tests point both at 127.0.0.0/8. They keep what Python compiles, and
+numpy's library starts no thread in them: hundreds are started.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import os
 import sys
 from collections.abc import Iterator
 
 import pytest
 from edge import CLIENTS, speak_by
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 _escapes: list[str] = []
 

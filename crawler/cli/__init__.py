@@ -71,6 +71,7 @@ def thresher() -> None:
 
 def main() -> None:
     """Run the command line; every error that an operator can act on is one message and its exit code."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's library starts one per core, in each process; no matrices are multiplied
     try:
         if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
             sys.exit(74)

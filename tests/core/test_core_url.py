@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import string
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from publicsuffixlist import PSLFILE, PublicSuffixList
 
 from crawler.core.model import Reason
 from crawler.core.url import SHOWN, BadURL, URLRules, URLSpace, hostname_of, origin_of, site_of
@@ -320,3 +322,14 @@ def test_links_relative_to_a_base_that_may_not_be_requested_are_refused_with_it(
     """F70: read relative to the page instead, they would be URLs that nobody linked to."""
     for href, reason in (("ftp://a.example/", Reason.BAD_SCHEME), ("http://a.example:22/", Reason.BAD_PORT)):
         assert SPACE.resolve(SPACE.base("https://a.example/d/e", href), ["x"]) == ([], [("x", reason)])
+
+
+def test_every_rule_of_the_public_suffix_list_is_taken_as_its_own_reader_takes_it() -> None:
+    """Ours takes a fifth of the time, which every start of a command waits for."""
+    whole, lines = PublicSuffixList(), Path(PSLFILE).read_text("utf-8").splitlines()
+    rules = [line.split()[0] for line in lines if line.strip() and not line.startswith("//")]
+    for rule in rules:
+        suffix = rule.lstrip("!").replace("*", "any").encode("idna").decode()
+        for domain in (suffix, f"a.{suffix}"):
+            assert site_of(domain) == (whole.privatesuffix(domain) or domain)
+    assert len(rules) > 10_000

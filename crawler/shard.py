@@ -1,0 +1,28 @@
+"""What an agent opens: its shard, and the table that says which sites are its."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from config.settings import Settings
+from crawler.core.errors import StoreError
+from crawler.core.ownership import Ownership
+from storage.env import PATIENCE_S, Store
+from storage.partitions import crawl_of, read_partitions
+
+
+def ownership_of(shard: Path) -> Ownership | None:
+    """Return which sites are the agent's whose shard this is, None if it is alone."""
+    crawl, agent = crawl_of(shard)
+    found = read_partitions(crawl)
+    if found is not None and found.moving:
+        raise StoreError(f"{crawl}: its partitions are being moved. `thresher resume {crawl}` ends that first")
+    ownership = Ownership(found.table(), agent) if found is not None else None
+    return ownership if ownership is not None and ownership.n_agents > 1 else None
+
+
+def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Settings]:
+    """Open a store for its agent, under the configuration it was left with. patience_s: how long a disk that refuses is tried again."""
+    store = Store.open(path, None, time.time(), patience_s=patience_s)
+    return store, store.settings
