@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -15,12 +16,23 @@ CORE_LIBRARIES = frozenset(
 )
 
 
-def rooms() -> Iterator[tuple[str, Path, set[str]]]:
-    """Yield (room, file, modules it imports) of every file; a room is config, core, filters, storage or shell."""
-    for package in OURS[:4]:
-        for file in sorted((ROOT / package).rglob("*.py")):
-            room = "core" if (ROOT / "crawler/core") in file.parents else "shell" if package == "crawler" else package
-            yield room, file.relative_to(ROOT), set(_imports(ast.parse(file.read_text())))
+@cache
+def rooms() -> list[tuple[str, Path, set[str]]]:
+    """Return (room, file, modules it imports) of every file; a room is config, core, filters, storage or shell."""
+    return [
+        (
+            "core" if (ROOT / "crawler/core") in file.parents else "shell" if package == "crawler" else package,
+            file.relative_to(ROOT),
+            set(_imports(tree_of(file))),
+        )
+        for package in OURS[:4]
+        for file in sorted((ROOT / package).rglob("*.py"))
+    ]
+
+
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
@@ -97,8 +109,7 @@ def test_one_http_session_no_pickle_no_eval() -> None:
     """S6, S15, S44: no side path has a session of its own; nothing is unpickled or evaluated."""
     sessions, banned = [], []
     for _, file, modules in rooms():
-        tree = ast.parse((ROOT / file).read_text())
-        for node in ast.walk(tree):
+        for node in ast.walk(tree_of(ROOT / file)):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 sessions += [str(file)] if name == "ClientSession" else []

@@ -2,14 +2,13 @@
 
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
 
-from crawler.cli import COMMANDS, thresher
+from crawler.cli import COMMANDS, main, thresher
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -42,20 +41,20 @@ def test_start_holds_exactly_two_sh_blocks_of_one_line() -> None:
     assert "pytest" in blocks[1]
 
 
-def test_every_command_of_the_console_blocks_runs(tmp_path: Path) -> None:
+def test_every_command_of_the_console_blocks_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "config").symlink_to(ROOT / "config")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     for command in console_commands():
         assert command[0] == "thresher"
-        run = subprocess.run(
-            [sys.executable, "-m", "crawler.cli", *command[1:]],
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert run.returncode == 0, f"{shlex.join(command)}: {run.stderr}"
-        assert "Traceback" not in run.stderr
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capfd.readouterr().err
+        assert ended.value.code == 0, f"{shlex.join(command)}: {said}"
+        assert "Traceback" not in said
     assert (tmp_path / "pages.csv").read_text().startswith("url,status,depth,title")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
 

@@ -23,7 +23,7 @@ from storage.schema import JOURNAL
 from storage.view import View
 
 SMALL: dict[str, Any] = {"n_sites": 6, "pages_per_host": [20, 30]}  # 12 hosts, some 450 URLs
-KILLS = 4
+KILLS = 5
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def reference(web: Bench, tmp_path_factory: pytest.TempPathFactory) -> Findings:
     return found
 
 
-@pytest.mark.parametrize(("seed", "agents", "kills"), [(1, 1, KILLS), (2, 1, KILLS), (3, 2, 3)])
+@pytest.mark.parametrize(("seed", "agents", "kills"), [(1, 1, KILLS), (3, 2, 3)])
 def test_killed_again_and_again_a_crawl_finds_what_an_uninterrupted_one_finds(
     web: Bench, reference: Findings, tmp_path: Path, seed: int, agents: int, kills: int
 ) -> None:
@@ -74,7 +74,7 @@ def test_a_broken_design_is_found_out(
 
 def test_a_restart_does_not_let_a_host_off_its_delay(tmp_path: Path) -> None:
     """P55, P1: killed and restarted in less than the delay, the crawl still waits for it at every host, and keeps their robots.txt."""
-    delay_s = 2.0
+    delay_s = 1.2
     with demo("kill", tmp_path, **{**SMALL, "n_seeds": 12}) as server:
         sections = options(server, politeness={"min_delay": delay_s})
         with crawl(tmp_path / "store", write_config(tmp_path, sections, server.web.seeds())) as life:
@@ -92,7 +92,7 @@ def test_a_restart_does_not_let_a_host_off_its_delay(tmp_path: Path) -> None:
 def test_under_kills_what_filters_learned_is_what_the_journal_says(tmp_path: Path) -> None:
     """F81: with filters that enforce, the stored memories are those that a replay of the journal builds."""
     web = bench(mode="enforce", **SMALL)
-    tally = torment(web, tmp_path, 4, KILLS - 1, None)
+    tally = torment(web, tmp_path, 4, 3, None)
     assert tally.faults() == []
     with View(tmp_path / "store") as view:
         entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.journal.read(unpack_u64(key))]
