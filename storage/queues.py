@@ -4,10 +4,12 @@ A queue's rows lie together in the order in which they are served: lane, rank, d
 time of their turn. The text of a waiting URL stands once, in `urls`.
 
 Records of hosts and sites are changed many times in a group, by each new URL and each request: they are encoded once, when it is flushed.
-Until then whoever asks for one gets the very object that was saved.
+Those met lately stay decoded: whoever asks for one gets the very object that was saved, and saves it after every change.
 """
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from crawler.core.model import CrawlURL
 from crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
@@ -27,6 +29,9 @@ from storage.schema import DUE, HOST, HOSTS, QUEUE, SITE, SITES, URL, URLS
 
 _N_HOSTS = "hosts"
 _N_DUE = "rows:due"
+_MET = 10_000  # records of hosts, and of sites, that stay decoded; 5 MB
+
+R = TypeVar("R", HostRecord, SiteRecord)
 
 
 class Queues:
@@ -36,6 +41,8 @@ class Queues:
         self._rows = rows
         self._hosts: dict[bytes, HostRecord] = {}  # saved since the last flush
         self._sites: dict[bytes, SiteRecord] = {}
+        self._met_hosts: dict[bytes, HostRecord] = {}  # as they are in the store
+        self._met_sites: dict[bytes, SiteRecord] = {}
 
     def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
         """Return the first `limit` rows of a lane in order."""
@@ -70,20 +77,22 @@ class Queues:
         return self._rows.get(QUEUE, pack_queue_key(queue, entry.lane, entry.rank, entry.seq)) is not None
 
     def host(self, queue: bytes) -> HostRecord | None:
-        record = self._hosts.get(queue)
+        record = self._hosts.get(queue) or self._met_hosts.get(queue)
         if record is not None:
             return record
         value = self._rows.get(HOSTS, queue)
-        return None if value is None else HOST.decode(value)
+        return None if value is None else _remember(self._met_hosts, queue, HOST.decode(value))
 
     def save_host(self, queue: bytes, record: HostRecord) -> None:
-        if queue not in self._hosts and self._rows.get(HOSTS, queue) is None:
+        if queue not in self._hosts and queue not in self._met_hosts and self._rows.get(HOSTS, queue) is None:
             self._rows.counters.add(_N_HOSTS)
         self._hosts[queue] = record
 
     def forget_host(self, queue: bytes, record: HostRecord) -> None:
         """Delete a host that another shard has now."""
         self.file(queue, record.due, 0.0)
+        self._hosts.pop(queue, None)
+        self._met_hosts.pop(queue, None)
         self._rows.delete(HOSTS, queue)
         self._rows.counters.add(_N_HOSTS, -1)
 
@@ -95,11 +104,11 @@ class Queues:
         return self._rows.counters.get(_N_DUE)
 
     def site(self, site: bytes) -> SiteRecord | None:
-        record = self._sites.get(site)
+        record = self._sites.get(site) or self._met_sites.get(site)
         if record is not None:
             return record
         value = self._rows.get(SITES, site)
-        return None if value is None else SITE.decode(value)
+        return None if value is None else _remember(self._met_sites, site, SITE.decode(value))
 
     def save_site(self, site: bytes, record: SiteRecord) -> None:
         self._sites[site] = record
@@ -108,8 +117,10 @@ class Queues:
         """Write the records that were saved since the last flush to the open group."""
         for queue, host in self._hosts.items():
             self._rows.put(HOSTS, queue, HOST.encode(host))
+            _remember(self._met_hosts, queue, host)
         for key, site in self._sites.items():
             self._rows.put(SITES, key, SITE.encode(site))
+            _remember(self._met_sites, key, site)
         self._hosts.clear()
         self._sites.clear()
 
@@ -131,3 +142,10 @@ class Queues:
         """Return the time of the first row past `after`, or None."""
         rows = self._rows.scan(DUE, start=pack_due(*after) + b"\x00", limit=1)
         return unpack_due(rows[0][0])[0] if rows else None
+
+
+def _remember(met: dict[bytes, R], key: bytes, record: R) -> R:
+    if len(met) >= _MET:
+        met.clear()
+    met[key] = record
+    return record
