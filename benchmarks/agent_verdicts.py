@@ -3,7 +3,8 @@
     python -m benchmarks.agent_verdicts [--agents 3] [--pages 20] [--sites 3] [--part soft ...]
 
 What is said of a page may depend on the order of the crawl, so two crawls by one agent differ too: the column "one again" is that noise. A
-URL counts for a filter if the filter dropped its page, refused, rewrote or held it, in one crawl and not in the other. Some minutes.
+URL counts for a filter if the filter dropped its page, refused, rewrote or held it, in one crawl and not in the other. Which of two
+replicas is kept depends on which was fetched first; so there is a row for pages that are replicas or have one. A minute.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from crawler.cli.common import print_table
-from crawler.core.model import State
+from crawler.core.model import Reason, State
 from crawler.crawl_bench import bench_settings
 from crawler.demo.labelled import PARTS, LabelledWeb
 from crawler.demo.process import ServerProcess
@@ -77,10 +78,14 @@ def _said(path: Path) -> Said:
     """Return by filter the URLs that it dropped, refused, rewrote or held."""
     said: defaultdict[str, set[str]] = defaultdict(set)
     with open_view(path) as view:
+        urls = {page.key: page.url for _, page in view.all_pages()}
         for _, page in view.all_pages():
             for verdict, _ in standing(page, view.verdicts.revisions(page.key)):
                 if not (verdict.keep and verdict.follow):
                     said[verdict.filter].add(page.url)
+                if verdict.reason == Reason.NEAR_REPLICA:
+                    alike = bytes.fromhex(str(verdict.evidence["replica_of"]))
+                    said["near_replica: either"] |= {page.url, urls.get(alike, alike.hex())}
         for url, row in view.all_urls():
             if row.state is State.ALIAS:
                 said["dust"].add(url.text)

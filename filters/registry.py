@@ -30,7 +30,7 @@ def plugs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
         Plug(path_trap.NAME, Mode(of.path_trap.mode), static=path_trap.ShapeTrap(of.path_trap), learned=path_trap.YieldTrap(of.path_trap)),
         _plug("soft_error", of, owners=owners),
         exact_duplicate.plug(of.exact_duplicate),
-        _plug("near_replica", of, tells_copies=of.exact_duplicate.mode != "enforce"),
+        _plug("near_replica", of, owners=owners, tells_copies=of.exact_duplicate.mode != "enforce"),
         _plug("dust", of),
         _plug("pattern_yield", of, judges=judges(of)),
         _plug("depth_cutoff", of),

@@ -47,7 +47,7 @@ from filters.near_replica.rp import F64
 GAMMA: Final = 0.8
 _SAME_PATHS: Final = 0.8  # of the paths linked to: resemblance from which two hosts' pages have the same neighbourhood
 _ENOUGH_KNOWN: Final = 0.5
-_MOST_CANDIDATES: Final = 8
+MOST_CANDIDATES: Final = 8
 _N_TAGS: Final = 2
 TAG_STEP: Final = SLOTS // 8  # every so manieth slot may be a tag
 _TAG_PLACES: Final = (0, 4, 2, 6, 1, 3, 5, 7)  # of these slots, in the order in which they are chosen
@@ -91,20 +91,26 @@ def nearest(page: Known, minima: bytes, grid: Grid, limits: Limits, memory: Memo
     close = grid.near(page.signature, memory, tags_of(page, minima, template, asks=True))
     if not close:
         return None
-    near = sorted((rp, name[:NAME]) for name, rp in close if _may_resemble(page, name, limits.resemblance))[:_MOST_CANDIDATES]
+    brief, least = page.minima[_BRIEF], limits.resemblance
+    near = sorted((rp, name[:NAME]) for name, rp in close if name[:NAME] != page.name and may_resemble(brief, name, least))
     best: Likeness | None = None
-    for rp, name in near:
+    for rp, name in near[:MOST_CANDIDATES]:
         known = read(memory, page_key(name), Known)
         if known is None or known.replica_of or _are_told_apart(page, known):
             continue
-        alike, is_sure = resemblance(page, known, template if known.name[:4] == page.name[:4] else b"", limits.resemblance)
-        if not is_sure:
-            continue
-        hm, share = neighbourhood(page, known, memory)
-        found = Likeness(known, rp, alike, hm, share, None if hm < 0 else hm < limits.c)
-        if best is None or _order(found) > _order(best):
+        found = likeness(page, known, rp, limits, memory, template=template if known.name[:4] == page.name[:4] else b"")
+        if found is not None and (best is None or _order(found) > _order(best)):
             best = found
     return best
+
+
+def likeness(page: Known, known: Known, rp: float, limits: Limits, memory: Memory, *, template: bytes = b"") -> Likeness | None:
+    """Return how a page and a kept one compare, None if their texts do not surely resemble.    rp: distance of their signatures"""
+    alike, is_sure = resemblance(page, known, template, limits.resemblance)
+    if not is_sure:
+        return None
+    hm, share = neighbourhood(page, known, memory)
+    return Likeness(known, rp, alike, hm, share, None if hm < 0 else hm < limits.c)
 
 
 def name_in_grid(page: Known) -> bytes:
@@ -112,10 +118,12 @@ def name_in_grid(page: Known) -> bytes:
     return page.name + page.minima[_BRIEF]
 
 
-def _may_resemble(page: Known, name: bytes, least: float) -> bool:
-    """Return whether few enough of the slots in another page's name differ; of replicas 999 of 1000 pass."""
-    n_alike = sum(map(eq, page.minima[_BRIEF], name[NAME:]))
-    return name[:NAME] != page.name and n_alike >= _N_BRIEF * least - 3.0 * (_N_BRIEF * least * (1.0 - least)) ** 0.5
+def may_resemble(brief: bytes, other: bytes, least: float) -> bool:
+    """Return whether few enough of the slots differ that follow a page's name in the grid; of replicas 999 of 1000 pass.
+
+    brief: the slots of one page    other: name and slots of another
+    """
+    return bool(sum(map(eq, brief, other[NAME:])) >= _N_BRIEF * least - 3.0 * (_N_BRIEF * least * (1.0 - least)) ** 0.5)
 
 
 def _are_told_apart(page: Known, known: Known) -> bool:
@@ -169,6 +177,11 @@ def resemblance(page: Known, known: Known, template: bytes, least: float) -> tup
     alike = n_same / n
     n = min(n, page.n_words - _SHINGLE + 1, known.n_words - _SHINGLE + 1)  # slots of a short text borrow from one another
     return alike, alike >= least + _SURE * (least * (1.0 - least) / n) ** 0.5 if n > 0 else False
+
+
+def distance(page: Known, known: Known) -> float:
+    """Return the L∞ distance of two pages' signatures."""
+    return max(abs(one - other) for one, other in zip(page.r, known.r, strict=True))
 
 
 def vote(host: HostRecord, page: Known, memory: Memory) -> None:

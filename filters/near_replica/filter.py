@@ -1,4 +1,5 @@
-"""Near-replicas while a crawl runs [DDGMP03]: pages whose text and neighbourhood a kept page has, on any host of this agent.
+"""Near-replicas while a crawl runs [DDGMP03]: pages whose text and neighbourhood a kept page has, on any host;
+those of other agents by abroad.py.
 
 A replica's record says `replica_of`; its content is stored again only with `store_replicas`. Its new links are followed within a budget
 (filters/copy_links.py), since the indexes of an archive replicate one another and still discover. Seeds and home pages never are replicas.
@@ -31,11 +32,13 @@ import numpy as np
 from config.settings import NearReplica
 from crawler.core.minhash import minhash
 from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Park, Reason, Revise, Verdict
+from crawler.core.ownership import Ownership
 from crawler.core.ports import Memory
 from crawler.core.url import is_home
 from filters import copy_links
 from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
 from filters.near_replica import compare
+from filters.near_replica.abroad import Shared, SharedGate
 from filters.near_replica.collide import Grid
 from filters.near_replica.compare import Likeness, Limits
 from filters.near_replica.records import (
@@ -71,12 +74,21 @@ _MOST_ORIGINALS: Final = 8
 _LASTING: Final = 1e9  # weight of what the rest depends on
 
 
-def plug(settings: NearReplica, *, tells_copies: bool) -> Plug:
-    """Return the filter with its parts.    tells_copies: nobody else tells copies to the word on one site"""
+def plug(settings: NearReplica, owners: Ownership | None = None, *, tells_copies: bool) -> Plug:
+    """Return the filter with its parts.
+
+    owners: of sites, where there are several agents    tells_copies: nobody else tells copies to the word on one site
+    """
     drops = settings.mirrors == "drop"
-    learned = MirrorGate() if drops else copy_links.Ledger(NAME)
+    gate = ReplicaGate(settings, tells_copies=tells_copies)
+    shared = Shared(gate, settings, owners) if owners is not None else None
     return Plug(
-        NAME, Mode(settings.mode), learned=learned, again=always if drops else None, page=ReplicaGate(settings, tells_copies=tells_copies)
+        NAME,
+        Mode(settings.mode),
+        learned=MirrorGate() if drops else copy_links.Ledger(NAME),
+        again=always if drops else None,
+        page=gate if shared is None else SharedGate(gate, shared),
+        correspondent=shared,
     )
 
 
@@ -119,6 +131,8 @@ class ReplicaGate:
             page.tokens.size,
             children_of(page.links, url.host),
             b"" if not page.canonical else name if page.canonical == url.text else name_of(page.canonical),
+            at=page.at,
+            exempt=exempt,
         )
         tags = minima[:: compare.TAG_STEP].astype(_U8, copy=False).tobytes()
         return Measure(known, exempt, tags, copy_links.kind_of(url), url.via)
@@ -169,6 +183,29 @@ class ReplicaGate:
             write(memory, pending_key(page), Pending(original, is_replica))
         return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
+    def offered(self, page: Known, original: Known, memory: Memory) -> Effects:
+        """Compare a kept page with one of another agent, which is to be kept of the two; both are known here by now."""
+        rp = compare.distance(page, original)
+        found = compare.likeness(page, original, rp, self._limits, memory) if rp < self._limits.d else None
+        if found is None:
+            return NO_EFFECTS
+        if found.known < 1.0:
+            write(memory, pending_key(page), Pending(original.name, bool(found.same)))
+        if not found.same:
+            return NO_EFFECTS
+        write(memory, page_key(page.name), msgspec.structs.replace(page, replica_of=original.name))
+        own = self._replica(found, follow=True)
+        host = read(memory, host_key(page), HostRecord) or HostRecord()
+        if original.name[4:] == page.name[4:]:
+            _count_mirrored(host, original.name, memory)
+        effects = self._mirror(page, own, host)
+        write(memory, host_key(page), host, weight=_LASTING)
+        return (Revise(page.page, own), *effects)
+
+    def find_by(self, known: Known, tags: list[bytes], memory: Memory) -> None:
+        """Let a kept page of another agent be found by some of its tags."""
+        self._grid.add(compare.name_in_grid(known), known.signature, memory, tags)
+
     # -- counts, and what follows from them
 
     def _count(self, page: Known, own: Verdict, original: bytes | None, memory: Memory) -> tuple[HostRecord, Effects]:
@@ -210,7 +247,7 @@ class ReplicaGate:
         if page is None or original is None or pending.tries >= _MOST_TRIES:
             memory.delete(key)
             return None
-        rp = max(abs(one - other) for one, other in zip(page.r, original.r, strict=True))
+        rp = compare.distance(page, original)
         hm, share = compare.neighbourhood(page, original, memory)
         if hm < 0.0:
             write(memory, key, Pending(pending.original, pending.merged, pending.tries + 1))

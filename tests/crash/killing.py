@@ -133,7 +133,8 @@ class Bench:
         return write_config(directory, self.options(server), server.web.seeds())
 
     def options(self, server: ServerProcess) -> Options:
-        filters = {name: {"mode": self.mode} for name in ("path_trap", "exact_duplicate", "soft_error")}
+        tells = ("near_replica",) if self.agents > 1 else ()  # of every page to another agent
+        filters = {name: {"mode": self.mode} for name in ("path_trap", "exact_duplicate", "soft_error", *tells)}
         pace, fetch = {"min_delay": MIN_DELAY_S}, {"concurrency": CONCURRENCY}
         return {"agents": self.agents, **options(server, politeness=pace, fetch=fetch, filters=filters)}
 

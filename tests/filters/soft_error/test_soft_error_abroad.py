@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ moves = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 30), st.integers(0,
 def test_the_owner_of_a_target_counts_as_one_agent_does_and_a_replay_of_each_journal_is_equal(
     story: list[tuple[int, int, int]], is_told_twice: bool
 ) -> None:
-    """Mutation: `count_abroad` counted messages; `Panel.replay` passed over what was told."""
+    """Mutation: `union` joined cells without looking; `Panel.replay` passed over what was told."""
     one, three = team(1), team(3, is_told_twice=is_told_twice)
     names = sites(three, each=2)
     pairs = [moved(names[site], str(name), f"http://{names[target]}/end") for site, name, target in story]
@@ -78,13 +79,15 @@ def soft(team: Team, story: Sequence[Page | RedirectPair]) -> set[str]:
     return {texts[key] for key, is_soft in found.items() if is_soft}
 
 
-def test_originals_of_several_agents_are_soft_errors_by_the_count_of_all_of_them() -> None:
-    """Mutation: the owner told nobody; an agent that was told judged nothing again."""
+@pytest.mark.parametrize("first", [0, 1])
+def test_originals_of_several_agents_are_soft_errors_by_the_count_of_all_of_them(first: int) -> None:
+    """Mutation: the owner told nobody; an agent that was told, or the owner, judged nothing again."""
     names = sites(team(3))
-    story = [moved(site, str(i), f"http://{names[0]}/x/end") for i in range(6) for site in names]
+    story = [moved(site, str(i), f"http://{names[0]}/x/end") for site in (names[first], names[1 - first], names[2]) for i in range(4)]
     alone, together = soft(team(1), story), soft(team(3), story)
-    assert alone == together == {pair.original.text for pair in story}
-    assert not soft(team(1), [pair for pair in story if names[1] in pair.original.text][:4])
+    assert alone == together
+    assert together >= {pair.original.text for pair in story[:8]}  # the eighth settled them
+    assert not soft(team(1), story[:4])
 
 
 def test_what_a_target_says_of_itself_is_known_to_the_agents_whose_sites_lead_there() -> None:

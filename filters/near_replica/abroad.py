@@ -1,0 +1,188 @@
+"""Replicas on sites of other agents: signatures are routed by band to an owner, pages are compared where they are kept.
+
+A page is found by its tags (compare.py): each is a band of its sketch, and has an owner as a site has one. Where there are several agents:
+
+    page's agent ── Sought: signature, tags ──► band's owner     what is near in the band, and of another agent than the page?
+                                                │ Hint
+    page's agent ◄── Offered: the kept page ─── kept page's agent
+        compares the two as if it had found the kept page itself, and revises the verdict on its own; from then on it has the kept page
+        among its own, so that its next replica is known for one at once
+
+Two agents may keep two replicas at the same time, and each be told of the other's: so it does not matter who is told first. Of two pages
+that one is kept which is exempt, names itself canonical, came first; the agent of the other is offered it. By this order of all pages no
+two call one another replicas.
+
+What replicates a page of the same agent is found there and then as with one agent; a page that has no replica costs a message for each
+owner of its bands. Links of the kept page that have been fetched are lent with it, so that neighbourhoods can be compared.
+
+Memory: 52 bytes a page and band at its owner, in boxes as those of collide.py; a kept page more where a replica of it was met. Time: 40 µs
+a page at its band's owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from config.settings import NearReplica
+from crawler.core.model import Effect, Judgement, Page, Reason, Tell, Verdict
+from crawler.core.ownership import Ownership
+from crawler.core.ports import Memory
+from filters.base import NO_EFFECTS, Effects
+from filters.near_replica import compare
+from filters.near_replica.collide import Grid
+from filters.near_replica.records import NAME, Known, keys_of, page_key, read, template_key, write
+
+if TYPE_CHECKING:
+    from filters.near_replica.filter import Measure, ReplicaGate
+
+_SITE: Final = 8
+_BAND: Final = 64  # pages in a box of a band
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Sought(msgspec.Struct, array_like=True, frozen=True, tag=1):
+    """A kept page, as a band knows it."""
+
+    page: bytes  # key
+    name: bytes  # with a few slots, as compare.py has it in its grid
+    signature: bytes
+    tags: list[bytes]  # by which it is found from now on
+    asked: list[bytes]  # by which others may be found, those among them
+
+
+class Hint(msgspec.Struct, array_like=True, frozen=True, tag=2):
+    """A kept page of yours looks like a page of another agent's."""
+
+    name: bytes  # of yours
+    page: bytes  # key of the other one
+    other: bytes  # its name
+    tags: list[bytes]  # by which it was found
+
+
+class Offered(msgspec.Struct, array_like=True, frozen=True, tag=3):
+    """What your page may replicate."""
+
+    name: bytes  # of yours
+    original: Known
+    tags: list[bytes]
+    lent: list[Known]  # what the original links to
+
+
+class Shared:
+    """What the agents tell one another of their pages, and what they make of it."""
+
+    def __init__(self, gate: ReplicaGate, settings: NearReplica, owners: Ownership) -> None:
+        self.name = gate.name
+        self.news_type: Any = Sought | Hint | Offered
+        self._gate = gate
+        self._resemblance = settings.resemblance
+        self._owners = owners
+        self._bands = Grid(settings.max_distance, capacity=_BAND, name_bytes=_SITE + compare.NAME_IN_GRID)
+
+    def seek(self, page: Known, tags: list[bytes], asked: list[bytes], memory: Memory) -> Iterator[Effect]:
+        """Tell the owners of a kept page's bands of it.    tags, asked: as `Sought` has them"""
+        by_owner: dict[int, list[bytes]] = {}
+        for tag in asked:
+            by_owner.setdefault(self._owners.owner(tag), []).append(tag)
+        for owner, those in by_owner.items():
+            sought = Sought(page.page, compare.name_in_grid(page), page.signature, [tag for tag in those if tag in tags], those)
+            if owner == self._owners.me:
+                yield from self._sought(sought, memory)
+            else:
+                yield Tell(those[0], _encode(sought))
+
+    def told(self, news: Sought | Hint | Offered, memory: Memory, /) -> Effects:
+        """Learn what another agent has found."""
+        match news:
+            case Sought():
+                return tuple(self._sought(news, memory))
+            case Hint():
+                return self._hinted(news, memory)
+            case Offered():
+                return self._offered(news, memory)
+
+    def _sought(self, news: Sought, memory: Memory) -> Iterator[Effect]:
+        """Hint at what is near; from now on the page is found, too."""
+        asker = self._owners.owner(news.page)
+        near = sorted(
+            (rp, name) for name, rp in self._bands.near(news.signature, memory, _bands(news.asked)) if self._is_like(name, news, asker)
+        )
+        for _, name in near[: compare.MOST_CANDIDATES]:
+            yield Tell(name[:_SITE], _encode(Hint(name[_SITE:][:NAME], news.page, news.name[:NAME], news.asked)))
+        self._bands.add(news.page[:_SITE] + news.name, news.signature, memory, _bands(news.tags))
+
+    def _is_like(self, name: bytes, news: Sought, asker: int) -> bool:
+        brief = news.name[NAME:]
+        return self._owners.owner(name) != asker and compare.may_resemble(brief, name[_SITE:], self._resemblance)
+
+    def _hinted(self, news: Hint, memory: Memory) -> Effects:
+        """Offer the page that is meant, or the one that it replicates itself."""
+        known = read(memory, page_key(news.name), Known)
+        if known is not None and known.replica_of:
+            known = read(memory, page_key(known.replica_of), Known)
+        if known is None or known.replica_of or known.name == news.other:
+            return NO_EFFECTS
+        return (_offer(known, news.page, news.other, news.tags, memory),)
+
+    def _offered(self, news: Offered, memory: Memory) -> Effects:
+        """Compare with what may be kept in place of a page of this agent's; if that is so, it is found here from now on."""
+        page, original = read(memory, page_key(news.name), Known), news.original
+        if page is None or page.replica_of or self._owners.is_own(original.page):
+            return NO_EFFECTS
+        if _order(page) < _order(original):
+            return () if original.exempt else (_offer(page, original.page, original.name, news.tags, memory),)
+        if page.exempt:
+            return NO_EFFECTS
+        write(memory, page_key(original.name), original)
+        for known in news.lent:
+            if memory.get(page_key(known.name)) is None:
+                write(memory, page_key(known.name), known)
+        effects = self._gate.offered(page, original, memory)
+        if effects:
+            self._gate.find_by(original, news.tags, memory)
+        return effects
+
+
+class SharedGate:
+    """The page gate of one of several agents."""
+
+    def __init__(self, gate: ReplicaGate, shared: Shared) -> None:
+        self.name = gate.name
+        self.measure_type = gate.measure_type
+        self._gate = gate
+        self._shared = shared
+
+    def measure(self, page: Page, /) -> Measure:
+        return self._gate.measure(page)
+
+    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+        return self._gate.decide(measure, memory)
+
+    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+        page = measure.known
+        template = memory.get(template_key(page)) or b"" if page is not None else b""
+        effects = self._gate.observe(measure, judgement, memory)
+        if page is None or not judgement.keep or any(verdict.reason is Reason.NEAR_REPLICA for verdict in judgement.verdicts):
+            return effects
+        tags, asked = (compare.tags_of(page, measure.minima, template, asks=asks) for asks in (False, True))
+        return (*effects, *self._shared.seek(page, tags, asked, memory))
+
+
+def _offer(known: Known, page: bytes, name: bytes, tags: list[bytes], memory: Memory) -> Tell:
+    """Offer a kept page to another one's agent, with what is known of its links."""
+    children = [read(memory, key, Known) for key in keys_of(known.links)]
+    lent = [Known(child.page, child.name, b"", "", child.signature, b"", 0, b"", b"") for child in children if child is not None]
+    return Tell(page, _encode(Offered(name, known, tags, lent)))
+
+
+def _order(page: Known) -> tuple[bool, bool, float, bytes]:
+    """Return which of two replicas is kept: the lesser one."""
+    return not page.exempt, page.canonical != page.name, page.at, page.page
+
+
+def _bands(tags: list[bytes]) -> list[bytes]:
+    """Return where an owner keeps bands: apart from its own pages' tags, and moving with the partition of the tag."""
+    return [tag[:_SITE] + b"b" + tag[_SITE:] for tag in tags]
