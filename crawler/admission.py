@@ -2,7 +2,8 @@
 
 A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
 links to it, or a second redirect leads to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be
-worth more, under an order that uses cash (crawler/core/order/cash.py). Pages fetched since then are not moved.
+worth more, under an order that uses cash (crawler/core/order/cash.py). One in whose name its host's robots.txt is being asked for is moved
+when that has been answered. Pages fetched since then are not moved, nor is what waits for another try.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Admission:
         self._effects = effects
         self._cash = Cash(frontier.order.cash_steps or 1)
         self._finders: dict[int, bytes] = {}  # key of the page that named a URL first, by sequence number
+        self._later: dict[int, tuple[Entry, SeenRow]] = {}  # a leased URL's row, and what that is to be; by sequence number
 
     def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False, gift: float | None = None) -> list[int]:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order.
@@ -157,16 +159,28 @@ class Admission:
             is_found_twice = self._found_by(row.seq)[:8] not in (b"", key[:8], source.key[:8])  # first by a third site
             depth = 0 if is_found_twice else directory_depth(text)
         nearest = nearest._replace(site_depth=min(depth, row.site_depth))
+        if row.seq in self._later:
+            nearest = _nearest(nearest, self._later[row.seq][1])
         if nearest == row:
             return
         origin = origin_of(text)
         via = self._found_by(row.seq)
         place = (nearest.seed_distance, nearest.site_depth, nearest.hops)
         nearer = CrawlURL(text, self._tools.links.site(origin), origin, key, *place, row.purpose, via)
-        rank = self._frontier.order.rank
-        waiting = Entry(Lane.FRESH, rank(row.site_depth, row.worth), row.seq, 0, nearer)
-        if self._frontier.raise_rank(waiting, rank(nearest.site_depth, nearest.worth)):
-            self._organs.seen.update(key, nearest)
+        self._move(Entry(Lane.FRESH, self._frontier.order.rank(row.site_depth, row.worth), row.seq, 0, nearer), nearest)
+
+    def _move(self, waiting: Entry, nearest: SeenRow) -> None:
+        """Move a row forward, now or when its lease has ended."""
+        is_moved = self._frontier.raise_rank(waiting, self._frontier.order.rank(nearest.site_depth, nearest.worth))
+        if is_moved:
+            self._organs.seen.update(waiting.url.key, nearest)
+        elif is_moved is None:
+            self._later[nearest.seq] = waiting, nearest
+
+    def landed(self, seq: int) -> None:
+        """Move a URL forward that was found nearer while it was leased, if it waits again."""
+        if seq in self._later:
+            self._move(*self._later.pop(seq))
 
     def _found_by(self, seq: int) -> bytes:
         """Return the key of the page that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
@@ -182,3 +196,13 @@ class Admission:
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)
         self._organs.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+
+
+def _nearest(one: SeenRow, other: SeenRow) -> SeenRow:
+    """Return the best of what two finders say of a URL."""
+    return one._replace(
+        seed_distance=min(one.seed_distance, other.seed_distance),
+        site_depth=min(one.site_depth, other.site_depth),
+        hops=min(one.hops, other.hops),
+        worth=max(one.worth, other.worth),
+    )

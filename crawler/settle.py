@@ -45,6 +45,7 @@ from storage.schema import FailureRecord, PageRecord, SeenRow
 ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _NOT_FETCHED = (State.QUEUED, State.HELD)
+_OWN = (Purpose.PROBE, Purpose.VALIDATION)  # requests of a filter's
 _PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
 
 
@@ -70,10 +71,11 @@ class Settler:
             self._robots(visit, now)
         elif visit.outcome is None:
             self._without_request(visit, now)
-        elif purpose in (Purpose.PROBE, Purpose.VALIDATION):
+        elif purpose in _OWN:
             self._answer(visit, visit.outcome, now)
         else:
             self._page(visit, visit.outcome, now)
+        self.admission.landed(visit.lease.entry.seq)
         if self._store.held.is_releasing:
             self._carry_out((), now)
         self.close()
@@ -215,7 +217,7 @@ class Settler:
             self._note_skip(visit.refused, visit.lease.entry.url.via)
             if visit.saved_by:
                 self.totals.saved(visit.saved_by)
-            if not self._is_own(visit):
+            if visit.lease.entry.url.purpose not in _OWN:
                 self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
             else:
@@ -264,7 +266,7 @@ class Settler:
 
     def _lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
         failure = Failed(entry.url, cause, detail)
-        if entry.url.purpose in (Purpose.PROBE, Purpose.VALIDATION):
+        if entry.url.purpose in _OWN:
             self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
         elif entry.url.purpose is Purpose.ROBOTS:
             self._no_hop(failure, now)
@@ -378,9 +380,6 @@ class Settler:
     def _note_skip(self, skip: Skip, via: bytes) -> None:
         self.totals.skip(skip.reason)
         self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
-
-    def _is_own(self, visit: Visit) -> bool:
-        return visit.lease.entry.url.purpose in (Purpose.PROBE, Purpose.VALIDATION)
 
 
 def _failure_of(visit: Visit) -> str:

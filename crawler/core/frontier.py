@@ -124,17 +124,18 @@ class Frontier:
             self._bench.place(host, now)
         return True
 
-    def raise_rank(self, waiting: Entry, rank: int) -> bool:
+    def raise_rank(self, waiting: Entry, rank: int) -> bool | None:
         """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
 
         waiting: its row's lane and rank, with the URL as it is now.    rank: its new one
-        Returns False, and nothing happens, if it does not wait there any more.
+        Nothing happens, and it returns False, if it does not wait there any more, None if it is leased and may be given back.
         """
         queue = self._urls.queue_key(waiting.url.host)
         host = self._bench.hosts.get(queue)
-        is_leased = host is not None and host.leased is not None and host.leased.seq == waiting.seq
-        if waiting.lane is not Lane.FRESH or is_leased or not self._store.has(queue, waiting):
+        if waiting.lane is not Lane.FRESH or not self._store.has(queue, waiting):
             return False
+        if host is not None and host.leased is not None and host.leased.seq == waiting.seq:
+            return None
         entry = waiting._replace(rank=rank)
         self._store.delete(queue, waiting)
         self._store.put(queue, entry)

@@ -157,8 +157,15 @@ def test_a_url_found_again_nearer_moves_forward() -> None:
     assert world.frontier.raise_rank(far._replace(url=nearer), rank(1, 0))
     lease = leased(world)
     assert (lease.entry.url.text, lease.entry.url.site_depth) == ("http://a.example/far", 1)
-    assert not world.frontier.raise_rank(far._replace(rank=rank(1, 0), url=replace(far.url, site_depth=0)), rank(0, 0)), "it is in flight"
+    again = far._replace(rank=rank(1, 0), url=replace(far.url, site_depth=0))
+    assert world.frontier.raise_rank(again, rank(0, 0)) is None, "it is leased"
+    world.frontier.give_back(lease, world.now, requested=page(lease.entry.url))  # it was its host's robots.txt that was asked for
+    assert world.frontier.raise_rank(again, rank(0, 0))
+    world.now += 2.0
+    lease = leased(world)
+    assert (lease.entry.url.text, lease.entry.url.site_depth) == ("http://a.example/far", 0)
     finished(world, lease)
+    assert world.frontier.raise_rank(again, rank(0, 0)) is False, "it waits no more"
     assert len(world.store.queued()) == 1
 
 

@@ -184,7 +184,10 @@ def disturb(world: World, rng: random.Random) -> set[int]:
         case 1:
             return {entry.seq} if frontier.withdraw(entry.url, entry.seq) else set()
         case 2:
-            frontier.raise_rank(entry._replace(url=replace(entry.url, site_depth=0)), frontier.order.rank(0, rng.randrange(3)))
+            is_leased = any(lease.entry.seq == entry.seq for _, _, lease, _ in world.in_flight)
+            raised = frontier.raise_rank(entry._replace(url=replace(entry.url, site_depth=0)), frontier.order.rank(0, rng.randrange(3)))
+            assert raised is not True or not is_leased
+            assert raised is not None or is_leased
         case 3:
             frontier.request_ahead(replace(entry.url, purpose=Purpose.ROBOTS), world.now)
         case 4:

@@ -142,6 +142,29 @@ async def test_a_waiting_url_that_is_found_nearer_to_a_seed_leads_as_far_as_if_i
     assert web.requests[-1] == "b.test/3"
 
 
+async def test_a_url_found_nearer_while_robots_txt_is_asked_for_in_its_name_leads_as_far_as_if_found_there_first(tmp_path: Path) -> None:
+    """Two sites' pages, one nearer to a seed, one a second site's, answer once b.test is asked for its robots.txt for the target's sake."""
+    async with LittleWeb() as web:
+        web.page("slow.test/", "b.test/x/target")
+        web.page("late.test/", "late.test/1")
+        web.page("late.test/1", "b.test/x/target")
+        web.page("a.test/", "a.test/1")
+        web.page("a.test/1", "a.test/2")
+        web.page("a.test/2", "b.test/x/target")
+        web.page("b.test/x/target", "b.test/3")
+        slow, late, robots = web.hold_back("slow.test/"), web.hold_back("late.test/1"), web.hold_back("b.test/robots.txt")
+        web.heard = lambda place: slow.set() if place == "b.test/robots.txt" else None
+        clerk = PageScript("clerk")
+        next_gate = {web.url("slow.test/"): late, web.url("late.test/1"): robots}
+        clerk.heard = lambda url: next_gate[url].set() if url in next_gate else None
+        configuration = settings(web, ["slow.test/", "late.test/", "a.test/"], limits=Limits(min_free_disk=0, max_depth=3))
+        crawled = await crawl(tmp_path / "c", configuration, [Plug("clerk", Mode.OBSERVE, page=clerk)])
+    target = web.url("b.test/x/target")
+    assert (crawled.rows[target].seed_distance, crawled.rows[target].site_depth) == (1, 0)
+    assert crawled.pages[target].seed_distance == 1
+    assert crawled.rows[web.url("b.test/3")].seed_distance == 2
+
+
 async def test_a_waiting_url_that_a_link_finds_again_has_no_redirects_behind_it(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         web.page("t.test/")
