@@ -55,15 +55,16 @@ class Admission:
         depth, distance = source.site_depth + step, source.seed_distance + step
         each, gain = self._gift(source, sifted) if gift is None else gift, self._cash.gain
         for key, row, text in sifted.known:
-            if row.state is State.QUEUED:
-                worth = gain(row.seq, row.worth, each) if each else row.worth
+            state, _, row_depth, row_distance, row_hops, _, seq, _, before = row
+            if state is State.QUEUED:
+                worth = gain(seq, before, each) if each else before
                 if (
-                    worth != row.worth
-                    or distance < row.seed_distance
-                    or hops < row.hops
-                    or (row.site_depth and (depth < row.site_depth or key[:8] != site or (is_redirect and row.hops)))
+                    worth != before
+                    or distance < row_distance
+                    or hops < row_hops
+                    or (row_depth and (depth < row_depth or key[:8] != site or (is_redirect and row_hops)))
                 ):
-                    nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops), worth=worth)
+                    nearest = row._replace(seed_distance=min(distance, row_distance), hops=min(hops, row_hops), worth=worth)
                     self._rediscovered(source, key, row, nearest, text, step=step)
         numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.sitting is not None and sifted.sitting.said:

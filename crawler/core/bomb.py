@@ -96,17 +96,17 @@ _GLANCE = _glance_table()
 def bomb(body: bytes) -> str:
     """Return "" if UTF-8 `body` is quick to parse, else what makes it dangerous: tags, depth, formatting, attributes or names."""
     data = np.frombuffer(body, dtype=np.uint8)
-    at = np.flatnonzero(data[:-24] == ord("<"))  # names are read in words of 8 bytes past it
+    at = (data[:-24] == ord("<")).nonzero()[0]  # names are read in words of 8 bytes past it
     if at.size > _MAX_TAGS:
         return "tags"
     if not at.size:
         return ""
     pairs = np.ndarray((len(body) - 1,), dtype="<u2", buffer=body, strides=(1,))
     glance = _GLANCE[pairs[at + 1]]
-    if not glance.all():
+    if not glance[glance.argmin()]:
         at, glance = at[glance > 0], glance[glance > 0]
     attributes = _attribute_steps(body, at)
-    formatting = _FORMATTING * int((at.size - np.flatnonzero(glance == 2)).sum())
+    formatting = _FORMATTING * int(np.add.reduce(at.size - (glance == 2).nonzero()[0]))
     if at.size * at.size // 2 + formatting + attributes <= BUDGET:
         return ""
     return _worst(body, at, attributes)

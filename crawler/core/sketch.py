@@ -119,7 +119,7 @@ def _words(units: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.int64], npt.ND
     classes[1:-1] = _CLASSES.take(units)
     is_letter = classes > _NO_LETTER
     is_edge = is_letter[1:] != is_letter[:-1]
-    greatest = classes.max()
+    greatest = classes[classes.argmax()]  # max() and its like are Python around this: half of what a small array costs
     if greatest < _IDEOGRAPH:
         edges = is_edge.nonzero()[0]
         return edges[0::2], edges[1::2]
