@@ -31,7 +31,7 @@ def plugs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
         _plug("soft_error", of, owners=owners),
         exact_duplicate.plug(of.exact_duplicate),
         _plug("near_replica", of, owners=owners, tells_copies=of.exact_duplicate.mode != "enforce"),
-        _plug("dust", of),
+        _plug("dust", of, judges=judges(of)),
         _plug("pattern_yield", of, judges=judges(of)),
         _plug("depth_cutoff", of),
     )

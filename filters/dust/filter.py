@@ -8,6 +8,9 @@
                valid is rewritten then
     Miner      the study: mining and judging (filters/dust/study.py), and what follows from it
 
+While a site shows no copies, one page in four is put into its list, chosen before it is looked at by its title, which copies share; from
+the third copy on, of which the panel or a study tells, every page is. Without a filter that tells copies every page is from the first.
+
 Mining runs off the loop, on a copy of the list. Rules are judged by pairs of pages that were fetched anyway. What is missing are canonical
 URLs: they are asked for as pages of the crawl, ahead of their host's queue, a few for each rule at first and more while they agree. So
 only those that turn out to be no page are wasted, and these are kept below a share of the copies met so far.
@@ -16,8 +19,8 @@ A rule's later life is a cumulative sum [Page 1954]: each audited pair that disa
 most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. A canonical URL that turns out to be an
 error gives its alias back.
 
-Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most) and the rules. Time: 40 µs a page of 600 words,
-5 µs a batch of links to sites without rules, 2 µs a link to one with ten.
+Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most) and the rules. Time: 60 µs a page of the list, 8 µs of
+others, 3 µs a batch of links to sites without rules, 2 µs a link to one with ten.
 """
 
 from __future__ import annotations
@@ -29,12 +32,13 @@ from types import NoneType
 from typing import Final
 
 import msgspec
+import xxhash
 
 from config.settings import Dust
-from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Recall, Request, Rewrite, Study, Verdict
+from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Reason, Recall, Request, Rewrite, Study, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import hostname_of, origin_of
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from filters.dust.records import (
@@ -61,16 +65,19 @@ _AT_ONCE: Final = 100  # pages asked for at once
 _GROWTH: Final = 1.2  # of the list until it is mined again, while there are copies that no rule explains
 _FEWEST_COPIES: Final = 3  # fewer are no rule's support
 _FREE: Final = 10  # pages asked for in vain that are always allowed
-_SAMPLE: Final = 8  # one page in so many has its links counted
+_COUNTED: Final = 8  # one page in so many has its links counted
+_SAMPLE: Final = 4  # one title in so many is of the list while a site shows no copies
+_OTHERS: Final = 16  # and one page in so many, whatever its title
+_COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 _MOST_ORIGINS: Final = 64
 _MOST_SITES: Final = 1_000  # whose rules are kept ready
 _NO_VERDICT: Final = Verdict(NAME)
 
 
-def plug(settings: Dust) -> Plug:
-    """Return the filter with all its parts."""
+def plug(settings: Dust, *, tells_copies: bool = False) -> Plug:
+    """Return the filter with all its parts. tells_copies: another filter does, and its word is heard."""
     books = _Books()
-    pages = PageGate(settings, books)
+    pages = PageGate(settings, books, samples=tells_copies)
     miner = Miner(settings)
     return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=has_rules, page=pages, student=miner)
 
@@ -133,16 +140,26 @@ class LinkGate:
         return NO_EFFECTS
 
 
-class PageMeasure(msgspec.Struct, array_like=True, frozen=True):
-    """What learning needs of a page."""
+class PageMeasure(msgspec.Struct, array_like=True, dict=True):
+    """What learning needs of a page. The page itself stands beside it and not in the journal: what it shows is asked for of few."""
 
     url: str
     site: str
     key: bytes
     via: bytes
-    look: Look
-    is_error: bool  # a status that no canonical page has
-    origins: dict[str, int]  # of its site: links to each; of a sample of pages
+    title: int  # hash
+    status: int
+    shown: Look | None = None  # None: not asked for
+    origins: dict[str, int] = {}  # of its site: links to each; of a sample of the pages of the list
+
+    def look(self) -> Look:
+        """Return what the page shows."""
+        if self.shown is None:
+            page: Page = self.__dict__["page"]
+            self.shown = look_of(page)
+            if self.key[-1] % _COUNTED == 0:
+                self.origins = _own_origins(page.links, self.site)
+        return self.shown
 
 
 class PageGate:
@@ -151,26 +168,36 @@ class PageGate:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: Dust, books: _Books) -> None:
+    def __init__(self, settings: Dust, books: _Books, *, samples: bool) -> None:
         self._settings = settings
         self._books = books
+        self._samples = samples
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
-        is_sample = url.key[-1] % _SAMPLE == 0
-        origins = _own_origins(page.links, url.site) if is_sample else {}
-        return PageMeasure(url.text, url.site, url.key, url.via, look_of(page), page.status >= 400, origins)
+        measure = PageMeasure(url.text, url.site, url.key, url.via, xxhash.xxh3_64_intdigest(page.title.encode()), page.status)
+        measure.__dict__["page"] = page
+        return measure
 
     def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         site = measure.key[:_SITE]
-        look = Look() if _is_soft_error(judgement) else measure.look
-        effects = self._heard(measure, look, memory)
+        canonizer = self._books.canonizer(memory, site)
         progress = read_progress(memory, site) or Progress(measure.site, next_at=self._settings.first_mining)
         was_wanted = progress.outstanding > 0 and was_asked(memory, site, measure.url)
-        if progress.n_pages >= self._settings.max_urls and not was_wanted:
+        is_copy = self._samples and progress.copies < _FEWEST_COPIES and _is_copy(judgement)
+        progress.copies += is_copy
+        is_of_list = was_wanted or (progress.n_pages < self._settings.max_urls and self._is_chosen(measure, progress))
+        if not is_of_list and canonizer is None:
+            if not is_copy:
+                return NOTHING_LEARNED
+            write_progress(memory, site, progress)
+            return NO_EFFECTS
+        look = Look() if _is_soft_error(judgement) else measure.look()
+        effects = NO_EFFECTS if canonizer is None else _heard(measure, look, canonizer, memory)
+        if not is_of_list:
             return effects
         if measure.origins:
             origins = read_origins(memory, site)
@@ -178,25 +205,30 @@ class PageGate:
             write_origins(memory, site, origins)
         is_new = write_look(memory, site, measure.url, look)
         progress.n_pages += is_new
+        progress.title = measure.title
         if was_wanted and is_new:
             progress.outstanding -= 1
             progress.wasted += not look.is_good
         write_progress(memory, site, progress)
         return (*effects, Study(site)) if is_new and _is_due(progress) else effects
 
-    def _heard(self, measure: PageMeasure, look: Look, memory: Memory) -> Effects:
-        """Learn from a page what it says of the rules that are applied."""
-        site = measure.key[:_SITE]
-        canonizer = self._books.canonizer(memory, site)
-        if canonizer is None:
-            return NO_EFFECTS
-        settled = canonizer.settle(measure.url)
-        if settled.url == measure.url:
-            return (Recall(measure.via, measure.url),) if measure.is_error and measure.via[:_SITE] == site else NO_EFFECTS
-        canonical = read_look(memory, site, settled.url)
-        if canonical is None or not look.is_good:
-            return NO_EFFECTS
-        return _count(memory, site, settled.by, agrees=look.alike(canonical))
+    def _is_chosen(self, measure: PageMeasure, progress: Progress) -> bool:
+        """Return whether a page goes into the list. A title that the last one had too may be that of the whole site: it says nothing."""
+        if not self._samples or progress.copies >= _FEWEST_COPIES:
+            return True
+        return measure.title % _SAMPLE == 0 or measure.key[-1] % _OTHERS == 0 or measure.title == progress.title
+
+
+def _heard(measure: PageMeasure, look: Look, canonizer: Canonizer, memory: Memory) -> Effects:
+    """Learn from a page what it says of the rules that are applied."""
+    site = measure.key[:_SITE]
+    settled = canonizer.settle(measure.url)
+    if settled.url == measure.url:  # an error is no canonical page of what led to it
+        return (Recall(measure.via, measure.url),) if measure.status >= 400 and measure.via[:_SITE] == site else NO_EFFECTS
+    canonical = read_look(memory, site, settled.url)
+    if canonical is None or not look.is_good:
+        return NO_EFFECTS
+    return _count(memory, site, settled.by, agrees=look.alike(canonical))
 
 
 class Miner:
@@ -224,6 +256,7 @@ class Miner:
         room = self._settings.validations - progress.asked if progress.wasted <= most_wasted else 0
         new = (url for url in finding.wanted if site_named(url) == progress.site and note_asked(memory, site, url))
         wanted = list(islice(new, min(_AT_ONCE, max(0, room))))
+        progress.copies = max(progress.copies, finding.n_copies)
         progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages
         if progress.n_pages >= progress.next_at:
@@ -274,6 +307,11 @@ def names(settled: Settled) -> str:
 def _is_of(site: str, url: str) -> bool:
     """Return whether a URL is one of the site: a rule may not lead out of it."""
     return site_named(url) == site
+
+
+def _is_copy(judgement: Judgement) -> bool:
+    """Return whether a filter told that a page of the site showed the same before."""
+    return any(verdict.reason in _COPIES for verdict in judgement.verdicts)
 
 
 def _is_soft_error(judgement: Judgement) -> bool:

@@ -41,12 +41,13 @@ class Progress(msgspec.Struct, array_like=True):
     site: str = ""
     n_pages: int = 0  # in the list
     next_at: int = 0  # pages at which it is mined next
-    studied_at: int = 0  # pages when it was mined last
     outstanding: int = 0  # pages asked for that have not come
     asked: int = 0  # pages asked for in all
     wasted: int = 0  # pages asked for that were none
     asked_at: int = 0  # pages in the list when some were asked for last
     is_judging: bool = False  # the rules wait for what was asked for; else for more pages
+    copies: int = 0  # pages that others were told to be copies of, counted while they are few; or found by the last study
+    title: int = 0  # hash of that of the page that came into the list last
 
 
 class Look(msgspec.Struct, array_like=True, frozen=True):
