@@ -12,7 +12,7 @@ Redirect gate: see filters/pattern_yield/tree.py. A redirect whose target is set
 Requests that failed teach nothing. In a crawl of several agents a page is no credit to a page of another agent's site.
 
 **Time.** While the last eight answers of a site that were learned from were all worth it, as of a new site is assumed, and no pattern is
-barren, one answer in eight is learned from, chosen by the URL's key before the answer is looked at, so that no bet is biased: a page then
+barren, one answer in sixteen is learned from, chosen by the URL's key before the answer is looked at, so that no bet is biased: a page then
 costs 8 µs on average, else 20 to 60 µs. A new link on a site without a barren pattern costs nothing, on others 5 to 15 µs.
 """
 
@@ -55,17 +55,25 @@ def holder(form: str) -> str:
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page. The page itself stands beside it and not in the journal: most are passed over."""
+    """What learning needs of a page. The page itself stands beside it and not in the journal: most are passed over, others `read`."""
 
     url: str
     key: bytes
     via: bytes
-    depth: int
-    text: bytes  # 8 of its fingerprint, or what stands for an answer without text
-    is_ok: bool
-    has_text: bool  # enough to tell it from others
-    has_links: bool
+    depth: int = 0
+    text: bytes = b""  # 8 of its fingerprint, or what stands for an answer without text
+    is_ok: bool = False
+    has_text: bool = False  # enough to tell it from others
+    has_links: bool = False
     news: int = 0  # filters/pattern_yield/news.py; 0 until it was asked for
+
+    def read(self) -> None:
+        """Take from the page what learning needs, if it stands beside."""
+        page: Page | None = self.__dict__.get("page")
+        if page is not None:
+            self.depth, self.is_ok = page.url.site_depth, page.status == 200
+            self.text = page.fingerprint[:8] or page.status.to_bytes(2, "big")
+            self.has_text, self.has_links = len(page.tokens) >= _MIN_TOKENS, bool(page.links) and 200 <= page.status < 300
 
     def asked_for_news(self) -> int:
         """Return what the page shows beside what its URL says, 0 if that is not known."""
@@ -82,18 +90,15 @@ class YieldOfPages:
     measure_type = PageMeasure
 
     def __init__(self, sites: Sites, *, judges: Collection[str] = (), samples: bool = True) -> None:
-        """samples: of a good site one answer in eight is enough."""
+        """samples: of a good site one answer in sixteen is enough."""
         self._sites = sites
         self._judges = frozenset(judges)
         self._tells_copies = TELLS_COPIES not in self._judges
         self._enough = GOOD_RUN if samples else inf
 
     def measure(self, page: Page, /) -> PageMeasure:
-        url, status = page.url, page.status
-        text = page.fingerprint[:8] or status.to_bytes(2, "big")
-        has_links = bool(page.links) and 200 <= status < 300
-        has_text = len(page.tokens) >= _MIN_TOKENS
-        measure = PageMeasure(url.text, url.key, url.via, url.site_depth, text, status == 200, has_text, has_links)
+        url = page.url
+        measure = PageMeasure(url.text, url.key, url.via)
         measure.__dict__["page"] = page
         return measure
 
@@ -107,6 +112,7 @@ class YieldOfPages:
         may_credit = bool(via) and (before if via[:8] == site else self._sites.glance(memory, via[:8])).n_sources > 0
         if is_passed_over and not may_credit and not self._tells_copies:
             return NOTHING_LEARNED
+        measure.read()
         word = self._word(measure, judgement, memory)
         if is_passed_over and not may_credit:
             return NO_EFFECTS

@@ -27,7 +27,7 @@ HEAD_WEIGHT: Final = 1e12
 BARREN_WEIGHT: Final = 1e9
 SOURCE_WEIGHT: Final = 0.5
 GOOD_RUN: Final = 8  # answers in a row that were worth it, from which on a sample is learned from
-SAMPLE: Final = 8  # one in so many
+SAMPLE: Final = 16  # one in so many
 LATELY: Final = 8  # texts that a pattern remembers
 _TOP_BIT = 31
 

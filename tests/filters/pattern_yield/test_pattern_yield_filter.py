@@ -201,7 +201,7 @@ def yields(
     text: Callable[[int], str],
     judges: tuple[str, ...] = ("near_replica", "soft_error"),
     settings: PatternYield = TIGHT,
-    n: int = 40,
+    n: int = 80,
 ) -> Evidence:
     """Return what a pattern has shown after n pages that these filters dropped, beside as many that were kept."""
     memory = DictMemory()
