@@ -26,7 +26,7 @@ others, 3 µs a batch of links to sites without rules, 2 µs a link to one with 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from types import NoneType
 from typing import Final
@@ -68,16 +68,17 @@ _FREE: Final = 10  # pages asked for in vain that are always allowed
 _COUNTED: Final = 8  # one page in so many has its links counted
 _SAMPLE: Final = 4  # one title in so many is of the list while a site shows no copies
 _OTHERS: Final = 16  # and one page in so many, whatever its title
+_TELLS_COPIES: Final = "exact_duplicate"  # the filter whose word is needed
 _COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 _MOST_ORIGINS: Final = 64
 _MOST_SITES: Final = 1_000  # whose rules are kept ready
 _NO_VERDICT: Final = Verdict(NAME)
 
 
-def plug(settings: Dust, *, tells_copies: bool = False) -> Plug:
-    """Return the filter with all its parts. tells_copies: another filter does, and its word is heard."""
+def plug(settings: Dust, *, judges: Collection[str] = ()) -> Plug:
+    """Return the filter with all its parts. judges: filters that drop pages; if none tells exact copies, every page is learnt from."""
     books = _Books()
-    pages = PageGate(settings, books, samples=tells_copies)
+    pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
     return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=has_rules, page=pages, student=miner)
 
@@ -168,10 +169,11 @@ class PageGate:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: Dust, books: _Books, *, samples: bool) -> None:
+    def __init__(self, settings: Dust, books: _Books, *, judges: Collection[str]) -> None:
         self._settings = settings
         self._books = books
-        self._samples = samples
+        self._judges = frozenset(judges)
+        self._samples = _TELLS_COPIES in self._judges
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
@@ -187,7 +189,7 @@ class PageGate:
         canonizer = self._books.canonizer(memory, site)
         progress = read_progress(memory, site) or Progress(measure.site, next_at=self._settings.first_mining)
         was_wanted = progress.outstanding > 0 and was_asked(memory, site, measure.url)
-        is_copy = self._samples and progress.copies < _FEWEST_COPIES and _is_copy(judgement)
+        is_copy = self._samples and progress.copies < _FEWEST_COPIES and self._is_copy(judgement)
         progress.copies += is_copy
         is_of_list = was_wanted or (progress.n_pages < self._settings.max_urls and self._is_chosen(measure, progress))
         if not is_of_list and canonizer is None:
@@ -217,6 +219,11 @@ class PageGate:
         if not self._samples or progress.copies >= _FEWEST_COPIES:
             return True
         return measure.title % _SAMPLE == 0 or measure.key[-1] % _OTHERS == 0 or measure.title == progress.title
+
+    def _is_copy(self, judgement: Judgement) -> bool:
+        """Return whether a page was dropped since the site showed the same before."""
+        dropped = not (judgement.keep and judgement.follow)
+        return dropped and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.verdicts)
 
 
 def _heard(measure: PageMeasure, look: Look, canonizer: Canonizer, memory: Memory) -> Effects:
@@ -307,11 +314,6 @@ def names(settled: Settled) -> str:
 def _is_of(site: str, url: str) -> bool:
     """Return whether a URL is one of the site: a rule may not lead out of it."""
     return site_named(url) == site
-
-
-def _is_copy(judgement: Judgement) -> bool:
-    """Return whether a filter told that a page of the site showed the same before."""
-    return any(verdict.reason in _COPIES for verdict in judgement.verdicts)
 
 
 def _is_soft_error(judgement: Judgement) -> bool:

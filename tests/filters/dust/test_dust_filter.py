@@ -226,7 +226,7 @@ def test_the_list_of_a_site_ends_at_its_cap() -> None:
 
 def in_company() -> Bench:
     """Return a bench on which another filter tells copies."""
-    return Bench.of((exact_duplicate.plug(ExactDuplicate()), dust.plug(Dust(first_mining=80), tells_copies=True)))
+    return Bench.of((exact_duplicate.plug(ExactDuplicate()), dust.plug(Dust(first_mining=80), judges=["exact_duplicate"])))
 
 
 def titled(number: int, title: str, form: str = "story_") -> Page:
