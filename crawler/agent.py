@@ -23,6 +23,7 @@ from crawler.core.frontier import Frontier, Lease, Wait
 from crawler.core.model import Cause, Failed
 from crawler.ending import Ending, finished
 from crawler.lookups import Lookups
+from crawler.loop_lag import LoopLag
 from crawler.member import Member, Team
 from crawler.metrics import Order, Rate, Report, Status, fill_hosts, usage
 from crawler.readmit import Readmission
@@ -78,6 +79,7 @@ class Agent:
         self._throttle = Throttle(settings.fetch.concurrency)
         self._requests = RequestLog(settings.log.requests)
         self._sleeps = Sleeps()
+        self._loop_lag = LoopLag()
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._lookups = Lookups(self._frontier, self._tools.resolver, self._settler, self._clock, done=self._looked_up)
@@ -369,7 +371,7 @@ class Agent:
             planned = loop.time() + _TICK_S
             await asyncio.sleep(_TICK_S)
             lag_s = max(0.0, loop.time() - planned)
-            self._status.loop_lag_ms = lag_s * 1000
+            self._loop_lag.fill(self._status)
             self._throttle.note(lag_s)
             if ticks % _DISK_EVERY == 0:
                 self._paused = low_disk(self._directory, self._settings.limits.min_free_disk)

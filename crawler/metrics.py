@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -58,6 +58,8 @@ class Status(msgspec.Struct, kw_only=True):
     cpu_s: float = 0.0  # user and system, of the agent and its parsers
     rss_bytes: int = 0  # peak
     loop_lag_ms: float = 0.0  # worst since the last snapshot
+    loop_lag_p99_ms: float = 0.0  # since the start, of all agents; the upper bound of its bin
+    loop_lags: dict[str, int] = {}  # samples of the loop's lag by the upper bound in ms
 
 
 class Report(Status, kw_only=True):
@@ -82,6 +84,16 @@ class Order(msgspec.Struct, kw_only=True, omit_defaults=True):
     code: int = 0
 
 
+def quantile_ms(counts: Mapping[str, int], share: float) -> float:
+    """Return the upper bound in ms of the bin within which `share` of all samples lie; 0 if there is none."""
+    missing = share * sum(counts.values())
+    for bound in sorted(map(int, counts)):
+        missing -= counts[str(bound)]
+        if missing <= 0:
+            return float(bound)
+    return 0.0
+
+
 def fill_hosts(status: Status, hosts: FrontierSnapshot) -> None:
     """Copy how the hosts are into a status."""
     status.hosts_active, status.hosts_waiting = hosts.active, hosts.waiting
@@ -102,6 +114,7 @@ def merged(reports: Sequence[Report]) -> Status:
                 setattr(whole, name, sum_ + value)
     reasons = dict.fromkeys(report.why for report in reports if report.why and report.state == whole.state)
     whole.why = "; ".join(reasons)
+    whole.loop_lag_p99_ms = quantile_ms(whole.loop_lags, 0.99)
     return whole
 
 

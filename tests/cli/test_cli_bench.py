@@ -30,8 +30,10 @@ def test_a_benchmark_counts_its_pages_and_splits_its_time_over_tls_too() -> None
     assert report["pages"] == 200
     assert report["pages_per_cpu_s"]["median"] > 0
     assert report["peak_rss_bytes"] > 1 << 20
-    assert {"parse", "store", "fetch", "writer thread"} <= report["stages"].keys()
+    assert {"parse", "store", "loop", "writer thread"} <= report["stages"].keys()
     assert 0.95 < sum(report["stages"].values()) < 1.05
+    assert report["loop_lag_ms_p99"] > 0
+    assert report["loop_lag_ms_max"] > 0
 
 
 def test_a_crawl_that_ends_early_gives_no_figure() -> None:
@@ -79,7 +81,8 @@ def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
     def measure(plan: crawl_bench.Plan) -> dict[str, object]:
         made.append(plan)
         figures = ("pages_per_cpu_s", "pages_per_s_wall", "server_pages_per_cpu_s", "server_busy_share", "loop_lag_ms_max")
-        return dict.fromkeys(figures, 1e3) | {"pages": 100, "known_urls": 200, "peak_rss_bytes": 1 << 26, "stages": {"parse": 0.25}}
+        rest = {"loop_lag_ms_p99": 14.0, "peak_rss_bytes": 1 << 26, "stages": {"parse": 0.25}}
+        return dict.fromkeys(figures, 1e3) | rest | {"pages": 100, "known_urls": 200}
 
     monkeypatch.setattr(command, "measure", measure)
     command.webs.main(["--runs", "1", "--ablate", "--out", str(tmp_path)], standalone_mode=False)
@@ -92,4 +95,5 @@ def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
     table = capsys.readouterr().out.splitlines()
     assert len(table) == 1 + len(made) + 1
     assert "1000-1000" in table[1]
+    assert "14, 1000" in table[1]
     assert "parse 250" in table[1]
