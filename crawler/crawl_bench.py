@@ -1,7 +1,8 @@
 """What a page costs: crawls of the demo web by an agent of its own process on one core, the server on another.
 
-Webs: `median` and `small` pages on many hosts; the median web again with `gzip`, and over `tls`; `sites`, some 75 sites whose aliases, soft
-errors and replicas teach the filters something. A run that did not fetch what it was to, or whose agent or server ended, is no result.
+Webs: `median` and `small` pages on many hosts; the median web again with `gzip`, and over `tls`; `sites`, 20 sites of some 10,000 URLs
+each, whose aliases, soft errors and replicas teach the filters something. A run that did not fetch what it was to, or whose agent or server
+ended, is no result.
 """
 
 from __future__ import annotations

@@ -18,10 +18,13 @@ N_WORDS = (110, 300)  # of an ordinary page
 class Ground:
     """Dice, origins and texts of one part. Names and texts of two parts never meet: the part's name is in every throw."""
 
-    def __init__(self, part: str, dice: Dice, origin: Callable[[str], str], *, n_sites: int = 0, n_pages: int = 0) -> None:
-        """n_sites, n_pages: as asked for; 0: the part's own number."""
+    def __init__(
+        self, part: str, dice: Dice, origin: Callable[[str], str], *, n_sites: int = 0, n_pages: int = 0, n_shared: int = 0
+    ) -> None:
+        """n_sites, n_pages: as asked for; 0: the part's own number.    n_shared: sites that all parts share; 0: none."""
         self.part, self.dice, self.origin = part, dice, origin
         self.n_sites, self.n_pages = n_sites, n_pages
+        self._n_shared = n_shared
         self._texts: dict[tuple[str, int], Text] = {}
 
     def text(self, lang: str = "en", subject: int = 0) -> Text:
@@ -37,10 +40,12 @@ class Ground:
         return self.dice.unit(self.part, *question)
 
     def domain(self, number: int) -> str:
-        """Return the registrable domain of a part's site; numbers give different names."""
-        head = self.dice.pick(SITE_HEADS, self.part, "head", number)
-        tail = self.dice.pick(SITE_TAILS, self.part, "tail", number)
-        return f"{head}{tail}-{self.part}{number}.example"
+        """Return the domain of a part's site, registrable where sites are not shared; numbers give different names."""
+        own = self._name(self.part, number)
+        return f"{own}.{self._name('shared', number % self._n_shared)}.example" if self._n_shared else f"{own}.example"
+
+    def _name(self, of: str, number: int) -> str:
+        return f"{self.dice.pick(SITE_HEADS, of, 'head', number)}{self.dice.pick(SITE_TAILS, of, 'tail', number)}-{of}{number}"
 
     def skin(self, host: str, lang: str = "en", *, subject: int = 0, menu: tuple[Anchor, ...] = (), n_aside: int = 40) -> Skin:
         """Return a host's template, `n_aside` words beside its menu and brand."""

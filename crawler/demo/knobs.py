@@ -77,6 +77,7 @@ class Knobs:
     parts: tuple[str, ...] = ()  # of PARTS
     part_sites: int = 0  # sites of a part whose number of sites is free (aliases, rank); 0: as many as the part is meant for
     part_pages: int = 0  # pages of a site of a part, about; 0: as many as the part is meant for
+    shared_sites: int = 0  # sites that the hosts of all parts lie on, in turn; 0: each host has its own
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -97,8 +98,8 @@ class Knobs:
             raise ValueError(f"parts: expected some of {', '.join(PARTS)}, got {self.parts!r}")
         if self.tls and self.parts:
             raise ValueError("tls: labelled parts are served without")
-        if min(self.part_sites, self.part_pages) < 0:
-            raise ValueError("part_sites and part_pages: expected 0 or more")
+        if min(self.part_sites, self.part_pages, self.shared_sites) < 0:
+            raise ValueError("part_sites, part_pages and shared_sites: expected 0 or more")
 
 
 _PLANTED = Knobs(
@@ -156,8 +157,8 @@ PROFILES: dict[str, Knobs] = {
     "bench_median": replace(_BENCH, size="median", fanout=30, state_bytes=6_000, attribute_bytes=160),
     # 2,000 hosts without errors: every page exactly 4,000 bytes and 15 links, some 260 words
     "bench_small": replace(_BENCH, size="small", fanout=6, state_bytes=400, attribute_bytes=160),
-    # some 75 sites of 190,000 URLs: aliases, soft errors and replicas, enough of each for filters that learn
-    "bench_sites": Knobs(parts=("aliases", "soft", "replicas"), part_sites=10, part_pages=2_500),
+    # 20 sites of some 10,000 URLs each, on four or five hosts: aliases on each, soft errors on each, replicas on nine
+    "bench_sites": Knobs(parts=("aliases", "soft", "replicas"), part_sites=20, part_pages=1_900, shared_sites=20),
     # an ordinary web of 30 hosts that links to two wildcard farms
     "spam": Knobs(n_sites=15, hosts_per_site=(2, 2), pages_per_host=(20, 20), n_seeds=3, n_farms=2),
     # some 50 hosts of up to 300 URLs: soft errors of nine kinds, and honest hosts that look like them

@@ -48,10 +48,8 @@ class LabelledWeb:
     def __init__(self, knobs: Knobs, *, port: int = 80) -> None:
         self.knobs = knobs
         self._suffix = "" if port == 80 else f":{port}"
-        dice = Dice(knobs.seed)
-        self.parts: dict[str, Part] = {
-            name: PARTS[name](Ground(name, dice, self.origin, n_sites=knobs.part_sites, n_pages=knobs.part_pages)) for name in knobs.parts
-        }
+        dice, sizes = Dice(knobs.seed), {"n_sites": knobs.part_sites, "n_pages": knobs.part_pages, "n_shared": knobs.shared_sites}
+        self.parts: dict[str, Part] = {name: PARTS[name](Ground(name, dice, self.origin, **sizes)) for name in knobs.parts}
         self._part_of = {host: name for name, part in self.parts.items() for host in part.hosts()}
 
         self._truth: Labels | None = None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import socket
+from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
 from labelling import PORT, fetch, labelled
 
+from crawler.core.url import hostname_of, origin_of, site_of
 from crawler.demo.knobs import PARTS, PROFILES, Knobs, profile
 from crawler.demo.labelled import LabelledWeb
 from crawler.demo.opening import open_web
@@ -43,8 +45,20 @@ def test_aliases_documents_and_kinds_are_told_by_the_truth() -> None:
 
 @pytest.mark.parametrize(("knob", "value"), [("parts", ("soft", "hard")), ("part_pages", -1), ("part_sites", -1)])
 def test_a_wrong_knob_says_so(knob: str, value: object) -> None:
-    with pytest.raises(ValueError, match=f"{knob}|part_sites and part_pages"):
+    with pytest.raises(ValueError, match=f"{knob}|part_sites, part_pages and"):
         profile("soft", **{knob: value})
+
+
+def test_hosts_of_all_parts_may_share_sites() -> None:
+    """The benchmark's web of 20 sites, a fortieth of its size: aliases and soft errors on each of them, and all sites of like size."""
+    web = LabelledWeb(profile("bench_sites", part_pages=48), port=PORT)
+    by_site: dict[str, Counter[str]] = {}
+    for url, label in web.truth().urls.items():
+        by_site.setdefault(site_of(hostname_of(origin_of(url))), Counter())[label.part] += 1
+    assert len(by_site) == 20
+    assert all({"aliases", "soft"} <= of.keys() for of in by_site.values())
+    assert sum("replicas" in of for of in by_site.values()) == 9
+    assert max(of.total() for of in by_site.values()) < 2 * min(of.total() for of in by_site.values())
 
 
 def test_a_web_without_parts_is_the_plain_one() -> None:
