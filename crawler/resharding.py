@@ -52,6 +52,11 @@ def _move(path: Path, planned: Partitions) -> None:
     before, after = planned.table(), Partitions(planned.shards, planned.moving).table()
     with ExitStack() as opened:
         stores = [opened.enter_context(Store.open(shard_path(path, k), None, time.time())) for k in range(planned.shards)]
+        met = set[tuple[int, int]]()
         for first, last, source, target in moves(before, after):
-            Move(stores[source], stores[target], shard=source, first=first, last=last).run()
+            move = Move(stores[source], stores[target], shard=source, first=first, last=last)
+            if (source, target) not in met:
+                move.copy_common()
+                met.add((source, target))
+            move.run()
     write_partitions(path, Partitions(planned.shards, planned.moving))

@@ -2,7 +2,8 @@
 
 A range of partitions is a range of keys in nearly every table. What is known of its sites is first copied into the shard that is to have
 it, a part at a time, then deleted where it was; there each URL stays known as another agent's, since the link graph names it by its
-number. Results stay where they were written: a row of `seen` names the shard of its visit.
+number. Results stay where they were written: a row of `seen` names the shard of its visit. What filters know of no site in particular both
+shards may ask for afterwards: it is copied and stays.
 
 Every step may be repeated: what is there already is not copied again, what is gone is not deleted again. So a kill at any moment costs
 the steps since the last commit, and `partitions.json` says until the end which table is to come.
@@ -55,6 +56,7 @@ _CHUNK = 1000
 _AT_ONCE = 2000  # rows of one commit
 _LAST = b"\xff" * 32  # past all keys of a prefix
 _TAG = 2  # bytes of a filter's tag, before the site
+_NO_SITE = b"\0\0\0"  # ends what stands in place of a site, where records are of none
 
 
 def moves(before: bytes, after: bytes) -> Iterator[tuple[int, int, int, int]]:
@@ -131,12 +133,29 @@ class Move:
     def _copy_memories(self) -> None:
         """Copy what filters know of the sites, in place of what the target's may have known."""
         for key, value in self._rows(MEMORY):
-            self._to.put(MEMORY, key, value)
-            self._step(self._to)
+            if not _is_of_no_site(key):
+                self._to.put(MEMORY, key, value)
+                self._step(self._to)
         for place, _ in self._rows(MEMORY_BYTES):
-            used = sum(len(key) + len(value) for key, value in _scan(self._to, MEMORY, place, place + _LAST))
-            self._to.put(MEMORY_BYTES, place, pack_u64(used))
-            self._step(self._to)
+            if not _is_of_no_site(place):
+                self._book(place)
+
+    def copy_common(self) -> None:
+        """Copy what filters know of no site, of whatever partition; of two records of one thing the longer says more."""
+        for place, _ in _scan(self._from, MEMORY_BYTES, b"", None):
+            if _is_of_no_site(place):
+                for key, value in _scan(self._from, MEMORY, place, place + _LAST):
+                    if len(self._to.get(MEMORY, key) or b"") < len(value):
+                        self._to.put(MEMORY, key, value)
+                        self._step(self._to)
+                self._book(place)
+        _commit(self._to)
+
+    def _book(self, place: bytes) -> None:
+        """Write down how much memory a site takes."""
+        used = sum(len(key) + len(value) for key, value in _scan(self._to, MEMORY, place, place + _LAST))
+        self._to.put(MEMORY_BYTES, place, pack_u64(used))
+        self._step(self._to)
 
     def _step(self, store: Store) -> None:
         self._n += 1
@@ -211,7 +230,8 @@ class Move:
             self._from.delete(HELD, key[16:] + key[:16])
         for table in (*_BY_SITE, *_BY_FILTER):
             for key, _ in self._rows(table):
-                if table != EDGES_IN or not self._is_sources(key[16:]):
+                stays = _is_of_no_site(key) if table in _BY_FILTER else table == EDGES_IN and self._is_sources(key[16:])
+                if not stays:
                     self._from.delete(table, key)
                     self._step(self._from)
 
@@ -226,6 +246,11 @@ class Move:
             if row.state is State.OUTBOX:
                 self._to.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.REFUSED_BY_FILTER))
                 self._step(self._to)
+
+
+def _is_of_no_site(row: bytes) -> bool:
+    """Return whether a filter's record is of no site.    row: its key, or that of the bytes used"""
+    return row[_TAG : _TAG + 8].endswith(_NO_SITE)
 
 
 def _scan(store: Store, table: str, first: bytes, end: bytes | None) -> Iterator[Row]:

@@ -141,7 +141,8 @@ class Memory(Protocol):
 
     The first 8 bytes of a key are the site's, so that a site's records lie together and are capped. Reads see every write made
     before; writes are committed with the visit that made them. When a site's records outgrow `filters.site_bytes`, those of least weight go
-    first, among equals the longest untouched.
+    first, among equals the longest untouched. What is of no site has 8 bytes that end with three noughts in its place: where a site's
+    records go with it to another agent, such are copied.
     """
 
     def get(self, key: bytes, /) -> bytes | None: ...

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _SITE: Final = 8
 _BAND: Final = 64  # pages in a box of a band
+_PLACE: Final = b"\0\0\0band"  # with a byte before it, in place of a site
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -185,4 +186,4 @@ def _order(page: Known) -> tuple[bool, bool, float, bytes]:
 
 def _bands(tags: list[bytes]) -> list[bytes]:
     """Return where an owner keeps bands: apart from its own pages' tags, and moving with the partition of the tag."""
-    return [tag[:_SITE] + b"b" + tag[_SITE:] for tag in tags]
+    return [tag[:1] + _PLACE + tag[_SITE:] for tag in tags]

@@ -4,7 +4,7 @@
 |----------------------------------------|-------------|----------------------------------------------------------------------|
 | 1 of hash ‖ "page" ‖ 3 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
 | 1 of hash ‖ 7 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
-| 1 of hash ‖ 7 nought ‖ "b" ‖ box 8     | collide.py  | those of all agents, at the owner of a band (abroad.py)              |
+| 1 of hash ‖ 3 nought ‖ "band" ‖ box 8  | collide.py  | those of all agents, at the owner of a band (abroad.py)              |
 | site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| whose pages the pages of a host replicate                            |
 | site 8 ‖ "t" ‖ hash of origin 4        | u1 × `SLOTS`| a host's template: what most of its pages have in each slot, 0 for none |
 | site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |

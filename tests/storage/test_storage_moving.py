@@ -15,9 +15,11 @@ from crawler.resharding import reshard
 from storage import moving
 from storage.export.scans import hosts
 from storage.packing import unpack_queue_key
+from storage.partitions import shard_paths
 from storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, QUEUE, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
 from storage.shards import ShardsView, open_view
 from storage.verify import verify
+from storage.view import View
 
 _SAME = (PAIRS, FAILURES, HELD, MEMORY, ROBOTS, SITE_LINKS, SITES)
 
@@ -31,7 +33,8 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl that was stopped half way, by one agent."""
     directory = tmp_path_factory.mktemp("crawled")
     with demo("kill", directory, n_sites=6, pages_per_host=[8, 12]) as server:
-        config = write_config(directory, options(server), server.web.seeds())
+        filters = {"near_replica": {"mode": "observe", "min_tokens": 10}}  # it remembers what is of no site
+        config = write_config(directory, options(server, filters=filters), server.web.seeds())
         with crawl(directory / "store", config, "--set", "limits.max_pages=60") as life:
             assert life.end() == 0, life.said
     return directory / "store"
@@ -66,6 +69,20 @@ def test_what_was_known_is_known_after_every_change_of_their_number(crawled: Pat
         with open_view(store) as view:
             assert isinstance(view, ShardsView)
             assert all(list(view.keys(table)) == [key for key, _ in view.rows(table)] for table in (URLS, PAGES, SEEN))
+
+
+def test_what_filters_know_of_no_site_all_agents_know_afterwards(crawled: Path, tmp_path: Path) -> None:
+    """Mutation: it was moved with the partition that its key happens to lie in."""
+    store = shutil.copytree(crawled, tmp_path / "store")
+    reshard(store, 3)
+    shards = [of_no_site(path) for path in shard_paths(store)]
+    assert shards[0]
+    assert shards[0] == shards[1] == shards[2] == of_no_site(crawled)
+
+
+def of_no_site(path: Path) -> dict[bytes, bytes]:
+    with View(path) as view:
+        return {key: value for key, value in view.rows(MEMORY) if key[7:10] == bytes(3)}
 
 
 @pytest.mark.parametrize("n_commits", [1, 3, 6])
