@@ -5,7 +5,8 @@
                holds copies that its rules do not explain; compares pages that were fetched in spite of a rule (audits, seeds) with their
                canonical page, and withdraws a rule that turns bad
     LinkGate   rewrites new links by the site's valid rules; asked again when a URL's turn comes, so that what was queued before a rule was
-               valid is rewritten then
+               valid is rewritten then. A canonical URL of which an alias was fetched before becomes an alias of that one: its page is
+               known, and comes back with the rule if that is withdrawn
     Miner      the study: mining and judging (filters/dust/study.py), and what follows from it
 
 While a site shows no copies, one page in four is put into its list, chosen before it is looked at by its title, which copies share; from
@@ -47,10 +48,12 @@ from filters.dust.records import (
     list_of,
     look_at,
     note_asked,
+    read_fetched,
     read_look,
     read_origins,
     read_progress,
     was_asked,
+    write_fetched,
     write_look,
     write_origins,
     write_progress,
@@ -133,8 +136,11 @@ class LinkGate:
             if canonizer is None:
                 continue
             settled = canonizer.settle(text)
-            if settled.url != text and _is_of(site, settled.url):
-                effects.append(Rewrite(text, settled.url, names(settled)))
+            if settled.url != text:
+                effects += [Rewrite(text, settled.url, names(settled))] if _is_of(site, settled.url) else []
+            elif (fetched := read_fetched(memory, keys[site][:_SITE], text)) and not was_asked(memory, keys[site][:_SITE], text):
+                back = canonizer.settle(fetched)
+                effects += [Rewrite(text, fetched, names(back))] if back.url == text else []
         return NOTHING_REFUSED, tuple(effects)
 
     def observe(self, batch: LinkBatch, judgement: LinkJudgement, memory: Memory, /) -> Effects:
@@ -233,6 +239,8 @@ def _heard(measure: PageMeasure, look: Look, canonizer: Canonizer, memory: Memor
     if settled.url == measure.url:  # an error is no canonical page of what led to it
         return (Recall(measure.via, measure.url),) if measure.status >= 400 and measure.via[:_SITE] == site else NO_EFFECTS
     canonical = read_look(memory, site, settled.url)
+    if canonical is None and look.is_good:
+        write_fetched(memory, site, settled.url, measure.url)
     if canonical is None or not look.is_good:
         return NO_EFFECTS
     return _count(memory, site, settled.by, agrees=look.alike(canonical))
@@ -263,6 +271,8 @@ class Miner:
         room = self._settings.validations - progress.asked if progress.wasted <= most_wasted else 0
         new = (url for url in finding.wanted if site_named(url) == progress.site and note_asked(memory, site, url))
         wanted = list(islice(new, min(_AT_ONCE, max(0, room))))
+        for canonical, alias in finding.fetched:
+            write_fetched(memory, site, canonical, alias)
         progress.copies = max(progress.copies, finding.n_copies)
         progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages

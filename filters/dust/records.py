@@ -3,6 +3,7 @@
     site 8 ‖ "S"               → Progress
     site 8 ‖ "O"               → origin of the site: links to it, on a sample of its pages
     site 8 ‖ "A" ‖ hash 8      → (empty): a URL that was asked for
+    site 8 ‖ "F" ‖ hash 8      → a URL that was fetched and is an alias of this one, which was not
     site 8 ‖ "P" ‖ hash 8      → one page of the list: good 1 ‖ fingerprint 8 ‖ sketch 2·64 ‖ URL
 
 A page takes 170 bytes and its URL.
@@ -28,6 +29,7 @@ _PAGE: Final = b"P"
 _PROGRESS: Final = b"S"
 _ASKED: Final = b"A"
 _ORIGINS: Final = b"O"
+_FETCHED: Final = b"F"
 _SKETCH_BYTES: Final = 2 * PLACES
 _URL: Final = 9 + _SKETCH_BYTES
 _BAD: Final = bytes(_URL)
@@ -112,6 +114,16 @@ def note_asked(memory: Memory, site: bytes, url: str) -> bool:
 
 def was_asked(memory: Memory, site: bytes, url: str) -> bool:
     return memory.get(site + _ASKED + _digest(url)) is not None
+
+
+def write_fetched(memory: Memory, site: bytes, canonical: str, alias: str) -> None:
+    """Remember that the page of a canonical URL is known by one of its aliases."""
+    memory.put(site + _FETCHED + _digest(canonical), alias.encode())
+
+
+def read_fetched(memory: Memory, site: bytes, canonical: str) -> str:
+    """Return the alias that a canonical URL's page is known by, "" if there is none."""
+    return (memory.get(site + _FETCHED + _digest(canonical)) or b"").decode()
 
 
 def read_look(memory: Memory, site: bytes, url: str) -> Look | None:

@@ -41,6 +41,7 @@ class Finding(msgspec.Struct, array_like=True, frozen=True):
     rules: list[LearnedRule] = []  # in the order in which they are applied
     wanted: list[str] = []  # URLs whose pages would decide more cases, those of the best rules first
     n_copies: int = 0  # pages of the list that show what another one shows
+    fetched: list[tuple[str, str]] = []  # canonical URLs that are not in the list and an alias that is, where the new rules tell so
     n_unexplained: int = 0  # of them those that no valid rule leads to the other one
 
 
@@ -82,7 +83,16 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
     found = [learned for learned in judged.rules if learned.standing == "valid" and learned.rule not in taken]
     waiting = [learned for learned in judged.rules if learned.standing == "undecided"][:_MOST_WAITING]
     unexplained = known.n_copies
-    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, unexplained)
+    fetched = _fetched(pages, canonical, Canonizer([*valid, *(learned.rule for learned in found)])) if found else []
+    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, fetched, unexplained)
+
+
+def _fetched(stored: Sequence[bytes], before: Canonizer, now: Canonizer) -> list[tuple[str, str]]:
+    """Return canonical URLs that are not in the list, and of each an alias that is, where they were not told before."""
+    pages = list(sightings(stored))
+    listed = {page.url for page in pages}
+    moved = {to: page.url for page in pages if page.is_good and (to := now(page.url)) not in listed and before(page.url) != to}
+    return list(moved.items())
 
 
 def _explained(stored: Sequence[bytes], origins: Mapping[str, int], canonical: Canonizer) -> tuple[UrlList, int]:

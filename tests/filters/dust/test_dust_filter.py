@@ -15,7 +15,8 @@ from crawler.core.model import Effect, Mode, Page, Purpose, Recall, Request, Rew
 from filters import exact_duplicate
 from filters.dust import filter as dust
 from filters.dust.memory import NAME, read_book, write_book
-from filters.dust.records import read_progress
+from filters.dust.records import note_asked, read_progress
+from filters.dust.rules import LearnedRule, Substitution
 from filters.dust.study import study
 from filters.panel import Record
 
@@ -65,6 +66,7 @@ def standings(at: Bench) -> dict[str, str]:
     return {learned.rule.readable: learned.standing for learned in book.rules} if book else {}
 
 
+OTHER = LearnedRule(rule=Substitution(source="/tale-", target="/story_"), standing="valid")
 RULE = '"story?id=" → "story_"'
 
 
@@ -134,6 +136,29 @@ def test_new_links_are_rewritten_by_valid_rules_alone() -> None:
     assert rewrites(at, "http://a.example/story?id=77", "http://a.example/story_5", "http://b.example/story?id=77") == {
         "http://a.example/story?id=77": "http://a.example/story_77"
     }
+
+
+def test_a_canonical_url_is_not_fetched_for_what_an_alias_has_shown() -> None:
+    """Fetched before the rule was known, or afterwards as an audit. Mutation: nothing was remembered of such an alias."""
+    at = bench()
+    learn(at, [*stories(range(50)), *stories(range(60, 64), ["story?id="])])
+    studied(at)
+    learn(at, [story(300, "story?id=")])
+    assert rewrites(at, *(f"http://a.example/story_{number}" for number in (1, 62, 77, 300))) == {
+        f"http://a.example/story_{number}": f"http://a.example/story?id={number}" for number in (62, 300)
+    }
+    memory = at.memories[NAME]
+    book = read_book(memory, SITE)
+    assert book is not None
+    write_book(memory, SITE, replace(book, rules=[*(replace(each, disabled=True) for each in book.rules), OTHER]))
+    assert not rewrites(at, "http://a.example/story_62"), "the rule stands no more"
+
+
+def test_a_canonical_url_that_was_asked_for_is_fetched_though_an_alias_has_shown_it() -> None:
+    at = taught()
+    learn(at, [story(300, "story?id=")])
+    note_asked(at.memories[NAME], SITE, "http://a.example/story_300")
+    assert not rewrites(at, "http://a.example/story_300")
 
 
 def test_a_seed_is_fetched_whatever_the_rules_say() -> None:
