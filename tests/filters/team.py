@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from subjects import SPACE
 from webs import Bench, Subject
@@ -11,7 +12,7 @@ from webs import Bench, Subject
 from crawler.core.model import CrawlURL, Effect, Page, RedirectPair, Tell
 from crawler.core.ownership import Ownership, divided
 from filters.base import Plug
-from filters.panel import Record
+from filters.panel import Record, Sitting
 
 
 class Team:
@@ -29,14 +30,15 @@ class Team:
         """Return the bench of a URL's agent."""
         return self.benches[self.owners[0].owner(url.key)]
 
+    def judge(self, subject: Subject) -> Sitting[Any]:
+        """Judge a subject where its site is; links are of one site with the page that has them."""
+        return self.at(_url(subject)).judge(subject)
+
     def learn(self, subject: Subject) -> list[Effect]:
         """Judge and learn a subject, and let all news arrive; return what anybody asks for beside."""
-        assert isinstance(subject, Page | RedirectPair)
-        url = subject.url if isinstance(subject, Page) else subject.original
-        me = self.owners[0].owner(url.key)
-        bench = self.benches[me]
-        sitting = bench.judge(subject)
-        asked, record = bench.panel.learn(sitting)
+        me = self.owners[0].owner(_url(subject).key)
+        sitting = self.judge(subject)
+        asked, record = self.benches[me].panel.learn(sitting)
         self.journals[me] += [record] if record else []
         found: list[Effect] = []
         waiting = deque([*sitting.effects, *asked])
@@ -52,6 +54,16 @@ class Team:
                 waiting += more
             self.n_news += 1
         return found
+
+
+def _url(subject: Subject) -> CrawlURL:
+    match subject:
+        case Page():
+            return subject.url
+        case RedirectPair():
+            return subject.original
+        case _:
+            return subject.source
 
 
 def sites(team: Team, each: int = 1) -> list[str]:

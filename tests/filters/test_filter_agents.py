@@ -1,0 +1,53 @@
+"""Several agents judge as one does: what is local to a site by law, over every filter of the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from subjects import SPACE, batch
+from team import Team
+from webs import SEEDS, Subject, pages, settings, urls
+
+from config.settings import NearReplica, SoftError
+from crawler.core.model import LinkBatch, Page
+from crawler.core.ownership import Ownership
+from filters.base import Plug
+from filters.registry import plugs
+
+
+def registered(owners: Ownership | None) -> Sequence[Plug]:
+    """Return all filters but those which count and compare what is of several sites."""
+    of = settings()
+    local = replace(of.filters, soft_error=SoftError(mode="off"), near_replica=NearReplica(mode="off"))
+    return plugs(replace(of, filters=local), SEEDS, owners)
+
+
+def _of_one_site(source: str, texts: list[str]) -> LinkBatch:
+    site = SPACE.url(source).site
+    return batch(*[text for text in texts if SPACE.url(SPACE.canonical(text)).site == site] or [source], source=source)
+
+
+batches = st.builds(_of_one_site, st.sampled_from(("http://a.example/", "http://b.example/")), st.lists(urls, min_size=1, unique=True))
+
+
+def said(team: Team, subject: Page | LinkBatch) -> object:
+    """Return what is said of a subject."""
+    sitting = team.judge(subject)
+    return (sitting.judgement.verdicts if isinstance(subject, Page) else dict(sitting.judgement.refused)), sitting.effects
+
+
+@examples(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.one_of(pages, batches), max_size=25))
+def test_what_is_local_to_a_site_is_said_as_one_agent_says_it(story: list[Subject]) -> None:
+    """Mutation: a filter was asked at the agent of another site."""
+    one, several = Team(1, registered), Team(8, registered)
+    assert several.at(SPACE.url(SEEDS[0])) is not several.at(SPACE.url(SEEDS[1]))
+    for subject in story:
+        assert isinstance(subject, Page | LinkBatch)
+        assert said(several, subject) == said(one, subject)
+        one.learn(subject)
+        several.learn(subject)
