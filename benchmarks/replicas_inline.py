@@ -1,17 +1,21 @@
 """What the inline filter of near-replicas costs a page as more pages are known: `python -m benchmarks.replicas_inline [PAGES]`.
 
-Pages of 1,300 words and 60 links, 200 a host, are measured for their own cost; deciding and learning is then timed over a store's memory
-while it grows to PAGES (1,000,000 unless told), with random signatures in place of texts: the worst case, since no page is a replica and
-all are kept. Prints microseconds of CPU a page in this thread, and the store's size.
+Pages of 1,300 words and 60 links, 200 a host, are measured for their own cost; then two stores are filled with random signatures in place
+of texts, the worst case, since no page is a replica and all are kept: one with 10,000 pages, one with PAGES (1,000,000 unless told). Then
+both judge and learn in turn, 500 pages at a time, so that whatever else the machine does slows both alike. Prints microseconds of CPU a
+page in this thread at each, their ratio (the median of the turns; the quartiles beside it), and what a page takes of the disk. Afterwards
+both stores are closed and opened again, and the turns are repeated: a memory that goes on after a stop reads what it asks for.
 """
 
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -25,8 +29,11 @@ from filters.near_replica.filter import Measure, ReplicaGate
 from filters.near_replica.records import MOST_CHILDREN, SLOTS, Known
 from storage.env import Store
 
-_MARKS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-_WINDOW = 5_000  # pages timed before each mark
+_FEW = 10_000
+_MANY = 1_000_000
+_TURN = 500  # pages
+_TURNS = 20
+_GROUP = 256  # visits a commit
 
 
 def _real_pages(n: int) -> list[Page]:
@@ -62,29 +69,72 @@ def _random(rng: np.random.Generator, number: int) -> Measure:
     return Measure(known, False, minima[::TAG_STEP].astype("<u8").tobytes(), rng.bytes(4), site + rng.bytes(8))
 
 
+class Filled:
+    """A store in which pages are judged and kept, one after the other."""
+
+    def __init__(self, store: Store, path: Path, gate: ReplicaGate) -> None:
+        self._store, self._path, self._gate = store, path, gate
+        self._memory = store.memory("near_replica")
+        self._rng = np.random.default_rng(1)
+        self.n = 0
+
+    def take(self, n: int) -> float:
+        """Judge and keep `n` more pages; return seconds of CPU a page."""
+        spent = 0.0
+        for number in range(self.n, self.n + n):
+            measure = _random(self._rng, number)
+            before = time.thread_time()
+            verdict, _ = self._gate.decide(measure, self._memory)
+            self._gate.observe(measure, Judgement(verdict.keep, verdict.follow, (verdict,)), self._memory)
+            spent += time.thread_time() - before
+            self._store.end_visit()
+            if number % _GROUP == 0:
+                self._store.flush().result()
+        self._store.flush().result()
+        self.n += n
+        return spent / n
+
+    def reopened(self) -> Self:
+        """Close the store and open it again."""
+        self._store.close(1.7e9)
+        self._store = Store.open(self._path, None, 1.7e9)
+        self._memory = self._store.memory("near_replica")
+        return self
+
+    def bytes_a_page(self) -> int:
+        """Return what a page takes of the disk."""
+        return sum(file.stat().st_blocks * 512 for file in self._path.rglob("*.mdb")) // self.n
+
+    def close(self) -> None:
+        self._store.close(1.7e9)
+
+
+def _compare(few: Filled, many: Filled, **of: object) -> None:
+    """Print what a page costs at each, measured in turn."""
+    turns = [(few.take(_TURN), many.take(_TURN)) for _ in range(_TURNS)]
+    low, middle, high = statistics.quantiles([much / little for little, much in turns], n=4)
+    costs = {
+        f"us_at_{store.n}": round(statistics.median(column) * 1e6, 1)
+        for store, column in zip((few, many), zip(*turns, strict=True), strict=True)
+    }
+    line = {**of, **costs, "ratio": round(middle, 3), "quartiles": [round(low, 3), round(high, 3)]}
+    print(json.dumps(line), flush=True)
+
+
 def main() -> None:
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else _MARKS[-1]
-    gate, rng = ReplicaGate(NearReplica(), tells_copies=False), np.random.default_rng(1)
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else _MANY
+    gate = ReplicaGate(NearReplica(), tells_copies=False)
     print(json.dumps({"measure_us": round(_measuring(gate) * 1e6, 1)}), flush=True)
     with tempfile.TemporaryDirectory(prefix="thresher-inline-") as directory:
-        store = Store.create(Path(directory) / "store", Settings(seeds=["http://a.test/"]), 1.7e9)
-        memory, spent = store.memory("near_replica"), 0.0
-        for number in range(1, n + 1):
-            measure = _random(rng, number)
-            before = time.thread_time()
-            verdict, _ = gate.decide(measure, memory)
-            gate.observe(measure, Judgement(verdict.keep, verdict.follow, (verdict,)), memory)
-            spent += time.thread_time() - before
-            store.end_visit()
-            if number % 256 == 0:
-                store.flush().result()
-            if number in _MARKS or number == n:
-                used = sum(file.stat().st_blocks * 512 for file in Path(directory).rglob("*.mdb"))
-                line = {"known": number, "decide_observe_us": round(spent / min(number, _WINDOW) * 1e6, 1), "bytes_a_page": used // number}
-                print(json.dumps(line), flush=True)
-            if any(mark - _WINDOW == number for mark in (*_MARKS, n)):
-                spent = 0.0
-        store.close(1.7e9)
+        paths = [Path(directory) / name for name in ("few", "many")]
+        few, many = (Filled(Store.create(path, Settings(seeds=["http://a.test/"]), 1.7e9), path, gate) for path in paths)
+        few.take(_FEW)
+        many.take(n)
+        print(json.dumps({"bytes_a_page": many.bytes_a_page()}), flush=True)
+        _compare(few, many, memory="began empty")
+        _compare(few.reopened(), many.reopened(), memory="goes on after a stop")
+        few.close()
+        many.close()
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ def test_pages_of_one_template_do_not_crowd_one_another_out() -> None:
 
     Broken once (the template's slots tagged all pages alike, and a box forgets all but the last 64): fails.
     """
-    template = text(7, 400)
+    template = text(16, 400)  # whose minima stand in the first two slots that may tag a page
     bench, texts = Bench(), [[*template[:200], *text(100 + i, 200), *template[200:]] for i in range(150)]
     for i, words in enumerate(texts):
         bench.meet(shown(f"{A}/{i}", words))
