@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +51,17 @@ class What:
             raise UsageError("--figure: there is something to draw only with --evaluate LABELS.tsv")
 
 
-_positive = click.FloatRange(0, min_open=True)
+class _Number(click.FloatRange):
+    """A number from 0 on, or above 0, but neither "nan" nor "inf"."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
+
+
+_positive = _Number(0, min_open=True)
 
 
 def _one_of(names: type[StrEnum]) -> click.Choice[str]:
@@ -65,7 +76,7 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
 @click.option("--D", "d", type=_positive, default=0.03, show_default=True, help="Tolerance of texts: RP distances are below it.")
 @click.option("--C", "c", type=_positive, default=0.03, show_default=True, help="Tolerance of neighbourhoods: HM below it; 1: texts alone.")
 @click.option("--K", "k", type=click.IntRange(1, 64), default=5, show_default=True, help="Components of the projection.")
-@click.option("--gamma", type=click.FloatRange(0), default=0.8, show_default=True, help="How much children count.")
+@click.option("--gamma", type=_Number(0), default=0.8, show_default=True, help="How much children count.")
 @click.option("--iterations", type=click.IntRange(0, 100), default=4, show_default=True, help="Links that HM looks ahead.")
 @click.option("--sum", "is_sum", is_flag=True, help="Sum over children as in the paper instead of their mean; wants a small --gamma.")
 @click.option(
@@ -108,6 +119,9 @@ def replicas(
 
     DIR is a crawl; PAGES.jsonl has lines of {"url", "text", "links": […]}, - is standard input. A cluster is a page and those that collide
     with it, first come first; rp and hm are their distances from it. Pages of equal text whose links lead elsewhere are no replicas.
+
+    One word changed among n different ones moves a text by about 0.4/√n: the --D of 0.03 finds that in texts of 400 words, in half of those
+    of 170; one of 0.06 in texts of 100, in half of those of 40. Equal texts are found however short they are.
 
     LABELS.tsv has lines of URL, tab, URL: pairs of replicas; all other pairs are none. A third field of 0 marks a pair that is none; once
     there is one, only pairs in the file count. Tolerances up to --D and --C are tried.

@@ -28,6 +28,8 @@ def evaluate(sketches: Sketches, rule: Tolerance, labels: str, figure: str | Non
     """Print one line for each C and D up to those of `rule`, and break-even on standard error."""
     if figure is not None:
         require_matplotlib("--figure")
+        if not Path(figure).parent.is_dir():
+            raise UsageError(f"--figure {figure}: there is no directory {Path(figure).parent}. Make it first, or name another place")
     are, are_none = _labels(labels, sketches.urls)
     widest = replace(rule, c=1.0)
     space = Space(sketches, widest)

@@ -126,9 +126,18 @@ def test_a_file_without_any_page_is_one_message(thresher: Command, tmp_path: Pat
 
 
 def test_options_that_exclude_one_another_are_refused(thresher: Command, pages: Path) -> None:
-    for options in (("--pairs", "--mirrors"), ("--figure", "x.png"), ("--evaluate", "/nowhere"), ("--D", "0")):
+    for options in (
+        ("--pairs", "--mirrors"),
+        ("--figure", "x.png"),
+        ("--evaluate", "/nowhere"),
+        ("--D", "0"),
+        ("--C", "nan"),
+        ("--gamma", "inf"),
+    ):
         assert thresher("replicas", pages, *options).code == 2, options
     assert thresher("replicas", "/nowhere").code == 2
+    ran = thresher("replicas", pages, "--evaluate", pages, "--figure", "/nowhere/x.png")
+    assert (ran.code, ran.out, "there is no directory /nowhere" in ran.err) == (2, "", True), "said before anything is computed"
 
 
 def test_standard_input_is_read_and_an_empty_one_has_no_clusters(thresher: Command, monkeypatch: pytest.MonkeyPatch) -> None:
