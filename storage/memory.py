@@ -104,6 +104,8 @@ class Memory:
         if used != before:
             self._used[site] = used
             self._unsaved.add(site)
+            if not before and self._met is not None:
+                self._met.add(site)
 
     def delete(self, key: bytes, /) -> None:
         row = self._tag + key
@@ -124,7 +126,8 @@ class Memory:
         """Return the bytes of keys and values that a site's records take."""
         used = self._used.get(site)
         if used is None:
-            value = self._rows.get(MEMORY_BYTES, self._tag + site)
+            is_new = self._met is not None and site not in self._met
+            value = None if is_new else self._rows.get(MEMORY_BYTES, self._tag + site)
             used = self._used[site] = 0 if value is None else unpack_u64(value)
         return used
 
