@@ -157,7 +157,7 @@ PROFILES: dict[str, Knobs] = {
     "bench_median": replace(_BENCH, size="median", fanout=30, state_bytes=6_000, attribute_bytes=160),
     # 2,000 hosts without errors: every page exactly 4,000 bytes and 15 links, some 260 words
     "bench_small": replace(_BENCH, size="small", fanout=6, state_bytes=400, attribute_bytes=160),
-    # 20 sites of some 10,000 URLs each, on four or five hosts: aliases on each, soft errors on each, replicas on nine
+    # 20 sites of some 10,000 URLs each, on some seven hosts: aliases on each, soft errors on each, replicas on nine
     "bench_sites": Knobs(parts=("aliases", "soft", "replicas"), part_sites=20, part_pages=1_900, shared_sites=20),
     # an ordinary web of 30 hosts that links to two wildcard farms
     "spam": Knobs(n_sites=15, hosts_per_site=(2, 2), pages_per_host=(20, 20), n_seeds=3, n_farms=2),

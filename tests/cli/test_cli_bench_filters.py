@@ -1,24 +1,24 @@
 """`thresher bench filters`: plain breadth-first, all filters, all but one, on one labelled web at an equal number of requests."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
-ROOT = Path(__file__).parents[2]
+import pytest
+from conftest import Command
+
 QUICK = ("--set", "politeness.min_delay=0", "--set", "limits.max_wait=1")
 
 
-def bench(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crawler.cli", "bench", "filters", *QUICK, *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+@pytest.fixture
+def bench(thresher: Command) -> Command:
+    return partial(thresher, "bench", "filters", *QUICK)
 
 
-def test_each_crawl_is_judged_by_the_labels_at_the_same_budget() -> None:
+def test_each_crawl_is_judged_by_the_labels_at_the_same_budget(bench: Command) -> None:
     """Row 22, small: the web's traps alone. Mutation: `_lost` counted what merely waits; the ablated crawl then lost documents."""
     run = bench("--part", "depth", "--pages", "60", "--sites", "4", "--fetches", "600", "--without", "depth_cutoff", "--json")
-    assert run.returncode == 0, run.stderr
-    report = json.loads(run.stdout)
+    assert run.code == 0, run.err
+    report = json.loads(run.out)
     plain, every, without = report["crawls"]
     assert [row["crawl"] for row in report["crawls"]] == ["plain", "all", "all but depth_cutoff"]
     assert plain["fetches"] == report["budget"] == 600
@@ -33,10 +33,10 @@ def test_each_crawl_is_judged_by_the_labels_at_the_same_budget() -> None:
     assert without["adds"] > 0.2
 
 
-def test_one_line_of_the_table_for_each_crawl() -> None:
+def test_one_line_of_the_table_for_each_crawl(bench: Command) -> None:
     run = bench("--part", "replicas", "--pages", "20", "--sites", "4", "--without", "none")
-    assert run.returncode == 0, run.stderr
-    head, *lines = run.stdout.splitlines()
+    assert run.code == 0, run.err
+    head, *lines = run.out.splitlines()
     assert head.split()[:3] == ["crawl", "fetches", "useful"]
     assert [line.split()[0] for line in lines[:2]] == ["plain", "all"]
     assert lines[2].startswith("fetched in vain")
@@ -44,15 +44,15 @@ def test_one_line_of_the_table_for_each_crawl() -> None:
     assert lines[-1].endswith(": not met"), "mirrors alone are little to gain from"
 
 
-def test_a_crawl_that_ends_early_gives_no_figure() -> None:
+def test_a_crawl_that_ends_early_gives_no_figure(bench: Command) -> None:
     run = bench("--part", "replicas", "--pages", "20", "--sites", "4", "--set", "limits.max_time=0", "--json")
-    assert run.returncode == 2
-    assert run.stdout == ""
-    assert "plain: the crawl ended after 0 of" in run.stderr
+    assert run.code == 2
+    assert run.out == ""
+    assert "plain: the crawl ended after 0 of" in run.err
 
 
-def test_an_unknown_filter_is_named_with_those_that_there_are() -> None:
+def test_an_unknown_filter_is_named_with_those_that_there_are(bench: Command) -> None:
     run = bench("--without", "depth-cutoff")
-    assert run.returncode == 2
-    assert "'depth-cutoff' is not one of" in run.stderr
-    assert "'depth_cutoff'" in run.stderr
+    assert run.code == 2
+    assert "'depth-cutoff' is not one of" in run.err
+    assert "'depth_cutoff'" in run.err
