@@ -4,8 +4,8 @@ python -m benchmarks.dust_crawl [--pages 5000] [--delay 0.01]    documents of a 
 
 Bars: ≥ 90 % of the planted redundancy saved, ≤ 0.5 % of documents lost, requests for validation ≤ 5 % of those saved; audits counted apart.
 
-The share saved depends on the size of a site: until its twelve rules are known, each by 20 to 35 pairs of pages, some hundred documents have
-been fetched under two of their URLs, however many there are.
+The share saved depends on the size of a site: until its twelve rules are known, each by 20 to 35 pairs of pages, some hundred documents are
+fetched under two of their URLs, however many there are.
 """
 
 from __future__ import annotations
