@@ -59,10 +59,7 @@ class Agent:
         filters: Sequence[Plug] | None = None,
         team: Team | None = None,
     ) -> None:
-        """Assemble the organs; inside a running loop.
-
-        directory: of the shard.    filters: in place of the registry's.    team: where there are other agents.
-        """
+        """Assemble the organs; inside a running loop. directory: of the shard.    filters: not the registry's.    team: of several."""
         self._directory = directory
         self._store = store
         self._settings = settings
@@ -89,8 +86,7 @@ class Agent:
         self._quiet = asyncio.Event()  # after the end: nothing is in flight, or nobody waits for it any more
         self._status = Status() if team is None else Report()
         self._rate = Rate()
-        self._paused = ""
-        self._prepared = False
+        self._paused, self._prepared = "", False
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
         self._member = self._join(team) if team is not None else None
