@@ -20,7 +20,7 @@ import numpy as np
 
 from config.settings import Settings
 from crawler.core import html
-from crawler.core.model import U64, CrawlURL, Directives, Fetched, Flag, Page, Purpose, Reason
+from crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
 from crawler.core.parsed import Parsed
 from crawler.core.sketch import fingerprint, token_hashes
 from crawler.core.url import BadURL, URLSpace
@@ -196,7 +196,7 @@ class Desk:
             ticket.links, ticket.skips = self.links(ticket.outcome.url, ticket.parsed)
 
     def _gate_links(self, ticket: _Ticket) -> None:
-        if not is_filters_own(ticket.outcome.url):
+        if ticket.outcome.url.purpose not in FILTERS_OWN:
             ticket.gated = self._gate(ticket.links)
 
     def _describe(self, ticket: _Ticket) -> None:
@@ -225,12 +225,7 @@ class Desk:
             return ""
 
 
-def is_filters_own(url: CrawlURL) -> bool:
-    """Return whether a request is a filter's own (probe, validation): no page of the crawl, and judged by no filter that learns."""
-    return url.purpose in (Purpose.PROBE, Purpose.VALIDATION)
-
-
 def _measure(measure: Callable[[Page], Any], ticket: _Ticket) -> None:
     assert ticket.page is not None
-    if not is_filters_own(ticket.page.url):
+    if ticket.page.url.purpose not in FILTERS_OWN:
         ticket.measures.append(measure(ticket.page))

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 
 from crawler.core.frontier import Frontier
 from crawler.core.model import (
+    FILTERS_OWN,
     Answer,
     CrawlURL,
     Free,
@@ -49,7 +50,6 @@ from storage.organs import Organs
 from storage.schema import SeenRow
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
-_OWN = (Purpose.PROBE, Purpose.VALIDATION)
 PARKED_S = 86_400.0
 _KEY = 16
 _AT = "\n"  # between a filter and the agent at which it asks; no name contains it
@@ -242,7 +242,7 @@ class Effector:
 
         agent: another, at which the filter asks
         """
-        assert effect.purpose in _OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
+        assert effect.purpose in FILTERS_OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
         text = self._canonical(effect.url)
         url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._tools.urls.url(text, purpose=effect.purpose)
         passed = (Reason.BAD_URL, "url") if text is None else self._tools.links.check(text)

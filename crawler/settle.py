@@ -13,6 +13,7 @@ from typing import Any
 from crawler.admission import Admission
 from crawler.core.frontier import Frontier
 from crawler.core.model import (
+    FILTERS_OWN,
     Answer,
     Cause,
     CrawlURL,
@@ -45,7 +46,6 @@ from storage.schema import FailureRecord, PageRecord, SeenRow
 ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _NOT_FETCHED = (State.QUEUED, State.HELD)
-_OWN = (Purpose.PROBE, Purpose.VALIDATION)  # requests of a filter's
 _PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
 
 
@@ -71,7 +71,7 @@ class Settler:
             self._robots(visit, now)
         elif visit.outcome is None:
             self._without_request(visit, now)
-        elif purpose in _OWN:
+        elif purpose in FILTERS_OWN:
             self._answer(visit, visit.outcome, now)
         else:
             self._page(visit, visit.outcome, now)
@@ -217,7 +217,7 @@ class Settler:
             self._note_skip(visit.refused, visit.lease.entry.url.via)
             if visit.saved_by:
                 self.totals.saved(visit.saved_by)
-            if visit.lease.entry.url.purpose not in _OWN:
+            if visit.lease.entry.url.purpose not in FILTERS_OWN:
                 self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
             else:
@@ -266,7 +266,7 @@ class Settler:
 
     def _lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
         failure = Failed(entry.url, cause, detail)
-        if entry.url.purpose in _OWN:
+        if entry.url.purpose in FILTERS_OWN:
             self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
         elif entry.url.purpose is Purpose.ROBOTS:
             self._no_hop(failure, now)

@@ -17,6 +17,7 @@ import msgspec
 from config.settings import Settings
 from crawler.core.frontier import Lease
 from crawler.core.model import (
+    FILTERS_OWN,
     Cause,
     CrawlURL,
     Directives,
@@ -34,7 +35,7 @@ from crawler.core.ownership import Ownership
 from crawler.core.ports import Lane
 from crawler.core.robots import directives
 from crawler.core.url import BadURL, URLSpace
-from crawler.desk import Desk, Reading, is_filters_own
+from crawler.desk import Desk, Reading
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
 from crawler.links import LinkGate, Sifted, Skip, presentable
@@ -164,7 +165,7 @@ def _redirected(lease: Lease, outcome: Redirect, tools: Tools) -> Visit:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
     if url.hops >= tools.settings.limits.max_redirects:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "limits"))
-    if is_filters_own(url):
+    if url.purpose in FILTERS_OWN:
         return Visit(lease, outcome, target=target)
     return Visit(lease, outcome, target=target, sifted=tools.links.sift(url, tools.links.gate([target]), is_redirect=True))
 
@@ -173,7 +174,7 @@ def _page(lease: Lease, outcome: Fetched, reading: Reading, tools: Tools) -> Vis
     """Have the page judged, and sift its links if they are to be followed."""
     page = reading.page
     visit = Visit(lease, outcome, page=page, charset=reading.charset)
-    if is_filters_own(page.url):
+    if page.url.purpose in FILTERS_OWN:
         return visit
     visit.sitting = tools.panel.page(page, reading.measures)
     follow = visit.sitting.judgement.follow and 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, tools.settings)

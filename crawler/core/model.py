@@ -29,6 +29,9 @@ class Purpose(IntEnum):
     SITEMAP = 5
 
 
+FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION)  # requests of a filter's: no pages of the crawl, judged by no filter that learns
+
+
 class State(IntEnum):
     """Every known URL is in exactly one of these."""
 

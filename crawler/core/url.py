@@ -19,14 +19,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
-from typing import IO, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import ada_url
-from publicsuffixlist import PublicSuffixList
 
 from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
+from crawler.core.suffixes import suffixes
 from crawler.core.url_spelling import ABSOLUTE, NO_PAGES, host_fault, join_clean, no_page, plain_relative, respell_escapes, root_and_folder
 
 CACHE_HOSTS = 65_536
@@ -37,7 +37,6 @@ _LEEWAY = 16  # a link may be this many times longer than the URL it may become:
 
 _REMEMBERED_LENGTH = 256
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SUFFIX_RULE = re.compile(r"^[^/\s]\S*", re.MULTILINE)
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
 
 T = TypeVar("T")
@@ -115,20 +114,6 @@ def queue_name(origin: str) -> str:
     return host if port in ("", "80", "443") else f"{host}:{port}"
 
 
-class _Suffixes(PublicSuffixList):
-    """The list's rules as canonical hosts are spelled, in ASCII: the library would encode each rule, which takes five times as long."""
-
-    def _parse(self, source: IO[bytes], accept_encoded_idn: bool, only_icann: bool = False) -> None:
-        rules = _SUFFIX_RULE.findall(source.read().decode())
-        encoded = [rule if rule.isascii() else rule.encode("idna").decode() for rule in rules]
-        super()._parse(encoded, False, only_icann)  # type: ignore[no-untyped-call]  # it has no annotations
-
-
-@cache
-def _suffixes() -> _Suffixes:
-    return _Suffixes()
-
-
 @lru_cache(maxsize=CACHE_HOSTS)
 def site_of(hostname: str) -> str:
     """Return the registrable domain by the public suffix list, private section included.
@@ -137,7 +122,7 @@ def site_of(hostname: str) -> str:
     """
     if ":" in hostname or hostname.rpartition(".")[2].isdigit():
         return hostname
-    return _suffixes().privatesuffix(hostname) or hostname
+    return suffixes().privatesuffix(hostname) or hostname
 
 
 def path_of(url: str) -> str:
