@@ -41,8 +41,8 @@ class Finding(msgspec.Struct, array_like=True, frozen=True):
     rules: list[LearnedRule] = []  # in the order in which they are applied
     wanted: list[str] = []  # URLs whose pages would decide more cases, those of the best rules first
     n_copies: int = 0  # pages of the list that show what another one shows
-    fetched: list[tuple[str, str]] = []  # canonical URLs that are not in the list and an alias that is, where the new rules tell so
     n_unexplained: int = 0  # of them those that no valid rule leads to the other one
+    fetched: list[tuple[str, str]] = []  # canonical URLs that are not in the list and an alias that is, where the new rules tell so
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -84,7 +84,7 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
     waiting = [learned for learned in judged.rules if learned.standing == "undecided"][:_MOST_WAITING]
     unexplained = known.n_copies
     fetched = _fetched(pages, canonical, Canonizer([*valid, *(learned.rule for learned in found)])) if found else []
-    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, fetched, unexplained)
+    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, unexplained, fetched)
 
 
 def _fetched(stored: Sequence[bytes], before: Canonizer, now: Canonizer) -> list[tuple[str, str]]:
