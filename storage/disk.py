@@ -13,7 +13,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -95,18 +95,21 @@ class Disk:
             return dict(self._snapshots[TABLES[table].env].cursor(self._dbs[table]).getmulti(keys))
 
     def rows(self, table: str, prefix: bytes, start: bytes, limit: int | None) -> Iterator[Row]:
-        """Yield rows whose keys begin with `prefix` and are not below `start`, in order; `limit` is how many will probably be asked for."""
+        """Yield rows whose keys begin with `prefix` and are not below `start`, in order.
+
+        limit: as many will be asked for at most.
+        """
         first, n = max(prefix, start), limit or _FIRST_CHUNK
         while True:
-            chunk = self._chunk(table, first, n)
-            yield from within(prefix, chunk)
-            if len(chunk) < n or not chunk[-1][0].startswith(prefix):
+            chunk = self._chunk(table, prefix, first, n)
+            yield from chunk
+            if len(chunk) < n:
                 return
             first, n = chunk[-1][0] + b"\x00", _CHUNK
 
-    def _chunk(self, table: str, first: bytes, n: int) -> list[Row]:
+    def _chunk(self, table: str, prefix: bytes, first: bytes, n: int) -> list[Row]:
         with self._lock, self._snapshots[TABLES[table].env].cursor(self._dbs[table]) as cursor:
-            return list(islice(cursor.iternext(), n)) if cursor.set_range(first) else []
+            return rows_within(cursor, prefix, first, n)
 
     # Writes
 
@@ -173,8 +176,9 @@ class Disk:
             env.close()
 
 
-def within(prefix: bytes, chunk: list[Row]) -> Iterable[Row]:
-    """Return the leading rows of a sorted chunk whose keys begin with `prefix`."""
-    if not chunk or chunk[-1][0].startswith(prefix):
-        return chunk
-    return (row for row in chunk if row[0].startswith(prefix))
+def rows_within(cursor: lmdb.Cursor[bytes], prefix: bytes, first: bytes, n: int) -> list[Row]:
+    """Return up to n rows from the key `first` on, as far as keys begin with `prefix`; what lies behind is not read, whatever n is."""
+    if not cursor.set_range(first):
+        return []
+    rows = cursor.iternext()
+    return list(islice(takewhile(lambda row: row[0].startswith(prefix), rows) if prefix else rows, n))

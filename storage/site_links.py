@@ -1,8 +1,12 @@
-"""Which sites link to which: counted while the crawl runs, under an order that asks for it (crawler/core/order)."""
+"""Which sites link to which: counted while the crawl runs, under an order that asks for it (crawler/core/order).
+
+A table that was empty when it was opened knows which pairs it never met (met.py), and reads nothing for them.
+"""
 
 from __future__ import annotations
 
 from crawler.core.ports import SiteRecord
+from storage.met import Met
 from storage.queues import Queues
 from storage.rows import Rows
 from storage.schema import SITE_LINKS
@@ -18,6 +22,7 @@ class SiteLinks:
         self._queues = queues
         self._lately: dict[bytes, set[bytes]] = {}  # by source
         self._n_lately = 0
+        self._met = None if rows.scan(SITE_LINKS, limit=1) else Met()
 
     def add(self, source: bytes, targets: set[bytes]) -> list[bytes]:
         """Note that pages of one site link to those of others, perhaps itself too; 8 bytes each. One without a record does not count.
@@ -40,17 +45,18 @@ class SiteLinks:
         return added
 
     def is_first(self, source: bytes, target: bytes) -> bool:
-        """Note that a site links to one of another agent; return whether that was not known."""
-        if self._rows.get(SITE_LINKS, target + source) is not None:
+        """Note that a site links to another, maybe one of another agent; return whether that was not known."""
+        pair = target + source
+        if (self._met is None or pair in self._met) and self._rows.get(SITE_LINKS, pair) is not None:
             return False
-        self._rows.put(SITE_LINKS, target + source, b"")
+        self._rows.put(SITE_LINKS, pair, b"")
+        if self._met is not None:
+            self._met.add(pair)
         return True
 
     def _add(self, source: bytes, target: bytes, record: SiteRecord) -> bool:
-        pair = target + source
-        if self._rows.get(SITE_LINKS, pair) is not None:
+        if not self.is_first(source, target):
             return False
-        self._rows.put(SITE_LINKS, pair, b"")
         record.n_linking += 1
         self._queues.save_site(target, record)
         return _is_step(record.n_linking + 1)

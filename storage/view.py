@@ -18,7 +18,7 @@ from crawler.core.errors import StoreError
 from crawler.core.model import State
 from storage.check import check_data_file
 from storage.counters import Counters
-from storage.disk import within
+from storage.disk import rows_within
 from storage.env import check_version, decode_config, require_store
 from storage.organs import Organs
 from storage.overlay import Row
@@ -97,9 +97,9 @@ class View(Organs):
                 if db is None:
                     return
                 with txn.cursor(db) as cursor:
-                    chunk = list(islice(cursor.iternext(), _CHUNK)) if cursor.set_range(first) else []
-            yield from within(prefix, chunk)
-            if len(chunk) < _CHUNK or not chunk[-1][0].startswith(prefix):
+                    chunk = rows_within(cursor, prefix, first, _CHUNK)
+            yield from chunk
+            if len(chunk) < _CHUNK:
                 return
             first = chunk[-1][0] + b"\x00"
 
