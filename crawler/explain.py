@@ -321,6 +321,9 @@ def _later(story: Story) -> str:
     words = []
     for name, verdict in last.items():
         kind = f", {verdict['evidence']['kind']}" if "kind" in verdict["evidence"] else ""
+        if "canonical" in verdict["evidence"]:
+            words.append(f" At {verdict['revised_at']} it was found by {name} to be an alias of {verdict['evidence']['canonical']}.")
+            continue
         word = f"judged {verdict['reason'] or 'no good'}{kind}" if not verdict["keep"] else "cleared"
         words.append(f" At {verdict['revised_at']} it was {word} by {name}.")
     return "".join(words)

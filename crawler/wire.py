@@ -6,7 +6,7 @@ when the budget is spent, when a 21st interim response comes, and when a byte ar
 else the answer to a question not yet asked would be given to the next URL.
 
 It rests on parts of aiohttp that are not public: `ResponseHandler`, installed as `connector._factory`, its `_payload`, `_buffer` and
-`feed_data`. tests/test_fetch_broken.py fails for each that changes.
+`feed_data`, and the connector's `_wrap_create_connection` (aiohttp_client.py). tests/test_fetch_broken.py fails for each that changes.
 
 Time: 1 µs per read from a socket. Memory: 300 bytes per request.
 """
@@ -41,10 +41,10 @@ class WireProtocol(ResponseHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._connections.n_open += 1
+        self._connections.opened(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._connections.n_open -= 1
+        self._connections.lost(self)
         if exc is not None and self._exchange is not None and self._payload is not None and not self._payload.is_eof():
             self._exchange.is_cut = True
         super().connection_lost(exc)

@@ -1,8 +1,9 @@
 """The contract of a filter, the same at every gate.
 
-`measure` is pure and may be slow; its result is written to the journal. `decide` reads the filter's memory and changes nothing.
-`observe` is the only mutation, beside what an `Asker` learns from its own requests: it sees the whole panel's judgement, so that a page
-which any filter dropped teaches no "kept" memory.
+`measure` is pure and may be slow; its result is written to the journal. What costs too much to take of every subject may be taken later,
+from the subject that stands beside its measure and not in the journal: subjects never change, so that it is the same whenever it is taken.
+`decide` reads the filter's memory and changes nothing. `observe` is the only mutation, beside what an `Asker` learns from its own requests:
+it sees the whole panel's judgement, so that a page which any filter dropped teaches no "kept" memory.
 
 Gates, in the order of a URL's journey:
 

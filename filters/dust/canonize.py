@@ -30,6 +30,11 @@ class Settled(NamedTuple):
     by: tuple[Rule, ...]  # rules that changed it, in order
     passes: int  # that changed anything
 
+    @property
+    def names(self) -> str:
+        """The names of these rules, as they stand in an alias's record."""
+        return "+".join(dict.fromkeys(rule.name for rule in self.by))
+
 
 class Canonizer:
     """The rules of one site, in order."""

@@ -4,6 +4,7 @@ Within a cluster every URL is compared with one target, at the host that the sit
 both ends is cut off but for one token, and each word or number of what is left becomes a hole. `x.com/money/` beside `money.x.com/` is then
 `{1}.{2}/{3}/` → `{3}.{1}.{2}/`, the same for every cluster of that kind. Pairs of one form are put together: a hole that always held one
 text is that text again, a hole that held several stays one, of numbers if it held only these; what surrounds all of them becomes context.
+A form counts once for each cluster, since what one shows may be its own; many members of one make up for that.
 Forms without a hole left are plain substitutions, and are found so even where the buckets of phase 1 overflow.
 
 Comparing with one target makes the cost linear in the cluster. Hosts are words like others, so that rules cross the hosts of a site.
@@ -25,6 +26,7 @@ from filters.dust.tokens import END, START, anchored, common, tokens
 from filters.dust.urllist import UrlList, origin
 
 _MOST_MEMBERS: Final = 50  # of a cluster that are compared
+_FEW: Final = 5  # members of one cluster that suggest nothing: they may be alike by chance
 _MOST_CHANGED: Final = 24  # tokens: longer differences are no rule
 _MOST_HOLES: Final = 9
 _MOST_CONTEXT: Final = 24  # tokens of context on either side
@@ -42,23 +44,28 @@ class _Family:
     after: list[list[str]] = field(default_factory=list)
     example: tuple[str, str] = ("", "")
 
+    @property
+    def support(self) -> int:
+        """How many clusters show it; or, if a single one does, how many of its members, the first few not counted."""
+        return max(len(self.clusters), len(set(self.values)) - _FEW)
+
 
 def cluster_rules(known: UrlList, least: int) -> list[LearnedRule]:
-    """Return the rules that at least `least` clusters of copies show, in no particular order."""
+    """Return the rules that at least `least` clusters of copies show, or many members of one, in no particular order."""
     families: defaultdict[tuple[_Form, _Form], _Family] = defaultdict(_Family)
     used = known.popularity
     for number, members in enumerate(_clusters(known)):
         urls = sorted((known.urls[i] for i in members), key=lambda url: (-used.get(origin(url), 0), shortlex(url)))[:_MOST_MEMBERS]
         for url in urls[1:]:
             _compare(url, urls[0], number, families)
-    return [rule for forms, family in families.items() if len(family.clusters) >= least for rule in _generalised(forms, family, least)]
+    return [rule for forms, family in families.items() if family.support >= least for rule in _generalised(forms, family, least)]
 
 
 def _clusters(known: UrlList) -> Iterator[Sequence[int]]:
     """Yield the places of the members of each cluster of copies."""
     if known.texts is None:
         return
-    labels = known.texts.labels
+    labels = np.where(known.suggests, known.texts.labels, 0)
     order = np.argsort(labels, kind="stable")
     edges = np.flatnonzero(np.diff(labels[order])) + 1
     for members in np.split(order, edges):
@@ -106,7 +113,7 @@ def _generalised(forms: tuple[_Form, _Form], family: _Family, least: int) -> Ite
     source, target = ("".join((*map(written, before), *(_side(form, kinds)), *map(written, after))) for form in forms)
     if source != target:
         yield LearnedRule(
-            rule=Substitution(source=source, target=target), source="cluster", support=len(family.clusters), examples=(family.example,)
+            rule=Substitution(source=source, target=target), source="cluster", support=family.support, examples=(family.example,)
         )
 
 

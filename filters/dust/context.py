@@ -101,7 +101,7 @@ def paired(rule: Rule, instances: Sequence[tuple[str, bool | None]]) -> list[Pai
         host = "" if one_host else host
         found = [] if one_host else [Context(host)]
         pages = list(places(path))
-        found += [Context(host, place) for place in (pages if own is not None else pages[:-1])]
+        found += [Context(host, place) for place in (pages if own is not None or path.endswith("/") else pages[:-1])]
         found += [Context(having=(field,)) for field in _fields(url) if own is None or not field.startswith(own)]
         pairs.append(Pair(agrees, tuple(found)))
     return pairs

@@ -42,6 +42,7 @@ class Evidence:
     """What a list says about one rule."""
 
     agree: int = 0
+    equal: int = 0  # of these, word for word
     disagree: int = 0
     controls: int = 0
     controls_alike: int = 0
@@ -97,8 +98,8 @@ def instances(rule: Rule, known: UrlList, order: Shuffled) -> Iterator[Instance]
         at = order.text.find(mark, order.starts[n + 1])
 
 
-def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[int, int], bool] = lambda agree, disagree: False) -> Evidence:
-    """Compare the pages that the list knows, in chance order, until `stop(agree, disagree)`."""
+def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[Evidence], bool] = lambda found: False) -> Evidence:
+    """Compare the pages that the list knows, in chance order, until `stop(what was found)`."""
     found = Evidence()
     effect = xxhash.xxh3_64()
     step = applier(rule)
@@ -108,9 +109,10 @@ def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[int, 
         found.seen.append((url, agrees))
         found.targets.append(instance.target)
         effect.update(f"{instance.at} {instance.target}\n".encode())
-        if agrees is None:
+        if agrees is None or instance.to is None:
             continue
         found.agree += agrees
+        found.equal += agrees and known.equal(instance.at, instance.to)
         found.disagree += not agrees
         if agrees and len(found.examples) < _EXAMPLES:
             found.examples.append((url, instance.target))
@@ -118,7 +120,7 @@ def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[int, 
         if step(known.urls[other]) != instance.target and other != instance.at:
             found.controls += 1
             found.controls_alike += bool(known.alike(instance.at, other))
-        if stop(found.agree, found.disagree):
+        if stop(found):
             break
     found.effect = effect.intdigest()
     return found
@@ -131,6 +133,7 @@ def with_evidence(learned: LearnedRule, found: Evidence) -> LearnedRule:
         source=learned.source,
         support=learned.support,
         agree=found.agree,
+        equal=found.equal,
         disagree=found.disagree,
         controls=found.controls,
         controls_alike=found.controls_alike,

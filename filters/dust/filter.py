@@ -5,12 +5,13 @@
                holds copies that its rules do not explain; compares pages that were fetched in spite of a rule (audits, seeds) with their
                canonical page, and withdraws a rule that turns bad
     LinkGate   rewrites new links by the site's valid rules; asked again when a URL's turn comes, so that what was queued before a rule was
-               valid is rewritten then. A canonical URL of which an alias was fetched before becomes an alias of that one: its page is
-               known, and comes back with the rule if that is withdrawn
+               valid is rewritten then. A canonical URL of which an alias was fetched before becomes an alias of that one where hardly
+               any pair of the rule disagrees: its page is known, and comes back with the rule if that is withdrawn
     Miner      the study: mining and judging (filters/dust/study.py), and what follows from it
 
 While a site shows no copies, one page in four is put into its list, chosen before it is looked at by its title, which copies share; from
-the third copy on, of which the panel or a study tells, every page is. Without a filter that tells copies every page is from the first.
+the third copy on, of which the panel or a study tells, or the third of the list whose title another has, every page is. Without a filter
+that tells copies every page is from the first.
 
 Mining runs off the loop, on a copy of the list. Rules are judged by pairs of pages that were fetched anyway. What is missing are canonical
 URLs: they are asked for as pages of the crawl, ahead of their host's queue, a few for each rule at first and more while they agree. So
@@ -36,11 +37,11 @@ import msgspec
 import xxhash
 
 from config.settings import Dust
-from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Reason, Recall, Request, Rewrite, Study, Verdict
+from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Reason, Recall, Request, Revise, Rewrite, Study, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import hostname_of, origin_of
 from filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
-from filters.dust.canonize import Canonizer, Settled
+from filters.dust.canonize import Canonizer
 from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from filters.dust.records import (
     Look,
@@ -48,11 +49,14 @@ from filters.dust.records import (
     list_of,
     look_at,
     note_asked,
+    read_common,
     read_fetched,
+    read_key,
     read_look,
     read_origins,
     read_progress,
     was_asked,
+    write_common,
     write_fetched,
     write_look,
     write_origins,
@@ -64,13 +68,16 @@ from filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
 _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come
+_JUDGE_EVERY: Final = 16  # and pages after which rules are judged again that wait for pages: some never come
 _AT_ONCE: Final = 100  # pages asked for at once
 _GROWTH: Final = 1.2  # of the list until it is mined again, while there are copies that no rule explains
 _FEWEST_COPIES: Final = 3  # fewer are no rule's support
+_MOST_REVISED: Final = 500  # records of pages fetched under an alias that are told so by one study
 _FREE: Final = 10  # pages asked for in vain that are always allowed
 _COUNTED: Final = 8  # one page in so many has its links counted
 _SAMPLE: Final = 4  # one title in so many is of the list while a site shows no copies
 _OTHERS: Final = 16  # and one page in so many, whatever its title
+_MOST_TITLES: Final = 64  # of a sample that are remembered
 _TELLS_COPIES: Final = "exact_duplicate"  # the filter whose word is needed
 _COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 _MOST_ORIGINS: Final = 64
@@ -137,10 +144,10 @@ class LinkGate:
                 continue
             settled = canonizer.settle(text)
             if settled.url != text:
-                effects += [Rewrite(text, settled.url, names(settled))] if _is_of(site, settled.url) else []
+                effects += [Rewrite(text, settled.url, settled.names)] if _is_of(site, settled.url) else []
             elif (fetched := read_fetched(memory, keys[site][:_SITE], text)) and not was_asked(memory, keys[site][:_SITE], text):
                 back = canonizer.settle(fetched)
-                effects += [Rewrite(text, fetched, names(back))] if back.url == text else []
+                effects += [Rewrite(text, fetched, back.names)] if back.url == text else []
         return NOTHING_REFUSED, tuple(effects)
 
     def observe(self, batch: LinkBatch, judgement: LinkJudgement, memory: Memory, /) -> Effects:
@@ -170,7 +177,7 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
 
 
 class PageGate:
-    """Page gate: gives no verdict."""
+    """Page gate: drops nothing, says of an alias that was fetched which URL is the canonical one."""
 
     name = NAME
     measure_type = PageMeasure
@@ -188,7 +195,10 @@ class PageGate:
         return measure
 
     def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
-        return _NO_VERDICT, NO_EFFECTS
+        canonizer = self._books.canonizer(memory, measure.key[:_SITE])
+        if canonizer is None or (settled := canonizer.settle(measure.url)).url == measure.url:
+            return _NO_VERDICT, NO_EFFECTS
+        return _alias(settled.url, settled.names), NO_EFFECTS
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         site = measure.key[:_SITE]
@@ -211,9 +221,10 @@ class PageGate:
             origins = read_origins(memory, site)
             _add(origins, measure.origins)
             write_origins(memory, site, origins)
-        is_new = write_look(memory, site, measure.url, look)
+        is_met = bool(measure.via) or not was_wanted
+        is_new = write_look(memory, measure.key, measure.url, look, is_met=is_met)
         progress.n_pages += is_new
-        progress.title = measure.title
+        self._note_title(measure.title & 0xFFFF, progress)
         if was_wanted and is_new:
             progress.outstanding -= 1
             progress.wasted += not look.is_good
@@ -222,9 +233,18 @@ class PageGate:
 
     def _is_chosen(self, measure: PageMeasure, progress: Progress) -> bool:
         """Return whether a page goes into the list. A title that the last one had too may be that of the whole site: it says nothing."""
-        if not self._samples or progress.copies >= _FEWEST_COPIES:
+        if not self._samples or max(progress.copies, progress.repeated) >= _FEWEST_COPIES:
             return True
-        return measure.title % _SAMPLE == 0 or measure.key[-1] % _OTHERS == 0 or measure.title == progress.title
+        return measure.title % _SAMPLE == 0 or measure.key[-1] % _OTHERS == 0
+
+    def _note_title(self, title: int, progress: Progress) -> None:
+        """Note the title of a page of the list, as long as the list is a sample: pages of one title may be copies."""
+        if not self._samples or max(progress.copies, progress.repeated) >= _FEWEST_COPIES:
+            progress.titles = []
+        elif title in progress.titles:
+            progress.repeated += 1
+        else:
+            progress.titles = [*progress.titles[1 - _MOST_TITLES :], title]
 
     def _is_copy(self, judgement: Judgement) -> bool:
         """Return whether a page was dropped since the site showed the same before."""
@@ -239,11 +259,11 @@ def _heard(measure: PageMeasure, look: Look, canonizer: Canonizer, memory: Memor
     if settled.url == measure.url:  # an error is no canonical page of what led to it
         return (Recall(measure.via, measure.url),) if measure.status >= 400 and measure.via[:_SITE] == site else NO_EFFECTS
     canonical = read_look(memory, site, settled.url)
-    if canonical is None and look.is_good:
+    if canonical is None and look.is_good and _are_clean(settled.by, memory, site):
         write_fetched(memory, site, settled.url, measure.url)
     if canonical is None or not look.is_good:
         return NO_EFFECTS
-    return _count(memory, site, settled.by, agrees=look.alike(canonical))
+    return _count(memory, site, settled.by, look, canonical)
 
 
 class Miner:
@@ -258,7 +278,7 @@ class Miner:
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
         """Yield a copy of what is known of a site."""
         progress, book = read_progress(memory, site) or Progress(), read_book(memory, site)
-        mines = not progress.is_judging
+        mines = not progress.is_judging or progress.n_pages >= progress.next_at
         yield written(Known(book.rules if book else [], read_origins(memory, site), mines, self._settings.max_rules))
         for pages in list_of(memory, site):
             yield written(pages)
@@ -271,16 +291,21 @@ class Miner:
         room = self._settings.validations - progress.asked if progress.wasted <= most_wasted else 0
         new = (url for url in finding.wanted if site_named(url) == progress.site and note_asked(memory, site, url))
         wanted = list(islice(new, min(_AT_ONCE, max(0, room))))
-        for canonical, alias in finding.fetched:
+        if any(learned.standing == "valid" for learned in finding.rules):
+            write_common(memory, site, finding.common)
+        told: list[Effect] = []
+        for canonical, alias, rule in finding.fetched:
             write_fetched(memory, site, canonical, alias)
+            if len(told) < _MOST_REVISED and (key := read_key(memory, site, alias)):
+                told.append(Revise(key, _alias(canonical, rule)))
         progress.copies = max(progress.copies, finding.n_copies)
         progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages
-        if progress.n_pages >= progress.next_at:
+        if finding.mined and progress.n_pages >= progress.next_at:
             grows = _GROWTH if finding.n_unexplained >= _FEWEST_COPIES else 2.0
             progress.next_at = int(grows * progress.n_pages)
         write_progress(memory, site, progress)
-        return tuple(Request(url, Purpose.AUDIT) for url in wanted)
+        return (*told, *(Request(url, Purpose.AUDIT) for url in wanted))
 
 
 def _as_of_now(book: RuleBook | None, found: Sequence[LearnedRule]) -> list[LearnedRule]:
@@ -305,8 +330,8 @@ def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
 
 def _is_due(progress: Progress) -> bool:
     """Return whether a page that has just come into the list is one after which the site is to be studied."""
-    if progress.is_judging:
-        return not progress.outstanding or (progress.n_pages - progress.asked_at) % _ASK_EVERY == 0
+    if progress.is_judging and (not progress.outstanding or (progress.n_pages - progress.asked_at) % _JUDGE_EVERY == 0):
+        return True
     late = progress.n_pages - progress.next_at
     return late >= 0 and late % _ASK_EVERY == 0
 
@@ -316,9 +341,9 @@ def look_of(page: Page) -> Look:
     return look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else Look()
 
 
-def names(settled: Settled) -> str:
-    """Return the names of the rules that rewrote a URL, as they stand in an alias's record."""
-    return "+".join(dict.fromkeys(rule.name for rule in settled.by))
+def _alias(canonical: str, rule: str) -> Verdict:
+    """Return what is said of a page that was fetched under an alias: which URL is the canonical one, and by which rule."""
+    return Verdict(NAME, evidence={"canonical": canonical, "rule": rule})
 
 
 def _is_of(site: str, url: str) -> bool:
@@ -331,24 +356,31 @@ def _is_soft_error(judgement: Judgement) -> bool:
     return dropped and any(verdict.filter == "soft_error" and not verdict.keep for verdict in judgement.verdicts)
 
 
-def _count(memory: Memory, site: bytes, rules: Sequence[Rule], *, agrees: bool) -> Effects:
+def _are_clean(rules: Sequence[Rule], memory: Memory, site: bytes) -> bool:
+    book = read_book(memory, site)
+    return book is not None and {learned.rule for learned in book.rules if learned.is_clean}.issuperset(rules)
+
+
+def _count(memory: Memory, site: bytes, rules: Sequence[Rule], alias: Look, canonical: Look) -> Effects:
     """Count a pair for or against the rules that joined it; withdraw those that have turned bad."""
     book = read_book(memory, site)
     if book is None:
         return NO_EFFECTS
     concerned = set(rules)
     before = book.applied
-    book.rules = [_counted(learned, agrees=agrees) if learned.rule in concerned else learned for learned in book.rules]
+    agrees, equal = alias.alike(canonical, read_common(memory, site)), alias.fingerprint == canonical.fingerprint
+    book.rules = [_counted(learned, agrees=agrees, equal=equal) if learned.rule in concerned else learned for learned in book.rules]
     write_book(memory, site, book)
     kept = set(book.applied)
     return tuple(_recalls(site, [rule for rule in before if rule not in kept]))
 
 
-def _counted(learned: LearnedRule, *, agrees: bool) -> LearnedRule:
+def _counted(learned: LearnedRule, *, agrees: bool, equal: bool) -> LearnedRule:
     alarm = max(0.0, learned.alarm - (STEP_AGREE if agrees else STEP_DISAGREE))
     return msgspec.structs.replace(
         learned,
         agree=learned.agree + agrees,
+        equal=learned.equal + equal,
         disagree=learned.disagree + (not agrees),
         alarm=alarm,
         standing="withdrawn" if alarm >= BOUND else learned.standing,

@@ -30,7 +30,7 @@ class RuleBook(msgspec.Struct):
     @property
     def applied(self) -> list[Rule]:
         """The rules that count: valid and not disabled."""
-        return [learned.rule for learned in self.rules if learned.standing == "valid" and not learned.disabled]
+        return [learned.rule for learned in self.rules if learned.is_applied]
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -5,7 +5,8 @@
          ─ parameters, universal ──┘
 
 Rank is by support, lowered by what the list says against a rule: its support times the lower bound of its agreement, times the share of its
-URLs whose target is in the list. What leads to places that nobody knows may lead nowhere.
+URLs whose target is in the list, and down to half of it the less of its pairs agree word for word. What leads to places that nobody
+knows may lead nowhere.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ def _adding(ranked: Iterable[Judged]) -> list[LearnedRule]:
         if all(canonical(url) == canonical(target) for url, target in sample):
             continue
         kept.append(learned)
-        if learned.agree >= _CLEAN and not learned.disagree:
+        if learned.equal >= _CLEAN and learned.equal == learned.agree and not learned.disagree:
             clean.append(learned.rule)
             canonical = Canonizer(clean)
     return kept
@@ -168,6 +169,8 @@ def _rank(judged: Judged) -> tuple[float, int, str]:
     learned, seen = judged.learned, judged.evidence.seen
     compared = learned.agree + learned.disagree
     agreement = wilson(learned.agree, learned.disagree)[0] * compared / len(seen) if compared else _UNKNOWN
+    if learned.agree:
+        agreement *= (learned.agree + learned.equal) / (2 * learned.agree)
     if not tells_apart(learned.controls, learned.controls_alike):
         agreement = 0.0
     return -learned.support * agreement, 0 if isinstance(learned.rule, Parameter) else 1, learned.rule.readable

@@ -28,6 +28,7 @@ _MOST_DISSENT: Final = 0.05
 _MOST_VALUES: Final = 5  # of a parameter tried one by one
 _MOST_OTHERS: Final = 50  # values of other parameters that are tried as context
 _MOST_CONTEXTS: Final = 12  # of one parameter
+_UNKNOWN: Final = 2  # place in a count
 
 
 class _Use(NamedTuple):
@@ -41,32 +42,31 @@ class _Use(NamedTuple):
 
 @dataclass(slots=True)
 class _Count:
-    """Pairs for and against: without the parameter, and with another value."""
+    """Pairs without the parameter, and with another value: how many disagree, agree, and are not known."""
 
-    bare: list[int] = field(default_factory=lambda: [0, 0])  # disagree, agree
-    values: list[int] = field(default_factory=lambda: [0, 0])
-    unknown: int = 0  # pairs of which nothing is known
+    bare: list[int] = field(default_factory=lambda: [0, 0, 0])
+    values: list[int] = field(default_factory=lambda: [0, 0, 0])
 
     def add(self, kind: list[int], agrees: bool | None) -> None:
-        if agrees is None:
-            self.unknown += 1
-        else:
-            kind[agrees] += 1
+        kind[_UNKNOWN if agrees is None else agrees] += 1
 
-    @property
-    def agree(self) -> int:
-        return self.bare[1] + self.values[1]
+    def for_dropping(self, least: int) -> int:
+        """Return how many pairs speak for dropping the parameter, 0 if too few do or too many against it."""
+        if self.bare[0] > _MOST_DISSENT * (self.bare[0] + self.bare[1]):
+            return 0
+        both = _support([bare + values for bare, values in zip(self.bare, self.values, strict=True)], least)
+        return min(both, max(self.bare[1], self.values[1]) or both)
 
-    def holds(self, least: int) -> bool:
-        """Return whether enough pairs agree and hardly any does not."""
-        disagree = self.bare[0] + self.values[0]
-        if not self.agree and not disagree:
-            return self.unknown >= least
-        return self.agree >= least and disagree <= _MOST_DISSENT * (self.agree + disagree)
+    def for_setting(self, least: int) -> int:
+        """Return how many pairs speak for one value: what the page shows without the parameter is another matter."""
+        return _support(self.values, least)
 
-    def drops(self) -> bool:
-        """Return whether the URL without the parameter may be the canonical one."""
-        return self.bare[0] <= _MOST_DISSENT * sum(self.bare)
+
+def _support(pairs: list[int], least: int) -> int:
+    disagree, agree, unknown = pairs
+    if not agree and not disagree:
+        return unknown if unknown >= least else 0
+    return agree if agree >= least and disagree <= _MOST_DISSENT * (agree + disagree) else 0
 
 
 def parameter_rules(known: UrlList, least: int) -> list[LearnedRule]:
@@ -83,7 +83,7 @@ def _uses(known: UrlList) -> dict[str, list[_Use]]:
     for i, url in enumerate(known.urls):
         head, mark, query = url.partition("?")
         parts = query.split("&")
-        if not mark or not known.is_good[i] or len(parts) > _MOST_PARAMETERS:
+        if not mark or not known.suggests[i] or len(parts) > _MOST_PARAMETERS:
             continue
         for at, part in enumerate(parts):
             name, equals, value = part.partition("=")
@@ -123,7 +123,7 @@ def _of_name(known: UrlList, name: str, uses: list[_Use], least: int) -> Iterato
 def _widest(pairs: list[_Pair], least: int) -> tuple[_Where, list[_Pair]] | None:
     """Return the context that holds with most pairs, of equals the plainest, and its pairs; None if none holds."""
     whole = _count(pairs)
-    if whole.holds(least):
+    if whole.for_dropping(least) or whole.for_setting(least):
         return _Where(), pairs
     by_context: defaultdict[_Where, list[_Pair]] = defaultdict(list)
     for pair, contexts in zip(pairs, _contexts(pairs, least), strict=True):
@@ -134,8 +134,9 @@ def _widest(pairs: list[_Pair], least: int) -> tuple[_Where, list[_Pair]] | None
         if len(some) < max(least, best_rank[0]):
             continue
         count = _count(some)
-        rank = count.agree or count.unknown, -where.n_bounds
-        if rank > best_rank and count.holds(least):
+        support = max(count.for_dropping(least), 0 if where.when is not None else count.for_setting(least))
+        rank = support, -where.n_bounds
+        if support and rank > best_rank:
             best, best_rank = (where, some), rank
     return best
 
@@ -188,9 +189,8 @@ def _rules(name: str, pairs: list[_Pair], where: _Where, least: int) -> Iterator
     """Yield the two hypotheses; which of them is right is for the validation."""
     count = _count(pairs)
     bound = Parameter(name_=name, host=where.host, path=where.path, when=where.when, having=where.having)
-    if count.drops():
-        yield LearnedRule(rule=bound, source="parameter", support=count.agree or count.unknown)
-    set_support = count.values[1] if count.agree else count.unknown
-    if set_support >= least and where.when is None:
+    if support := count.for_dropping(least):
+        yield LearnedRule(rule=bound, source="parameter", support=support)
+    if where.when is None and (support := count.for_setting(least)):
         value = Counter(pair.use.value for pair in pairs).most_common(1)[0][0]
-        yield LearnedRule(rule=msgspec.structs.replace(bound, to=value), source="parameter", support=set_support)
+        yield LearnedRule(rule=msgspec.structs.replace(bound, to=value), source="parameter", support=support)

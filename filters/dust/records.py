@@ -1,12 +1,13 @@
 """What the filter remembers of a site beside its rules (memory.py): the list that it mines, and how far the mining is.
 
     site 8 ‖ "S"               → Progress
+    site 8 ‖ "C"               → what is common to the site's pages, by the last study: boilerplate is left out of comparisons
     site 8 ‖ "O"               → origin of the site: links to it, on a sample of its pages
     site 8 ‖ "A" ‖ hash 8      → (empty): a URL that was asked for
     site 8 ‖ "F" ‖ hash 8      → a URL that was fetched and is an alias of this one, which was not
-    site 8 ‖ "P" ‖ hash 8      → one page of the list: good 1 ‖ fingerprint 8 ‖ sketch 2·64 ‖ URL
+    site 8 ‖ "P" ‖ hash 8      → one page of the list: bad, met or unmet 1 ‖ fingerprint 8 ‖ sketch 2·64 ‖ key 8 ‖ URL
 
-A page takes 170 bytes and its URL.
+A page takes 180 bytes and its URL.
 """
 
 from __future__ import annotations
@@ -22,17 +23,22 @@ from crawler.core.echo import without_echo
 from crawler.core.model import U64
 from crawler.core.ports import Memory
 from filters.dust.memory import KEPT
-from filters.dust.similarity import MIN_WORDS, PLACES, alike_as_they_are, sketch
+from filters.dust.similarity import MIN_WORDS, PLACES, resemble, sketch
 from filters.dust.urllist import Sighting, origin
 
+_SITE: Final = 8
 _PAGE: Final = b"P"
 _PROGRESS: Final = b"S"
 _ASKED: Final = b"A"
+_COMMON: Final = b"C"
 _ORIGINS: Final = b"O"
 _FETCHED: Final = b"F"
 _SKETCH_BYTES: Final = 2 * PLACES
-_URL: Final = 9 + _SKETCH_BYTES
-_BAD: Final = bytes(_URL)
+_PAGE_KEY: Final = 9 + _SKETCH_BYTES
+_URL: Final = _PAGE_KEY + 8
+_BAD: Final = bytes(_PAGE_KEY)
+_MET: Final = b"\x01"
+_UNMET: Final = b"\x02"
 _LONG: Final = 2_000  # words
 _AT_ONCE: Final = 500  # pages read in one go: 1 ms
 
@@ -49,7 +55,8 @@ class Progress(msgspec.Struct, array_like=True):
     asked_at: int = 0  # pages in the list when some were asked for last
     is_judging: bool = False  # the rules wait for what was asked for; else for more pages
     copies: int = 0  # pages that others were told to be copies of, counted while they are few; or found by the last study
-    title: int = 0  # hash of that of the page that came into the list last
+    titles: list[int] = []  # hashes of those of the pages that came into the list last, while it is a sample
+    repeated: int = 0  # pages whose title was among these
 
 
 class Look(msgspec.Struct, array_like=True, frozen=True):
@@ -62,11 +69,11 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
     def is_good(self) -> bool:
         return bool(self.fingerprint)
 
-    def alike(self, other: Look) -> bool:
-        """Return whether two pages show the same, boilerplate included: what differs is then a tenth of all at most."""
+    def alike(self, other: Look, common: bytes) -> bool:
+        """Return whether two pages show the same.    common: the boilerplate of their site, as `read_common` returns it"""
         if not (self.is_good and other.is_good):
             return False
-        return self.fingerprint == other.fingerprint or alike_as_they_are(self.sketch, other.sketch)
+        return self.fingerprint == other.fingerprint or resemble(self.sketch, other.sketch, common)
 
 
 def look_at(url: str, words: U64) -> Look:
@@ -103,6 +110,15 @@ def write_origins(memory: Memory, site: bytes, origins: Mapping[str, int]) -> No
     memory.put(site + _ORIGINS, _encode(origins), weight=KEPT)
 
 
+def read_common(memory: Memory, site: bytes) -> bytes:
+    """Return what is common to the pages of a site (filters/dust/similarity.py: Codes), b"" if that is not known."""
+    return memory.get(site + _COMMON) or b""
+
+
+def write_common(memory: Memory, site: bytes, common: bytes) -> None:
+    memory.put(site + _COMMON, common, weight=KEPT)
+
+
 def note_asked(memory: Memory, site: bytes, url: str) -> bool:
     """Remember that a URL was asked for; return whether it is the first time."""
     key = site + _ASKED + _digest(url)
@@ -131,15 +147,21 @@ def read_look(memory: Memory, site: bytes, url: str) -> Look | None:
     value = memory.get(_key(site, url))
     if value is None or value[_URL:] != url.encode():
         return None
-    return Look(value[1:9], value[9:_URL]) if value[0] else Look()
+    return Look(value[1:9], value[9:_PAGE_KEY]) if value[0] else Look()
 
 
-def write_look(memory: Memory, site: bytes, url: str, look: Look) -> bool:
-    """Put a page into the list; return whether it is new there."""
-    key = _key(site, url)
+def read_key(memory: Memory, site: bytes, url: str) -> bytes:
+    """Return the key of a page of the list, b"" if it is not in it."""
+    value = memory.get(_key(site, url))
+    return site + value[_PAGE_KEY:_URL] if value is not None and value[_URL:] == url.encode() else b""
+
+
+def write_look(memory: Memory, page: bytes, url: str, look: Look, *, is_met: bool = True) -> bool:
+    """Put a page into the list; return whether it is new there.    page: its key; is_met: some page links to it"""
+    key = _key(page[:_SITE], url)
     is_new = memory.get(key) is None
-    start = b"\x01" + look.fingerprint + look.sketch if look.is_good else _BAD
-    memory.put(key, start + url.encode())
+    start = (_MET if is_met else _UNMET) + look.fingerprint + look.sketch if look.is_good else _BAD
+    memory.put(key, start + page[_SITE:] + url.encode())
     return is_new
 
 
@@ -158,8 +180,9 @@ def sightings(pages: Iterable[bytes]) -> Iterator[Sighting]:
     """Read what `list_of` returned."""
     for value in pages:
         is_good = bool(value[0])
-        values = np.frombuffer(value[9:_URL], dtype="<u2") if is_good else None
-        yield Sighting(value[_URL:].decode(), 200 if is_good else 404, None, value[1:9] if is_good else b"", values)
+        values = np.frombuffer(value[9:_PAGE_KEY], dtype="<u2") if is_good else None
+        status, fingerprint = (200, value[1:9]) if is_good else (404, b"")
+        yield Sighting(value[_URL:].decode(), status, None, fingerprint, values, is_met=value[:1] != _UNMET)
 
 
 def _key(site: bytes, url: str) -> bytes:

@@ -26,6 +26,7 @@ from filters.dust.tokens import END, START, tokens
 Place = Literal["host", "language", "path", "parameter"]
 Standing = Literal["likely", "valid", "invalid", "undecided", "withdrawn"]
 
+_MOST_DISSENT: Final = 0.02  # share of the pairs
 _SPECIAL: Final = re.compile(r"([\\^${}])")
 _PIECE: Final = re.compile(
     r"\\(?P<literal>[\\^${}])|(?P<start>\^)|(?P<end>\$)|\{(?P<kind>[nw])(?P<number>\d)\}|(?P<bad>[{}\\])|(?P<text>[^\\^${}]+)"
@@ -146,6 +147,7 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""  # phase that found it: substring, cluster, parameter, universal
     support: int = 0  # pairs of URLs of the list, or clusters of copies, that it explains
     agree: int = 0  # pairs whose pages were compared and are alike
+    equal: int = 0  # of these, word for word
     disagree: int = 0  # and are not, or the second is an error
     controls: int = 0  # pairs that it does not join and that were compared
     controls_alike: int = 0
@@ -153,6 +155,16 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
     disabled: bool = False
     alarm: float = 0.0  # cumulative sum of what audits say against it
     examples: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether URLs are rewritten by it."""
+        return self.standing == "valid" and not self.disabled
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether hardly any pair that was compared disagrees, so that either page may stand for both."""
+        return self.disagree <= _MOST_DISSENT * (self.agree + self.disagree)
 
     @property
     def is_settled(self) -> bool:

@@ -35,6 +35,8 @@ _DOUBT: Final = 0.5  # standard errors by which an estimate may miss ALIKE
 _BAND: Final = 4  # places: two pages that agree .9 share at least one band of four but once in 10⁷
 
 Sketches = npt.NDArray[np.uint16]
+Codes = npt.NDArray[np.uint32]  # place << 16 | value
+_NONE_COMMON: Final = np.zeros(0, dtype=np.uint32)
 _LEAST: Final = np.uint16(1)
 _U = np.uint64
 
@@ -53,40 +55,54 @@ class Texts:
     fingerprints: I64  # n: equal for equal texts; 0: unknown, or a page that is like no other
     sketches: Sketches | None  # n × places, boilerplate and empty places 0; None: only fingerprints are known
     labels: I64  # n: equal for pages that are alike, but for chains; 0: like no other
+    common: Codes  # what was taken out
 
     @classmethod
     def of(cls, fingerprints: I64, sketches: Sketches | None) -> Texts:
         """Take boilerplate out of the sketches and group the pages. fingerprints: as above."""
         if sketches is None:
-            return cls(fingerprints, None, fingerprints)
-        bare = without_boilerplate(fingerprints, sketches)
-        return cls(fingerprints, bare, _labels(fingerprints, bare))
+            return cls(fingerprints, None, fingerprints, _NONE_COMMON)
+        common = boilerplate(fingerprints, sketches)
+        bare = without(sketches, common)
+        return cls(fingerprints, bare, _labels(fingerprints, bare), common)
 
     def alike(self, one: int, other: int) -> bool:
         """Return whether two pages show the same."""
         if not (self.fingerprints[one] and self.fingerprints[other]):
             return False
-        if self.fingerprints[one] == self.fingerprints[other]:
+        if self.equal(one, other):
             return True
         return self.sketches is not None and bool(_alike(self.sketches[one : one + 1], self.sketches[other : other + 1])[0])
 
-
-def alike_as_they_are(one: bytes, other: bytes) -> bool:
-    """Return whether two sketches of a site's pages resemble each other, boilerplate included."""
-    rows = (np.frombuffer(data, dtype="<u2")[None] for data in (one, other))
-    return bool(_alike(*rows)[0])
+    def equal(self, one: int, other: int) -> bool:
+        """Return whether two pages show the same, word for word."""
+        return bool(self.fingerprints[one] and self.fingerprints[one] == self.fingerprints[other])
 
 
-def without_boilerplate(fingerprints: I64, sketches: Sketches) -> Sketches:
-    """Return the sketches with 0 at places whose value more than 5 % of the distinct texts have."""
+def resemble(one: bytes, other: bytes, common: bytes) -> bool:
+    """Return whether two sketches of a site's pages resemble each other.    common: `Codes` of the site's boilerplate, little-endian"""
+    rows = np.stack([np.frombuffer(data, dtype="<u2") for data in (one, other)])
+    bare = without(rows, np.frombuffer(common, dtype="<u4"))
+    return bool(_alike(bare[:1], bare[1:])[0])
+
+
+def boilerplate(fingerprints: I64, sketches: Sketches) -> Codes:
+    """Return the values that more than 5 % of the distinct texts have at their place."""
     _, distinct = np.unique(fingerprints, return_index=True)
     distinct = distinct[fingerprints[distinct] != 0]
-    most = max(COMMON_LEAST, int(COMMON_SHARE * distinct.size))
-    bare = sketches.copy()
-    for place in range(sketches.shape[1]):
-        values, count = np.unique(sketches[distinct, place], return_counts=True)
-        bare[np.isin(bare[:, place], values[count > most]), place] = 0
-    return bare
+    values, count = np.unique(_codes(sketches[distinct]), return_counts=True)
+    common: Codes = values[(count > max(COMMON_LEAST, int(COMMON_SHARE * distinct.size))) & (values & 0xFFFF != 0)]
+    return common
+
+
+def without(sketches: Sketches, common: Codes) -> Sketches:
+    """Return the sketches with 0 at the places that hold boilerplate."""
+    return np.where(np.isin(_codes(sketches), common), np.uint16(0), sketches)
+
+
+def _codes(sketches: Sketches) -> Codes:
+    """Return the values of sketches with their places."""
+    return (np.arange(sketches.shape[1], dtype=np.uint32) << np.uint32(16)) | sketches
 
 
 def _alike(one: Sketches, other: Sketches) -> npt.NDArray[np.bool_]:

@@ -42,7 +42,9 @@ class Finding(msgspec.Struct, array_like=True, frozen=True):
     wanted: list[str] = []  # URLs whose pages would decide more cases, those of the best rules first
     n_copies: int = 0  # pages of the list that show what another one shows
     n_unexplained: int = 0  # of them those that no valid rule leads to the other one
-    fetched: list[tuple[str, str]] = []  # canonical URLs that are not in the list and an alias that is, where the new rules tell so
+    common: bytes = b""  # boilerplate of the site's pages (filters/dust/similarity.py: Codes)
+    fetched: list[tuple[str, str, str]] = []  # canonical URLs that are not in the list, an alias that is, and the new rules that say so
+    mined: bool = True  # else rules were only judged
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -74,7 +76,7 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
     """Mine and judge. pages: as filters/dust/records.py stores them."""
     settled = [learned for learned in given.rules if learned.is_settled]
     taken = {learned.rule for learned in settled}
-    valid = [learned.rule for learned in settled if learned.standing == "valid" and not learned.disabled]
+    valid = [learned.rule for learned in settled if learned.is_applied]
     canonical = Canonizer(valid)
     known, n_aliases = _explained(pages, given.origins, canonical)
     likely = mine(known, Mining(at_most=given.max_rules)) if given.mines else given.rules
@@ -83,16 +85,23 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
     found = [learned for learned in judged.rules if learned.standing == "valid" and learned.rule not in taken]
     waiting = [learned for learned in judged.rules if learned.standing == "undecided"][:_MOST_WAITING]
     unexplained = known.n_copies
-    fetched = _fetched(pages, canonical, Canonizer([*valid, *(learned.rule for learned in found)])) if found else []
-    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, unexplained, fetched)
+    common = known.texts.common.astype("<u4").tobytes() if known.texts is not None else b""
+    fetched = _fetched(pages, canonical, [*settled, *found]) if found else []
+    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, unexplained, common, fetched, given.mines)
 
 
-def _fetched(stored: Sequence[bytes], before: Canonizer, now: Canonizer) -> list[tuple[str, str]]:
-    """Return canonical URLs that are not in the list, and of each an alias that is, where they were not told before."""
+def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[LearnedRule]) -> list[tuple[str, str, str]]:
+    """Return canonical URLs that are not in the list, of each an alias that is, and the names of the clean rules that make it one."""
     pages = list(sightings(stored))
     listed = {page.url for page in pages}
-    moved = {to: page.url for page in pages if page.is_good and (to := now(page.url)) not in listed and before(page.url) != to}
-    return list(moved.items())
+    now = Canonizer(learned.rule for learned in rules if learned.is_applied)
+    clean = {learned.rule for learned in rules if learned.is_clean}
+    found = {}
+    for page in pages:
+        settled = now.settle(page.url)
+        if page.is_good and settled.url not in listed and clean.issuperset(settled.by) and before(page.url) != settled.url:
+            found[settled.url] = page.url, settled.names
+    return [(to, *alias) for to, alias in found.items()]
 
 
 def _explained(stored: Sequence[bytes], origins: Mapping[str, int], canonical: Canonizer) -> tuple[UrlList, int]:

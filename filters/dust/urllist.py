@@ -31,6 +31,7 @@ class Sighting(msgspec.Struct, frozen=True):
     fingerprint: str | bytes = ""  # of the page's text; "": the text is not known
     sketch: Sketches | None = None
     is_bad: bool = False  # a soft error, or nothing on it
+    is_met: bool = True  # some page links to it; else a rule alone led to it, and it suggests no other
 
     @property
     def is_good(self) -> bool:
@@ -57,6 +58,7 @@ class UrlList:
     urls: tuple[str, ...]
     index: Mapping[str, int]
     is_good: np.typing.NDArray[np.bool_]
+    suggests: np.typing.NDArray[np.bool_]  # good, and met: rules are mined from these
     smallest: I64  # bytes, -1: unknown
     largest: I64
     texts: Texts | None  # None: no text is known of any
@@ -77,9 +79,10 @@ class UrlList:
         urls = tuple(newest)
         ranges = np.array([sizes.get(url, (_UNKNOWN_SIZE, _UNKNOWN_SIZE)) for url in urls], dtype=np.int64).reshape(-1, 2)
         is_good = np.array([sighting.is_good for sighting in newest.values()], dtype=np.bool_)
+        suggests = is_good & np.array([sighting.is_met for sighting in newest.values()], dtype=np.bool_)
         index = {url: i for i, url in enumerate(urls)}
         used = popularity or Counter(origin(url) for url, good in zip(urls, is_good, strict=True) if good)
-        return cls(urls, index, is_good, ranges[:, 0], ranges[:, 1], _texts(list(newest.values())), used)
+        return cls(urls, index, is_good, suggests, ranges[:, 0], ranges[:, 1], _texts(list(newest.values())), used)
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -94,6 +97,10 @@ class UrlList:
         if min(self.smallest[one], self.smallest[other]) < 0:
             return None
         return bool(self.smallest[one] <= self.largest[other] and self.smallest[other] <= self.largest[one])
+
+    def equal(self, one: int, other: int) -> bool:
+        """Return whether two pages that are alike are so word for word, as far as it is known."""
+        return self.texts is None or self.texts.equal(one, other)
 
     @property
     def n_copies(self) -> int:
@@ -112,7 +119,7 @@ class UrlList:
 
     def good(self) -> tuple[list[str], I64, Kinds]:
         """Return the URLs with pages to compare, their places in the list, and what tells like from unlike."""
-        known = self.is_good if self.texts is None else self.is_good & (self.texts.labels != 0)
+        known = self.suggests if self.texts is None else self.suggests & (self.texts.labels != 0)
         places = np.flatnonzero(known)
         urls = [self.urls[i] for i in places]
         if self.texts is not None:

@@ -11,7 +11,7 @@ from subjects import SPACE, batch, page
 from webs import Bench
 
 from config.settings import Dust, ExactDuplicate
-from crawler.core.model import Effect, Mode, Page, Purpose, Recall, Request, Rewrite, Study
+from crawler.core.model import Effect, Mode, Page, Purpose, Recall, Request, Revise, Rewrite, Study
 from filters import exact_duplicate
 from filters.dust import filter as dust
 from filters.dust.memory import NAME, read_book, write_book
@@ -154,6 +154,47 @@ def test_a_canonical_url_is_not_fetched_for_what_an_alias_has_shown() -> None:
     assert not rewrites(at, "http://a.example/story_62"), "the rule stands no more"
 
 
+def test_a_page_that_was_fetched_under_an_alias_is_recorded_with_rule_and_canonical_url() -> None:
+    """Whichever was fetched first, and whether the rule was known then. Mutations: nothing was said then, or afterwards."""
+    at = bench()
+    learn(at, [*stories(range(50)), story(60, "story?id=")])
+    asked, _ = studied(at)
+    name = read_book(at.memories[NAME], SITE).rules[0].rule.name  # type: ignore[union-attr]
+    told = {effect.page: effect.verdict.evidence for effect in asked if isinstance(effect, Revise)}
+    assert told == {SPACE.key("http://a.example/story?id=60"): {"canonical": "http://a.example/story_60", "rule": name}}
+    later, canonical = (at.panel.page(story(61, form)).judgement for form in ("story?id=", "story_"))
+    assert [said.evidence for said in later.verdicts] == [{"canonical": "http://a.example/story_61", "rule": name}]
+    assert later.keep
+    assert [said.evidence for said in canonical.verdicts] == [{}]
+
+
+def test_a_canonical_url_is_fetched_where_some_pairs_of_its_rule_disagree() -> None:
+    """What an alias has shown is then not known to be what its canonical URL shows. Mutation: any valid rule was enough."""
+    at = bench()
+    learn(at, [*stories(range(80)), *(story(number, "story?id=", "other") for number in (20, 40)), *stories(range(80, 84), ["story?id="])])
+    studied(at)
+    learn(at, [story(300, "story?id=")])
+    assert standings(at)[RULE] == "valid"
+    assert not rewrites(at, *(f"http://a.example/story_{number}" for number in (82, 300)))
+
+
+def test_a_study_that_only_judges_puts_no_mining_off() -> None:
+    """Mutation: the next mining was set after every study."""
+    at = bench()
+    learn(at, [*stories(range(4)), *stories(range(4, 90), ["story?id="])])
+    studied(at)
+    memory = at.memories[NAME]
+    before = read_progress(memory, SITE)
+    assert before is not None
+    assert before.is_judging
+    material = b"".join(at.panel.gather(NAME, SITE))
+    learn(at, stories(range(200, 300), ["story_"]))
+    at.panel.found(NAME, SITE, study(material))
+    after = read_progress(memory, SITE)
+    assert after is not None
+    assert after.n_pages > after.next_at == before.next_at
+
+
 def test_a_canonical_url_that_was_asked_for_is_fetched_though_an_alias_has_shown_it() -> None:
     at = taught()
     learn(at, [story(300, "story?id=")])
@@ -282,6 +323,25 @@ def test_pages_of_one_title_are_remembered_together() -> None:
     at = in_company()
     learn(at, [titled(number, "The one title") for number in range(200)])
     assert n_listed(at) > 150, "a title that every page has says nothing"
+
+
+def test_every_page_is_remembered_once_pages_of_the_sample_have_shared_titles_thrice() -> None:
+    """Forms that name the page they lead back to are no exact copies. Mutation: titles were not compared."""
+    at = in_company()
+    learn(at, [titled(number, f"Story {number // 2}") for number in range(60)])
+    listed = n_listed(at)
+    learn(at, [titled(number, f"Story {number}") for number in range(60, 100)])
+    assert n_listed(at) == listed + 40
+
+
+def test_nothing_is_asked_for_on_behalf_of_a_rule_that_more_speaks_against() -> None:
+    """It may lead to pages that nobody wrote. Mutation: whatever was undecided asked."""
+    contradicted = [story(4, "story?id=", "other")]
+    for more, is_asked in (([], True), (contradicted, False)):
+        at = bench()
+        learn(at, [*stories(range(4)), *more, story(4, "story_"), *stories(range(5, 90), ["story?id="])])
+        asked, _ = studied(at)
+        assert any(isinstance(effect, Request) for effect in asked) is is_asked
 
 
 def _is_listed(seen: Page) -> bool:

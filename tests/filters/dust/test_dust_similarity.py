@@ -38,6 +38,19 @@ def test_a_page_with_another_line_on_it_is_the_same_page() -> None:
     assert sum(texts.labels[i] == texts.labels[60 + i] for i in range(60)) >= 57
 
 
+def test_two_pages_are_compared_behind_the_boilerplate_that_a_study_found() -> None:
+    """As audits are. Mutation: boilerplate was left in, and an audited alias of another template spoke against its rule."""
+    essays = [essay() for _ in range(150)]
+    menus = [" ".join(f"{menu}{i}" for i in range(50)) for menu in ("menu", "place")]
+    texts = texts_of([f"{menu} {words}" for words in essays for menu in menus])
+    common = texts.common.astype("<u4").tobytes()
+    shown = (f"{menus[0]} {essays[0]}", f"{menus[1]} {essays[0]}", f"{menus[0]} {essays[1]}")
+    one, other, another = (look_at("http://s/p", token_hashes(text)) for text in shown)
+    assert one.alike(other, common)
+    assert not one.alike(other, b"")
+    assert not one.alike(another, common)
+
+
 def test_equal_fingerprints_need_no_sketch() -> None:
     known = UrlList.of(
         [Sighting("http://s/a", fingerprint="x"), Sighting("http://s/b", fingerprint="x"), Sighting("http://s/c", fingerprint="y")]
