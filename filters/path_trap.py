@@ -26,7 +26,7 @@ from filters.base import NO_EFFECTS, NOTHING_REFUSED, Candidate, Effects, LinkJu
 NAME = "path_trap"
 _DIGITS = re.compile(r"\d+")
 _DATE = re.compile(
-    r"(?<!\d)(?:19|20|21)\d\d([-/_.]?)(?:0?[1-9]|1[0-2])(?:\1(?:0?[1-9]|[12]\d|3[01]))?(?!\d)"
+    r"(?:19|20|21)(?<!\d\d\d)\d\d([-/_.]?)(?:0?[1-9]|1[0-2])(?:\1(?:0?[1-9]|[12]\d|3[01]))?(?!\d)"
     r"|\b(?:year|yr|month|mon|day|date)=\d",
     re.IGNORECASE,
 )
