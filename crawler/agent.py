@@ -43,6 +43,7 @@ _TROUBLE_S = 2.0  # for a disk that refuses writes when a stop has come
 _GENTLE = (0, 3, 4)  # endings that let requests in flight finish
 _STARVED_S = 0.05
 _TICK_S = 0.5
+_GRAIN_S = 0.001  # by which a timer of the loop may come too early
 _DISK_EVERY = 10  # ticks
 
 
@@ -351,8 +352,8 @@ class Agent:
             self._timer.cancel()
             self._timer = None
         if wait.until is not None:
-            delay = max(0.001, min(wait.until - self._clock(), 60.0))
-            self._timer = asyncio.get_running_loop().call_later(delay, self._dispatch)
+            delay = max(0.0, min(wait.until - self._clock(), 60.0))
+            self._timer = asyncio.get_running_loop().call_later(delay + _GRAIN_S, self._dispatch)
 
     def _looked_up(self) -> None:
         if not self._ended.is_set():
@@ -366,9 +367,8 @@ class Agent:
         while True:
             planned = loop.time() + _TICK_S
             await asyncio.sleep(_TICK_S)
-            lag_s = max(0.0, loop.time() - planned)
+            self._throttle.note(max(0.0, loop.time() - planned), is_behind=self._tools.desk.is_behind)
             self._loop_lag.fill(self._status)
-            self._throttle.note(lag_s)
             if ticks % _DISK_EVERY == 0:
                 self._paused = low_disk(self._directory, self._settings.limits.min_free_disk)
             ticks += 1

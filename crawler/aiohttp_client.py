@@ -8,11 +8,13 @@ import asyncio
 import functools
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from crawler.aiohttp_blame import blame_aiohttp
@@ -25,6 +27,27 @@ from crawler.wire import CURRENT, make_protocol
 _READ_BUFFER = 64 << 10
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Makes connections whose beginnings and ends are counted."""
+
+    connections: Connections
+
+    async def _wrap_create_connection(self, *args: Any, **options: Any) -> tuple[asyncio.Transport, ResponseHandler]:
+        make: Callable[[], ResponseHandler] = args[0]
+        made: list[ResponseHandler] = []
+
+        def remembered() -> ResponseHandler:
+            made.append(make())
+            return made[-1]
+
+        try:
+            return await super()._wrap_create_connection(remembered, *args[1:], **options)
+        except BaseException:
+            for protocol in made:
+                self.connections.lost(protocol)
+            raise
+
+
 class AiohttpClient:
     """The session. Make it inside the running loop, close it there."""
 
@@ -34,7 +57,7 @@ class AiohttpClient:
     def __init__(
         self, *, headers: Mapping[str, str], resolver: Resolver, guard: AddressGuard, tls: ssl.SSLContext, connections: Connections
     ) -> None:
-        connector = aiohttp.TCPConnector(
+        connector = _Connector(
             limit=0,  # the frontier bounds requests, in all and per host
             ssl=tls,
             resolver=Lookups(resolver),
@@ -43,6 +66,7 @@ class AiohttpClient:
             keepalive_timeout=KEEP_ALIVE_S,
             socket_factory=guard.open_socket,
         )
+        connector.connections = connections
         connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections)
         self._session = aiohttp.ClientSession(
             connector=connector,

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from config.settings import Store as StoreSettings
 from storage.env import Store
 
-_GROUPS_BEHIND = 4  # groups' worth of visits that may wait for the writer before fetching pauses
+_GROUPS_BEHIND = 1  # groups' worth of visits that may wait beside the one that is written before fetching pauses: rows take memory
 
 
 class Committer:

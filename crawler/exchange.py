@@ -60,8 +60,21 @@ class Exchange:
 
 
 class Connections:
-    """How many connections are open, and how many may be: past that, none is kept for later."""
+    """Which connections are open, and how many may be: past that, none is kept for later."""
 
     def __init__(self, at_most: int) -> None:
         self.at_most = at_most
-        self.n_open = 0
+        self._open: set[object] = set()
+
+    @property
+    def n_open(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    def opened(self, connection: object) -> None:
+        """Count a connection that has been made."""
+        self._open.add(connection)
+
+    def lost(self, connection: object) -> None:
+        """Forget a connection. Also to be called where connecting fails: uvloop may have told of its beginning, and tells of no end."""
+        self._open.discard(connection)

@@ -18,10 +18,12 @@ from __future__ import annotations
 import asyncio
 import os
 import struct
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from crawler.core.errors import StoreError
 from crawler.core.ownership import Ownership
@@ -84,12 +86,11 @@ class Lanes:
             os.close(place)
 
     async def _work(self, settled: Callable[[], None]) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             await self._arrived.wait()
             self._arrived.clear()
-            until = loop.time() + _SLICE_S
-            while self._inbox and loop.time() < until and not self._behind():
+            until = time.monotonic() + _SLICE_S  # the loop's own clock stands still between its rounds
+            while self._inbox and time.monotonic() < until and not self._behind():
                 sender, number, message = self._inbox.popleft()
                 if number == self._store.lanes.heard(sender) + 1:
                     failpoint.reached("heard")
@@ -170,9 +171,9 @@ class _Outgoing(asyncio.Protocol):
                 self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._transport, self._buffer, self._acked, self._is_full = transport, b"", -1, False
-        transport.write(_HELLO.pack(self._me))
+        self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's are no subclass
+        self._buffer, self._acked, self._is_full = b"", -1, False
+        self._transport.write(_HELLO.pack(self._me))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -241,11 +242,10 @@ class _Incoming(asyncio.Protocol):
         self._next = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
         self._lanes.connections.add(self)
         if self._lanes.is_over:
-            transport.abort()  # it was accepted when the end had come
+            self.hang_up()  # it was accepted when the end had come
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None

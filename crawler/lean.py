@@ -97,7 +97,7 @@ class LeanClient:
 
     def lost(self, connection: LeanConnection) -> None:
         """Forget a connection that has ended."""
-        self._connections.n_open -= 1
+        self._connections.lost(connection)
         idle = self._idle.get(connection.origin)
         if idle is not None and connection in idle:
             idle.remove(connection)
@@ -118,15 +118,17 @@ class LeanClient:
         if isinstance(answer, LookupFailed):
             raise Unresolved(answer)
         sock = await self._open_socket([_addr_info(address, port) for address in answer])
+        connection = LeanConnection(self, origin)
         try:
-            _, connection = await self._loop.create_connection(
-                lambda: LeanConnection(self, origin),
+            await self._loop.create_connection(
+                lambda: connection,
                 sock=sock,
                 ssl=self._tls if scheme == "https" else None,
                 server_hostname=host if scheme == "https" else None,
             )
         except BaseException:
             sock.close()
+            self._connections.lost(connection)
             raise
         return connection
 
@@ -147,9 +149,9 @@ class LeanClient:
             raise
         return sock
 
-    def opened(self) -> None:
+    def opened(self, connection: LeanConnection) -> None:
         """Count a connection that has been made."""
-        self._connections.n_open += 1
+        self._connections.opened(connection)
 
 
 class _Request:

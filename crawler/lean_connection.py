@@ -26,7 +26,7 @@ RawHeaders = tuple[tuple[bytes, bytes], ...]
 class Owner(Protocol):
     """Who has made the connection, and is told of its beginning and end."""
 
-    def opened(self) -> None: ...
+    def opened(self, connection: LeanConnection, /) -> None: ...
 
     def lost(self, connection: LeanConnection, /) -> None: ...
 
@@ -148,7 +148,7 @@ class LeanConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
         peer = transport.get_extra_info("peername")
         self._address = peer[0] if peer else ""
-        self._owner.opened()
+        self._owner.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None

@@ -1,7 +1,8 @@
-"""How many requests may be in flight while the loop keeps up: additive increase, multiplicative decrease on the loop's lag.
+"""How many requests may be in flight while the loop keeps up: additive increase, multiplicative decrease on its lag and on pages that wait.
 
 On a fast network the answers of hundreds of requests arrive together and each costs a millisecond or two of CPU: timers, and with them
-time-outs and politeness, would run late by half a second. More requests in flight than the CPU can answer buy no throughput.
+time-outs and politeness, would run late by half a second. More requests in flight than the CPU can answer buy no throughput, and
+answers that wait take memory.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Throttle:
         """Learn that the system had no descriptor for another connection."""
         self.allowed = max(1, min(self.allowed, n_in_flight * 3 // 4))
 
-    def note(self, lag_s: float) -> None:
-        """Learn by how much a timer of the loop was late."""
-        if lag_s > _LATE_S:
+    def note(self, lag_s: float, *, is_behind: bool = False) -> None:
+        """Learn by how much a timer of the loop was late, and whether pages have arrived that nobody has had time to read."""
+        if lag_s > _LATE_S or is_behind:
             self.allowed = max(self._least, self.allowed * 3 // 4)
         else:
             self.allowed = min(self._most, self.allowed + max(4, self.allowed // 8))

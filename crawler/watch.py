@@ -144,9 +144,9 @@ class Watch:
             cause = Cause.TIMEOUT_HEADERS if exchange.first_byte_at else Cause.TIMEOUT_FIRST_BYTE
             return exchange.sent_at + limits.first_byte, cause, f"no headers in {limits.first_byte:g} s, {exchange.wire_bytes} bytes"
         silent = exchange.read_at + limits.read
+        if now < (rated_from := exchange.head_at + limits.grace):
+            return min(silent, rated_from), Cause.TOO_SLOW, f"no byte for {limits.read:g} s"
         age_s = now - exchange.head_at
-        if age_s < limits.grace:
-            return min(silent, exchange.head_at + limits.grace), Cause.TOO_SLOW, f"no byte for {limits.read:g} s"
         rate = exchange.wire_bytes / age_s
         if rate < limits.min_rate:
             return now, Cause.TOO_SLOW, f"{rate:.0f} bytes per second over {age_s:.0f} s"

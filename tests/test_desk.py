@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -35,7 +37,7 @@ def page(i: int) -> Fetched:
 
 
 @asynccontextmanager
-async def desk(path: Path) -> AsyncIterator[Desk]:
+async def desk(path: Path, clock: Callable[[], float] = lambda: 7.0) -> AsyncIterator[Desk]:
     settings = Settings()
     parser = Parser(settings.parse, "thresher", 100)
     with Store.create(path / "crawl", settings, 0.0) as store:
@@ -43,7 +45,7 @@ async def desk(path: Path) -> AsyncIterator[Desk]:
         try:
             panel = Panel([], store.memory, audit_share=0.0)
             links = LinkGate(URLS, store.seen, panel, settings)
-            yield Desk(parser, suspects, links, panel, urls=URLS, settings=settings, clock=lambda: 7.0)
+            yield Desk(parser, suspects, links, panel, urls=URLS, settings=settings, clock=clock)
             assert (path / "crawl" / "working").read_bytes() == bytes(16)  # nobody is suspected
         finally:
             suspects.close()
@@ -62,32 +64,71 @@ async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -
     assert all(is_right(reading, i) for i, reading in enumerate(found))
 
 
-async def test_the_loop_goes_round_between_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither many pages nor large ones hold it up until all are read."""
-    parsed_at: list[int] = []
-    rounds = 0
+class Rounds:
+    """Which round of the loop it is, and a clock that only goes on when somebody says how long he took."""
+
+    def __init__(self) -> None:
+        self.n, self.now = 0, 0.0
+
+    async def __aenter__(self) -> Self:
+        self._turning = asyncio.create_task(self._turn())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._turning.cancel()
+
+    async def _turn(self) -> None:
+        while True:
+            self.n += 1
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(("took_s", "most"), [(0.0, 64), (0.002, 3), (0.006, 1)])
+async def test_a_round_of_the_loop_begins_no_step_after_5_ms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, took_s: float, most: int
+) -> None:
+    """Neither many pages nor slow ones hold the loop up until all are read. Mutation: a batch went through a stage in one round."""
+    parsed_in: list[int] = []
 
     def parse(*args: object, **options: object) -> Parsed:
-        parsed_at.append(rounds)
+        parsed_in.append(rounds.n)
+        rounds.now += took_s
         return finished(*args, **options)  # type: ignore[arg-type]
-
-    async def turn() -> None:
-        nonlocal rounds
-        while True:
-            rounds += 1
-            await asyncio.sleep(0)
 
     finished = html.finished
     monkeypatch.setattr(html, "finished", parse)
-    async with desk(tmp_path) as table:
-        turning = asyncio.create_task(turn())
-        await asyncio.gather(*(table.read(page(i)) for i in range(50)))
-        small = len(set(parsed_at))
-        parsed_at.clear()
-        await asyncio.gather(*(table.read(fetched("large", b"word " * 60_000)) for _ in range(4)))
-        turning.cancel()
-    assert small == 4
-    assert len(set(parsed_at)) == 4
+    async with Rounds() as rounds, desk(tmp_path, clock=lambda: rounds.now) as table:
+        await asyncio.gather(*(table.read(page(i)) for i in range(150)))
+    assert max(Counter(parsed_in).values()) == most
+
+
+async def test_large_pages_make_small_batches(tmp_path: Path) -> None:
+    went_on_in: list[int] = []
+
+    async def journey(table: Desk) -> None:
+        await table.read(fetched("large", b"word " * 300_000))
+        went_on_in.append(rounds.n)
+
+    async with Rounds() as rounds, desk(tmp_path, clock=lambda: 7.0) as table:
+        await asyncio.gather(*(journey(table) for _ in range(4)))
+    assert len(set(went_on_in)) == 4
+
+
+@pytest.mark.parametrize(("took_s", "most"), [(0.0, 8), (0.002, 2), (0.006, 1)])
+async def test_as_many_journeys_are_woken_as_a_round_has_time_for(tmp_path: Path, took_s: float, most: int) -> None:
+    """How long they take, those before show. Mutation: as many were woken in each round, whatever they took."""
+    went_on_in: list[int] = []
+
+    async def journey(table: Desk, i: int) -> None:
+        await table.read(page(i))
+        went_on_in.append(rounds.n)
+        rounds.now += took_s
+
+    async with Rounds() as rounds, desk(tmp_path, clock=lambda: rounds.now) as table:
+        await asyncio.gather(*(journey(table, i) for i in range(40)))
+    woken = list(Counter(went_on_in).values())
+    assert woken[0] == 1, "nobody knows yet"
+    assert max(woken) == woken[1] == most
 
 
 async def test_a_fault_of_our_own_in_one_page_is_that_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -308,6 +308,19 @@ async def test_a_request_is_cancelled_from_outside_and_leaves_nothing_open() -> 
         await until(lambda: fetcher._connections.n_open == 0)
 
 
+@pytest.mark.parametrize("n_rounds", range(1, 12))
+async def test_connecting_is_cancelled_at_whatever_step_and_leaves_nothing_open(n_rounds: int) -> None:
+    """n_rounds: of the loop, that the request is given."""
+    async with serve(lambda talk: talk.gone()) as site, fetching() as fetcher:
+        task = asyncio.create_task(fetcher.fetch(url(site.url())))
+        for _ in range(n_rounds):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await until(lambda: fetcher._connections.n_open == 0)
+
+
 async def test_past_the_limit_of_descriptors_no_connection_is_kept() -> None:
     async with serve(always(response(b"x"))) as site, fetching() as fetcher:
         fetcher._connections.at_most = 0
@@ -326,9 +339,8 @@ async def test_a_cancellation_from_outside_wins_over_a_limit_that_breaks_at_the_
             await task
 
 
-def test_the_guards_hold_on_uvloop_too() -> None:
-    """F19, F38, F46, and an ordinary page."""
-    uvloop = pytest.importorskip("uvloop")
+def test_the_guards_hold_on_the_standard_loop_too() -> None:
+    """F19, F38, F46, and an ordinary page: commands that fetch without an agent run on it."""
     start = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 
     async def main() -> None:
@@ -361,5 +373,4 @@ def test_the_guards_hold_on_uvloop_too() -> None:
                     assert outcome.body == b"asked"
                     await until(lambda: fetcher._connections.n_open == 0)
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main())
+    asyncio.run(main())

@@ -15,7 +15,7 @@ async def test_a_loop_that_was_held_up_once_is_told_as_the_worst_and_not_as_the_
     time.sleep(0.25)  # noqa: ASYNC251 - the loop is held up: that is the case
     await asyncio.sleep(0.12)
     lag.fill(status)
-    assert status.loop_lag_ms >= 200
+    assert status.loop_lag_ms > 195, "the timer was due within 50 ms; the loop's clock has a grain of one"
     assert sum(n for bound, n in status.loop_lags.items() if int(bound) > 160) >= 1
     assert sum(status.loop_lags.values()) >= 3
     assert quantile_ms(status.loop_lags, 0.5) < quantile_ms(status.loop_lags, 1.0) == status.loop_lag_p99_ms

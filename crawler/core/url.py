@@ -157,7 +157,7 @@ class URLSpace:
         self._url_hash = blake2b(digest_size=8, key=secret, person=b"url")
         self._queue_hash = blake2b(digest_size=8, key=secret, person=b"queue")
         self._origin_hash = blake2b(digest_size=8, key=secret, person=b"origin")
-        self._met: dict[str, dict[str, str]] = {}  # what a link depends on, host or folder → link → canonical form
+        self._met: dict[str, dict[str, str]] = {}  # what a link depends on, host, folder or "" for nothing → link → canonical form
         self._n_met = 0
         self._origins = _Cache(self._admit)
         self._site_keys = _Cache(lambda site: _digest(self._site_hash, site))
@@ -201,10 +201,10 @@ class URLSpace:
         urls: dict[str, None] = {}
         refusals: dict[str, Reason] = {}
         root, folder = root_and_folder(base)
-        of_host, of_folder = self._met_at(root), self._met_at(folder) if folder else {}
+        anywhere, of_host, of_folder = self._met_at(""), self._met_at(root), self._met_at(folder) if folder else {}
         n_met = 0
         for href in hrefs:
-            url = of_host.get(href) or of_folder.get(href)
+            url = of_host.get(href) or of_folder.get(href) or anywhere.get(href)
             if url is None:
                 bare = href.partition("#")[0] if "#" in href else href
                 if not bare or bare.isspace() or bare in refusals:
@@ -215,8 +215,11 @@ class URLSpace:
                     refusals[bare] = error.reason
                     continue
                 if len(href) <= _REMEMBERED_LENGTH:
-                    if bare[0] == "/" or bare.startswith(ABSOLUTE):
+                    if bare[0] == "/":
                         of_host[href] = url
+                        n_met += 1
+                    elif bare.startswith(ABSOLUTE):
+                        anywhere[href] = url
                         n_met += 1
                     elif folder and plain_relative(bare):
                         of_folder[href] = url
