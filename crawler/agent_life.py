@@ -6,8 +6,9 @@ Silence is counted in the supervisor's own waking time: a machine that slept for
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from math import inf
 
 import msgspec
@@ -33,24 +34,30 @@ class AgentLife:
     async def run(self, signals: Iterable[int], heard: Callable[[Report], None]) -> int:
         """Run the process to its end; return its exit code (negative: the signal that killed it).
 
-        signals: that have come for it before it was there.    heard: called with each report.
+        signals: that have come for it before it was there.    heard: called with each report; if it raises, the process is killed.
         """
-        process = await asyncio.create_subprocess_exec(
-            *self._command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # a terminal's Ctrl-C reaches the supervisor alone, which passes it on
-            limit=1 << 20,
-        )
+        with _interrupt_blocked():
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                start_new_session=True,  # a terminal's Ctrl-C reaches the supervisor alone, which passes it on
+                limit=1 << 20,
+            )
         self._process = process
         for number in signals:
             process.send_signal(number)
         assert process.stdout is not None
         limit_s = max(self._silence_s, START_S)
-        while line := await self._next_line(process, process.stdout, limit_s):
-            heard(_decode(line))
-            limit_s = self._silence_s
-        return await process.wait()
+        try:
+            while line := await self._next_line(process, process.stdout, limit_s):
+                heard(_decode(line))
+                limit_s = self._silence_s
+            return await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
 
     async def _next_line(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, limit_s: float) -> bytes:
         """Return the agent's next line, b"" at its end; an agent that is silent for too long is killed, which is its end."""
@@ -74,3 +81,17 @@ class AgentLife:
         """Tell the agent what to do; one that is gone does not hear it."""
         if self._process is not None and self._process.returncode is None and self._process.stdin is not None:
             self._process.stdin.write(_encode(order) + b"\n")
+
+
+@contextmanager
+def _interrupt_blocked() -> Iterator[None]:
+    """Let a process begin with SIGINT blocked, which asyncio's own loop starts before it first waits: until it knows what to do with it.
+
+    Several may be inside at a time; the one that found it let through lets it through again.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if signal.SIGINT not in before:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -6,7 +6,8 @@ DIR is a shard; what of the crawl is its agent's, the table of partitions says. 
 standard input is a leash: when it closes, the supervisor is gone and the process ends at once, as if killed. One of several agents is
 given orders over it, a JSON line each.
 
-The first SIGINT or SIGTERM stops gracefully (exit 3), the second commits what has settled and exits 130 or 143.
+The first SIGINT or SIGTERM stops gracefully (exit 3), the second commits what has settled and exits 130 or 143. One that comes before
+there is an agent ends the process at once, as if killed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import sys
 from pathlib import Path
 
 import msgspec
+import uvloop
 
 from config.settings import Settings
 from crawler.agent import Agent
@@ -40,6 +42,7 @@ from storage.partitions import ADDRESSES, lanes_path
 _SETTLE = "--settle"
 _PR_SET_PDEATHSIG = 1
 _YOUNG_OBJECTS = 50_000  # that come before the collector looks: hardly any of a page are garbage that only it can find
+_SWITCH_S = 0.0001  # that a thread waits for the interpreter: the writer does at every body, and what it has not written yet takes memory
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Order).decode
 
@@ -49,6 +52,8 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
 
     patience_s: how long a disk that refuses is tried again before the agent gives up with exit 74.
     """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no KeyboardInterrupt halfway through the opening of a store
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was, while modules were imported
     directory = Path(sys.argv[1])
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if select.select([0], [], [], 0)[0]:
@@ -61,7 +66,7 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
         store, settings = open_store(directory, patience_s=patience_s)
         logging.basicConfig(level=settings.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         with store:
-            code = asyncio.run(_crawl(directory, store, settings, ownership)).code
+            code = uvloop.run(_crawl(directory, store, settings, ownership)).code
             store.close(commit=code != DiskError.exit_code)
     except* ThresherError as errors:
         error = _first(errors)
@@ -89,6 +94,7 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
         loop.add_signal_handler(number, _signalled, agent, number)
     gc.collect()
     gc.freeze()
+    sys.setswitchinterval(_SWITCH_S)
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
     sampler = Sampler() if stages is not None else None
     if sampler is not None:

@@ -120,6 +120,7 @@ class Life:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
+                preexec_fn=before,
             )
 
     def __enter__(self) -> Self:

@@ -49,9 +49,20 @@ class ServerProcess:
         self._command += ["--authority", str(authority)] if authority is not None else []
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=_ROOT)  # noqa: S603  # our own module
+        self._process = subprocess.Popen(  # noqa: S603  # our own module
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=_ROOT,
+            start_new_session=True,  # a terminal's Ctrl-C does not reach it: it serves until those who crawl it have ended
+        )
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        try:
+            line = self._process.stdout.readline()
+        except KeyboardInterrupt:
+            self._process.kill()  # it has nothing to tell yet, and nobody to tell it
+            self.close()
+            raise
         if not line:
             self.close()
             raise RuntimeError("the demo server did not start; standard error says why")

@@ -23,7 +23,9 @@ import threading
 from collections import Counter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
+
+import uvloop
 
 from crawler.demo.connection import Connection
 from crawler.demo.knobs import PROFILES, Knobs, profile
@@ -176,8 +178,7 @@ def main(arguments: list[str] | None = None) -> None:
         printed=options.printed,
         authority=options.authority,
     )
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(server))
+    uvloop.run(_serve(server))
 
 
 def _changes(settings: list[str]) -> dict[str, object]:
@@ -190,15 +191,6 @@ def _changes(settings: list[str]) -> dict[str, object]:
             value = text
         changes[name] = tuple(value) if isinstance(value, list) else value
     return changes
-
-
-def _loop_factory() -> Any:
-    """Return uvloop's factory where it is installed, else None: asyncio's own."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
 
 
 async def _serve(server: Server) -> None:

@@ -125,10 +125,13 @@ def agent(code: str) -> tuple[str, ...]:
 # -- signals --------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_signal_stops_gracefully_and_resume_finds_the_rest(server: ServerProcess, config: Path, tmp_path: Path, whole: Findings) -> None:
+@pytest.mark.parametrize("n_agents", [1, 2])
+def test_a_signal_stops_gracefully_and_resume_finds_the_rest(
+    server: ServerProcess, config: Path, tmp_path: Path, whole: Findings, n_agents: int
+) -> None:
     """F82, P1, P40, P55: exit 3, twice; nothing is asked for again, robots.txt neither, and the delay holds across the stops."""
     store = tmp_path / "store"
-    with crawl(store, config) as life:
+    with crawl(store, config, "--set", f"agents={n_agents}") as life:
         assert life.wait_for_requests(server, 30), life.said
         life.signal(signal.SIGINT)
         assert life.end() == 3
