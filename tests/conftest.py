@@ -9,9 +9,11 @@ from __future__ import annotations
 import ipaddress
 import os
 import sys
-from collections.abc import Iterator
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterator
 
 import pytest
+import uvloop
 from edge import CLIENTS, speak_by
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -53,6 +55,11 @@ def loopback_only() -> Iterator[list[str]]:
     _escapes.clear()
     yield _escapes
     assert not _escapes, f"T-0: tests stay on loopback: {_escapes}"
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], AbstractEventLoop]]:
+    """Give every test the loop that agents run on."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture(params=CLIENTS)

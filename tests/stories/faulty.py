@@ -60,7 +60,7 @@ class Seen:
     host: str  # without port
     path: str  # the request target, byte for byte
     head: bytes
-    began: float
+    began: float  # seconds of the monotonic clock; the loop's own has a grain of a millisecond
     ended: float = 0.0  # the answer had been handed to the kernel; 0: it never was
 
     def header(self, name: str) -> str:
@@ -116,9 +116,8 @@ class Web:
 
     async def script(self, talk: Talk) -> None:
         """Serve one connection: bytes keep it open, a script has it to itself and ends it."""
-        loop = asyncio.get_running_loop()
         while head := await talk.request():
-            seen = _parse(head, loop.time())
+            seen = _parse(head, time.monotonic())
             self.log.append(seen)
             self._open[seen.host] += 1
             self.most_at_once[seen.host] = max(self.most_at_once[seen.host], self._open[seen.host])
@@ -126,7 +125,7 @@ class Web:
                 reply = self._reply(seen)
                 await (talk.send(reply) if isinstance(reply, bytes) else reply(talk))
             finally:
-                seen.ended = loop.time()
+                seen.ended = time.monotonic()
                 self._open[seen.host] -= 1
             if not isinstance(reply, bytes):
                 return

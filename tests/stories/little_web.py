@@ -9,11 +9,12 @@ async with LittleWeb() as web:
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,13 +33,17 @@ from storage.verify import verify
 from storage.view import View
 
 ROBOTS = "/robots.txt"
+PORT = 17_389  # the same each time, as the secret is: URLs keep their keys, and by them filters choose what they sample and audit
+SECRET = b"the stories' own secret, ever so"
+_numbers = count(1)
 
 
 class LittleWeb:
-    """Serves what it was told on one port of loopback, for every name below .test; writes down each request as host and path."""
+    """Serves what it was told at a loopback address of its own, for every name below .test; writes down each request as host and path."""
 
     def __init__(self) -> None:
-        self.port = 0
+        self.address = f"127.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}.{next(_numbers) % 250 + 1}"
+        self.port = PORT
         self.requests: list[str] = []  # "a.test/1", in order of arrival; robots.txt left out
         self.robots_requests: list[str] = []
         self.generate: Callable[[str], Sequence[str]] | None = None  # the links of a place that was not put here
@@ -89,8 +94,7 @@ class LittleWeb:
         return self._gates.setdefault(place, asyncio.Event())
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._server = await asyncio.start_server(self._serve, self.address, self.port)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -138,7 +142,7 @@ def settings(web: LittleWeb, seeds: Sequence[str], **sections: Any) -> Settings:
         "limits": Limits(min_free_disk=0, max_wait=5.0),
         "politeness": Politeness(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100),
         "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8),
-        "dns": Dns(static={".test": "127.0.0.1"}),
+        "dns": Dns(static={".test": web.address}),
         "retry": Retry(scale=1e-6),
         "filters": Filters(audit_share=0.0, soft_error=SoftError(max_probes=0)),
     }
@@ -170,7 +174,7 @@ async def crawl(path: Path, configuration: Settings, filters: Sequence[Plug] | N
     """Crawl to the end in this process; the store must be sound afterwards."""
     statuses: list[Status] = []
     exists = (path / "state").exists()
-    with Store.open(path, configuration, 0.0) if exists else Store.create(path, configuration, 0.0) as store:
+    with Store.open(path, configuration, 0.0) if exists else Store.create(path, configuration, 0.0, secret=SECRET) as store:
         agent = Agent(path, store, configuration, report=statuses.append, filters=filters)
         try:
             ending = await agent.run()

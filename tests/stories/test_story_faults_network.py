@@ -7,6 +7,7 @@ import errno
 import gzip
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -43,7 +44,7 @@ class Stopwatches:
         self.times: dict[str, list[float]] = {}
 
     def __call__(self, question: Question) -> Answer | None:
-        self.times.setdefault(question.name, []).append(asyncio.get_running_loop().time())
+        self.times.setdefault(question.name, []).append(time.monotonic())
         return self._say(question)
 
     def rounds(self, name: str, least_s: float) -> list[float]:

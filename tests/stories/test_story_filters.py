@@ -222,7 +222,7 @@ async def test_impossible_host_names_never_reach_a_name_server(tmp_path: Path) -
         web.page("a.test/", *[f"http://{host}:{web.port}/" for host in hosts])
         server = f"127.0.0.1:{transport.get_extra_info('sockname')[1]}"
         crawled = await crawl(
-            tmp_path / "c", settings(web, ["a.test/"], dns=Dns(static={".test": "127.0.0.1"}, servers=[server], timeout=0.1))
+            tmp_path / "c", settings(web, ["a.test/"], dns=Dns(static={".test": web.address}, servers=[server], timeout=0.1))
         )
     transport.close()
     assert asked.n == 0

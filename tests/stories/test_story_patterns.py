@@ -65,7 +65,7 @@ async def test_observing_says_what_would_be_saved_and_changes_nothing(tmp_path: 
 
 async def test_a_pattern_that_comes_to_yield_is_released_and_nothing_of_it_is_lost(tmp_path: Path) -> None:
     """The first 150 items show one notice, the others are documents; lists name twenty each. Mutation: releases were not asked for."""
-    n = 460  # the crawl's secret decides which answers are looked at: of 150 one will be soon enough for 63 more to be learned from
+    n = 460  # of 150 answers one is looked at soon enough for 63 more to be learned from
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/list/0")
         for at in range(0, n, 20):
