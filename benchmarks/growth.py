@@ -12,7 +12,8 @@ Nothing may be taken for new that is known, or the other way round: each answer 
 and in the end URLs that were never written are asked for. Clocked by the CPU time of the thread, the drawing of links left out, over the
 last twentieth before each size (`groups` begins with a million, and has its first twentieth after that): a known link (its key and its
 row), a new one (row, record, place in its host's queue), a page (pop, settle, finish); the writer's thread beside it for each new link.
-Memory is the process's own, which the mapped file is no part of.
+Memory is the process's own, which the mapped file is no part of; so each regime has a process to itself. What a size has cost is written
+to DIR/growth.json as soon as it is known, beside what stands there of other regimes.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ import argparse
 import json
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -39,6 +41,7 @@ from crawler.core.model import CrawlURL, Fetched, Head, State
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import URLSpace
 from crawler.seeds import url_rules
+from crawler.version import VERSION
 from storage.env import Store
 
 HOSTS = {"few": 20, "many": 100_000, "groups": 1_000_000}
@@ -48,6 +51,9 @@ NAVIGATION, OWN, ELSEWHERE = 10, 12, 8
 PAGES_OF_A_COMMIT = 256
 MOST_PENDING = 4 * PAGES_OF_A_COMMIT  # pages that wait for the writer at most, as in a crawl
 BYTES_A_URL = 700  # on disk, about: what is asked for before a run begins
+MOST_GROWTH = 2.0  # of a known link's µs, from the first size to any other
+BAR_SIZES = (1_000_000, 50_000_000)  # between which the bar holds, or does not
+MOST_MIB = {"few": 2_000, "many": 2_000, "groups": 1_000}
 _STEP_S = 0.002  # of the crawl's clock, a page
 _BODY = 25_000
 _STRANGERS = 20_000
@@ -66,6 +72,7 @@ class Row:
     writer_us: float  # of the writer's thread, per new link
     anon_mib: float
     store_gib: float
+    wrong_answers: int  # so far
 
 
 class Addresses:
@@ -97,7 +104,7 @@ class Growth:
         for host in range(self.n_hosts):
             self._admit(self.space.url(text_of(host, 0)))
             self.counts[host] = 1
-            if host % 1_000 == 999:
+            if host % NEW == NEW - 1:
                 self._settled()
 
     def page(self) -> None:
@@ -184,11 +191,10 @@ def text_of(host: int, n: int) -> str:
     return f"http://h{host}.example/section/{n % 100}/page-{n}.html" if n else f"http://h{host}.example/"
 
 
-def grow(path: Path, regime: str, sizes: Sequence[int], *, n_hosts: int | None = None) -> tuple[list[Row], int]:
-    """Grow one store to each size in turn; return what it cost there, and how many answers were wrong."""
+def grow(path: Path, regime: str, sizes: Sequence[int], *, n_hosts: int | None = None) -> Iterator[Row]:
+    """Grow one store to each size in turn; yield what it cost there."""
     base = Settings(limits=Limits(max_pages_per_host=None))
     settings = msgspec.structs.replace(base, frontier=msgspec.structs.replace(base.frontier, workbench=GROUP if regime == "groups" else 0))
-    rows = []
     with Store.create(path, settings, 1.0) as store:
         growth = Growth(store, settings, n_hosts or HOSTS[regime])
         growth.seed()
@@ -199,16 +205,15 @@ def grow(path: Path, regime: str, sizes: Sequence[int], *, n_hosts: int | None =
             written, before = store.writer_cpu_s, growth.n_known
             while growth.n_known < max(size, before + size // 20):
                 growth.page()
-            rows.append(_row(growth, regime, path, (store.writer_cpu_s - written) / max(1, growth.n_known - before) * 1e6))
-            print(json.dumps(asdict(rows[-1])), file=sys.stderr, flush=True)
-        return rows, growth.n_wrong + growth.strangers(_STRANGERS)
+            yield _row(growth, regime, path, (store.writer_cpu_s - written) / max(1, growth.n_known - before) * 1e6)
 
 
 def _row(growth: Growth, regime: str, path: Path, writer_us: float) -> Row:
     us = {what: growth.ns[what] / growth.n[what] / 1e3 for what in growth.ns}
     used = sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+    n_wrong = growth.n_wrong + growth.strangers(_STRANGERS)
     hosts = int(np.count_nonzero(growth.counts))
-    return Row(regime, growth.n_known, hosts, us["known"], us["new"], us["page"], writer_us, own_mib(), used / 2**30)
+    return Row(regime, growth.n_known, hosts, us["known"], us["new"], us["page"], writer_us, own_mib(), used / 2**30, n_wrong)
 
 
 def own_mib() -> float:
@@ -231,6 +236,20 @@ def show(rows: Sequence[Row]) -> None:
     print_table(head, table)
 
 
+def bars(rows: Sequence[Row]) -> list[str]:
+    """Say of each regime whether a known link costs the same at all sizes, and whether memory is bounded."""
+    said = []
+    for regime in dict.fromkeys(row.regime for row in rows):
+        of = [row for row in rows if row.regime == regime]
+        most, mib = max(row.known_us for row in of) / of[0].known_us, max(row.anon_mib for row in of)
+        verdict = "met" if most <= MOST_GROWTH and mib <= MOST_MIB[regime] else "not met"
+        if of[0].known < BAR_SIZES[0] or of[-1].known < BAR_SIZES[1]:
+            verdict = "too small to say more"
+        costs = f"a known link costs at most {most:.2f} times what it did at {of[0].known:,} (bar {MOST_GROWTH:g})"
+        said.append(f"{regime}, up to {of[-1].known:,} URLs: {costs}, memory {mib:.0f} MiB (bar {MOST_MIB[regime]:,}): {verdict}")
+    return said
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description="Seen set and frontier while they grow.")
     parser.add_argument("--millions", default="1,10,50", help="sizes, in millions of URLs")
@@ -247,26 +266,61 @@ def _arguments() -> argparse.Namespace:
     return of
 
 
+def measured(regime: str, sizes: Sequence[int], directory: Path | None, out: Path) -> str:
+    """Grow one store and write its rows to `out`, each as soon as it is known; return why there is no more of them, "" at the end."""
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="thresher-growth-", dir=directory) as temporary:
+        free, needed = shutil.disk_usage(temporary).free, sizes[-1] * BYTES_A_URL
+        if free < needed:
+            return f"{needed / 1e9:.0f} GB are needed and {free / 1e9:.0f} GB are free: no result"
+        for row in grow(Path(temporary) / "crawl", regime, sizes):
+            if row.wrong_answers:
+                return f"{row.wrong_answers} wrong answers at {row.known:,} URLs: no result of this size"
+            print(json.dumps(asdict(row)), file=sys.stderr, flush=True)
+            rows.append(row)
+            write(out, regime, rows)
+    return ""
+
+
+def write(out: Path, regime: str, rows: Sequence[Row]) -> None:
+    """Let these be the regime's rows in `out`/growth.json."""
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / "growth.json"
+    of = json.loads(file.read_bytes()) if file.exists() else {}
+    of[regime] = {"machine": machine(), "thresher": VERSION, "rows": [asdict(row) for row in rows]}
+    file.write_text(json.dumps({name: of[name] for name in HOSTS if name in of}, indent=1) + "\n", "utf-8")
+
+
+def read(out: Path, regime: str) -> list[Row]:
+    return [Row(**row) for row in json.loads((out / "growth.json").read_bytes())[regime]["rows"]]
+
+
+def _apart(regime: str, of: argparse.Namespace, out: Path) -> str:
+    """Measure a regime in a process of its own; return why there is no result, "" if there is one."""
+    place = [] if of.directory is None else ["--directory", str(of.directory)]
+    command = [sys.executable, "-m", "benchmarks.growth", "--millions", of.millions, "--regime", regime, "--out", str(out), *place]
+    code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+    return f"its process ended with exit {code}: no result" if code else ""
+
+
 def main() -> int:
     of = _arguments()
     rows: list[Row] = []
-    n_wrong = 0
-    for regime in of.regime or HOSTS:
-        with tempfile.TemporaryDirectory(prefix="thresher-growth-", dir=of.directory) as temporary:
-            free, needed = shutil.disk_usage(temporary).free, of.sizes[-1] * BYTES_A_URL
-            if free < needed:
-                print(f"{regime}: {needed / 1e9:.0f} GB are needed and {free / 1e9:.0f} GB are free: no result", file=sys.stderr)
-                return 1
-            found, wrong = grow(Path(temporary) / "crawl", regime, of.sizes)
-            rows += found
-            n_wrong += wrong
-    show(rows)
-    print(f"{n_wrong} wrong answers")
-    if of.out is not None and not n_wrong:
-        of.out.mkdir(parents=True, exist_ok=True)
-        result = {"machine": machine(), "wrong_answers": n_wrong, "rows": [asdict(row) for row in rows]}
-        (of.out / "growth.json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
-    return int(n_wrong > 0)
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="thresher-growth-") as temporary:
+        out = of.out or Path(temporary)
+        for regime in of.regime or HOSTS:
+            is_only = of.regime is not None and len(of.regime) == 1
+            why = measured(regime, of.sizes, of.directory, out) if is_only else _apart(regime, of, out)
+            if why:
+                print(f"{regime}: {why}", file=sys.stderr)
+                failed = True
+            else:
+                rows += read(out, regime)
+    if rows:
+        show(rows)
+        print("no wrong answers", *bars(rows), sep="\n")
+    return int(failed)
 
 
 if __name__ == "__main__":

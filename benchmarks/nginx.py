@@ -33,10 +33,15 @@ def serving(directory: Path, servers: Iterable[str], urls: Sequence[str]) -> Ite
     directory.mkdir(parents=True, exist_ok=True)
     config = directory / "nginx.conf"
     config.write_text(_CONFIG.format(dir=directory, servers="\n".join(f"  server {{ {server} }}" for server in servers)))
-    nginx = subprocess.Popen(["nginx", "-c", str(config), "-p", str(directory)])
+    try:
+        nginx = subprocess.Popen(["nginx", "-c", str(config), "-p", str(directory)])
+    except FileNotFoundError:
+        raise SystemExit("nginx: no such program. Install the package nginx") from None
     try:
         for url in urls:
             _wait_for(url)
+        if nginx.poll() is not None:
+            raise SystemExit(f"nginx ended with exit {nginx.returncode}; another server answers in its place. Is the address free?")
         yield
     finally:
         nginx.terminate()

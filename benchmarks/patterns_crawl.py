@@ -1,6 +1,6 @@
 """What pattern yield saves on the demo's planted patterns, and what it loses: crawls with it and without it, and its CPU time.
 
-    python -m benchmarks.patterns_crawl [--pages 400] [--judge labels|filters]
+    python -m benchmarks.patterns_crawl [--pages 1200] [--judge labels|filters]
 
 Two crawls of the profile "patterns" (six sites: forum, booking calendar, wiki with dead links, late bloomer, archive, manual in six
 languages), without the other filters that set URLs back. Documents are counted by the web's own labels. By default the labels also play
@@ -10,6 +10,9 @@ figures are this filter's own. With `--judge filters` near-replicas and soft err
 Beside it the bare prototype, replayed over the first crawl in its order: exact text as new, 20 fetches and more, a share of new ones below
 .05 with a Wilson bound below .10, 3 % audited; it is told the labels, too. Exit 1 if more than 0.1 % of the documents are lost or a site
 saves less than the prototype did on real software of its kind.
+
+A pattern is barren after 63 fetches that were worth nothing, however large its site: the manual, a third of which is two languages that
+nobody translated, saves 12 % of its pages at 400 and 25 % at 1200. The prototype needs 20, and cuts true patterns of 5 % for it.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ from storage.env import Store
 from storage.view import View
 
 MAX_LOST = 0.001
-BARS = {"booking": 0.76, "wiki": 0.44, "forum": 0.39, "docs": 0.03}  # what the prototype saved on real software of this kind
+BARS = {"booking": 0.76, "wiki": 0.44, "forum": 0.39, "docs": 0.23}  # what the prototype saved on real software of this kind
 
 
 @dataclass
@@ -276,7 +279,7 @@ def _by_site(every: list[str], fetched: list[str]) -> dict[str, float]:
 def main() -> None:
     """Print the comparison; exit 0 only if every bar is reached."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.patterns_crawl", description="What pattern yield saves and loses.")
-    parser.add_argument("--pages", type=int, default=400, help="size of each site")
+    parser.add_argument("--pages", type=int, default=1200, help="size of each site")
     parser.add_argument("--judge", choices=["labels", "filters"], default="labels", help="who says what is new")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="patterns-") as name:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import ada_url
 import aiohttp
+import uvloop
 from selectolax.lexbor import LexborHTMLParser
 
 _CONCURRENCY = 100
@@ -75,14 +76,7 @@ def _links(url: str, body: bytes) -> list[str]:
 def main() -> None:
     mode, path = sys.argv[1:3]
     urls = Path(path).read_text("utf-8").split()
-    try:
-        import uvloop
-
-        factory = uvloop.new_event_loop
-    except ImportError:
-        factory = None
-    with asyncio.Runner(loop_factory=factory) as runner:
-        print(runner.run(crawl(urls, follow=mode == "links")))
+    print(uvloop.run(crawl(urls, follow=mode == "links")))
 
 
 if __name__ == "__main__":

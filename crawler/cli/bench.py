@@ -17,7 +17,7 @@ from config.settings import Settings
 from crawler.cli.common import json_option, print_json, print_table, set_option
 from crawler.core.errors import UsageError
 from crawler.core.ownership import MOST_AGENTS
-from crawler.crawl_bench import WEBS, Plan, bench_settings, measure
+from crawler.crawl_bench import MOST_OF_SITES, WEBS, Plan, bench_settings, measure
 from crawler.demo.labelled import PARTS, LabelledWeb
 from crawler.demo.process import ServerProcess
 from crawler.filter_bench import ALL, PLAIN, Outcome, ablations, crawls, names
@@ -40,7 +40,7 @@ def bench() -> None:
     type=click.Choice(list(WEBS)),
     default="median",
     show_default=True,
-    help="25 KB and 60 links a page, or 4 KB and 15; the first with gzip, or over TLS; 75 sites of aliases, soft errors and replicas.",
+    help="25 KB and 60 links a page, or 4 KB and 15; the first with gzip, or over TLS; 20 sites of aliases, soft errors and replicas.",
 )
 @click.option("--pages", type=click.IntRange(100), default=10_000, show_default=True, help="Pages a run.")
 @click.option(
@@ -75,7 +75,7 @@ def crawl(profile: str, pages: int, hosts: int, runs: int, agents: int, per_host
 
 @bench.command(epilog="Example: thresher bench webs --web median --pages 2000 --runs 1 --ablate --out results")
 @click.option("--web", "webs", type=click.Choice(list(WEBS)), multiple=True, help="Only this web.  [default: all]")
-@click.option("--pages", type=click.IntRange(100), default=100_000, show_default=True, help="Pages a crawl.")
+@click.option("--pages", type=click.IntRange(100), default=100_000, show_default=True, help="Pages a crawl; of `sites` 80,000 at most.")
 @click.option("--hosts", type=click.IntRange(2, 2000), default=2_000, show_default=True, help="Hosts of all webs but `sites`.")
 @click.option("--per-host", type=click.IntRange(1), default=50, show_default=True, help="Pages of a host at most, in all webs but `sites`.")
 @click.option("--runs", type=click.IntRange(1, 50), default=3, show_default=True, help="Rounds; each crawl's median is its figure.")
@@ -89,7 +89,13 @@ def webs(webs: tuple[str, ...], pages: int, hosts: int, per_host: int, runs: int
     """
     rows: dict[str, list[str] | None] = {"as configured": None, **ablations(names() if ablate else [])}
     plans = [
-        Plan(web, hosts, pages, None if web == "sites" else per_host, None if on is None else tuple(on))
+        Plan(
+            web,
+            hosts,
+            min(pages, MOST_OF_SITES) if web == "sites" else pages,
+            None if web == "sites" else per_host,
+            None if on is None else tuple(on),
+        )
         for web in (webs or tuple(WEBS))
         for on in rows.values()
     ]
@@ -169,6 +175,8 @@ def filters(
         n = fetches or 2 * n_urls
         found = []
         for outcome in crawls(web, _labelled_settings(server, sets), ablations(left_out), n, Path(temporary)):
+            if not server.is_running:
+                raise UsageError(f"{outcome.name}: the server ended in the middle of the crawl: there is no result")
             click.echo(f"{outcome.name}: {len(outcome.useful_at):,} useful pages in {outcome.fetches:,} fetches", err=True)
             found.append(outcome)
         n_documents = len(web.truth().documents())
@@ -277,6 +285,8 @@ def _show(report: dict[str, Any]) -> None:
         ("machine", f"{report['machine']}, Python {report['python']}, thresher {report['thresher']}"),
     ]
     print_table(("", ""), rows)
+    if not report["stages"]:
+        return  # of several agents none are sampled
     print_table(
         ("stage", "share of CPU", "µs per page"), [(s, f"{n:.1%}", round(n / rate["median"] * 1e6)) for s, n in report["stages"].items()]
     )

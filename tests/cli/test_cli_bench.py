@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 from crawler import crawl_bench
+from crawler.agent_bench import Watch
 from crawler.cli import bench as command
 from crawler.core.errors import UsageError
+from crawler.demo import process
+from crawler.metrics import Status
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,29 +49,54 @@ def test_a_crawl_that_ends_early_gives_no_figure() -> None:
     assert "limits.max_time reached" in run.stderr
 
 
-@pytest.mark.parametrize(("victim", "says"), [("agent", r"exit -9 after \d+ pages"), ("server", r"server ended after \d+ pages: there is")])
-def test_an_agent_or_a_server_that_is_killed_in_the_middle_leaves_no_figure(
-    victim: str, says: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("agents", "victim", "by", "says"),
+    [
+        (1, "agent", signal.SIGKILL, r"exit -9 after \d+ pages"),
+        (1, "server", signal.SIGKILL, r"server ended after \d+ pages: there is no result"),
+        (1, "agent", signal.SIGSTOP, r"no page for 1 s after \d+: the crawl or its server has stopped"),
+        (2, "server", signal.SIGKILL, r"server ended after \d+ pages: there is no result"),
+    ],
+)
+def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_figure(
+    agents: int, victim: str, by: signal.Signals, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And no process. Mutation: a display that does not ask whether the server runs waits until every host is given up."""
     module = {"agent": b"crawler.agent_process", "server": b"crawler.demo.server"}[victim]
+    if by is signal.SIGSTOP:
+        monkeypatch.setattr(crawl_bench, "STALLED_S", 1.0)
+    monkeypatch.setattr(process, "_LONGEST_END_S", 0.1)
     done = threading.Event()
 
-    def kill() -> None:
-        both: list[int] = []
-        while not done.wait(0.05) and not (both := _children(b"crawler.agent_process") and _children(module)):
+    def strike() -> None:
+        while not done.wait(0.05) and len(_children(b"crawler.agent_process")) < agents:
             pass
         time.sleep(0.3)
-        for pid in both:
-            os.kill(pid, signal.SIGKILL)
+        os.kill(_children(module)[0], by)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
+    striker = threading.Thread(target=strike)
+    striker.start()
     try:
         with pytest.raises(UsageError, match=says):
-            crawl_bench.measure(crawl_bench.Plan("small", 10, 100_000))
+            crawl_bench.measure(crawl_bench.Plan("small", 10, 100_000, agents=agents))
     finally:
         done.set()
-        killer.join()
+        striker.join()
+    assert not _children(b"crawler.")
+
+
+@pytest.mark.parametrize(("per_host", "least"), [(None, 1_000), (50, 990)])
+def test_a_crawl_with_too_few_pages_gives_no_figure(per_host: int | None, least: int) -> None:
+    plan = crawl_bench.Plan("small", 20, 1_000, per_host)
+    assert plan.is_met(least)
+    assert not plan.is_met(least - 1)
+
+
+def test_a_crawl_that_gets_no_more_pages_leaves_no_figure() -> None:
+    watch = Watch(lambda: True, stalled_s=0.0)
+    watch.update(Status(pages=7))
+    with pytest.raises(UsageError, match="no page for 0 s after 7: the crawl or its server has stopped"):
+        watch.update(Status(pages=7))
 
 
 def _children(module: bytes) -> list[int]:
@@ -91,7 +119,8 @@ def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
     command.webs.main(["--runs", "1", "--ablate", "--out", str(tmp_path)], standalone_mode=False)
     n_rows = 3 + len(command.names())
     assert [plan.web for plan in made] == [web for web in crawl_bench.WEBS for _ in range(n_rows)]
-    assert {plan.per_host for plan in made if plan.web == "sites"} == {None}
+    assert {(plan.per_host, plan.pages) for plan in made if plan.web == "sites"} == {(None, 80_000)}
+    assert {(plan.per_host, plan.pages, plan.hosts) for plan in made if plan.web != "sites"} == {(50, 100_000, 2_000)}
     assert len({plan.on for plan in made}) == n_rows
     reports = json.loads((tmp_path / "bench_webs.json").read_bytes())
     assert [(of["profile"], of["filters"]) for of in reports][2:4] == [("median", "all"), ("median", "all but path_trap")]

@@ -1,7 +1,13 @@
 """`thresher bench filters`: plain breadth-first, all filters, all but one, on one labelled web at an equal number of requests."""
 
 import json
+import os
+import signal
+import tempfile
+import threading
+import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 from conftest import Command
@@ -49,6 +55,28 @@ def test_a_crawl_that_ends_early_gives_no_figure(bench: Command) -> None:
     assert run.code == 2
     assert run.out == ""
     assert "plain: the crawl ended after 0 of" in run.err
+
+
+def test_a_server_that_dies_in_the_middle_leaves_no_figure(bench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crawl without a server ends as one that has fetched everything. Mutation: nobody asks for the server."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killer = threading.Thread(target=_kill_server, args=[tmp_path])
+    killer.start()
+    run = bench("--part", "replicas", "--pages", "20", "--sites", "4", "--set", "politeness.min_delay=0.5")
+    killer.join()
+    assert run.code == 2
+    assert run.out == ""
+    assert "plain: the server ended in the middle of the crawl: there is no result" in run.err
+
+
+def _kill_server(directory: Path) -> None:
+    """Kill it once a first request is in the crawl's log."""
+    deadline = time.monotonic() + 30
+    while not any(log.stat().st_size for log in directory.glob("*/plain.log")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():
+        if b"crawler.demo.server" in Path(f"/proc/{child}/cmdline").read_bytes():
+            os.kill(int(child), signal.SIGKILL)
 
 
 def test_an_unknown_filter_is_named_with_those_that_there_are(bench: Command) -> None:
