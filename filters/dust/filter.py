@@ -213,10 +213,10 @@ class PageGate:
                 return NOTHING_LEARNED
             write_progress(memory, site, progress)
             return NO_EFFECTS
-        look = Look() if _is_soft_error(judgement) else measure.look()
-        effects = NO_EFFECTS if canonizer is None else _heard(measure, look, canonizer, memory)
+        effects = NO_EFFECTS if canonizer is None else _heard(measure, judgement, canonizer, memory)
         if not is_of_list:
             return effects
+        look = _shown(measure, judgement)
         if measure.origins:
             origins = read_origins(memory, site)
             _add(origins, measure.origins)
@@ -252,12 +252,18 @@ class PageGate:
         return dropped and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.verdicts)
 
 
-def _heard(measure: PageMeasure, look: Look, canonizer: Canonizer, memory: Memory) -> Effects:
+def _shown(measure: PageMeasure, judgement: Judgement) -> Look:
+    """Return what a page shows for comparing; a soft error is like no other page."""
+    return Look() if _is_soft_error(judgement) else measure.look()
+
+
+def _heard(measure: PageMeasure, judgement: Judgement, canonizer: Canonizer, memory: Memory) -> Effects:
     """Learn from a page what it says of the rules that are applied."""
     site = measure.key[:_SITE]
     settled = canonizer.settle(measure.url)
     if settled.url == measure.url:  # an error is no canonical page of what led to it
         return (Recall(measure.via, measure.url),) if measure.status >= 400 and measure.via[:_SITE] == site else NO_EFFECTS
+    look = _shown(measure, judgement)
     canonical = read_look(memory, site, settled.url)
     if canonical is None and look.is_good and _are_clean(settled.by, memory, site):
         write_fetched(memory, site, settled.url, measure.url)
