@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
@@ -55,6 +56,14 @@ def loopback_only() -> Iterator[list[str]]:
     _escapes.clear()
     yield _escapes
     assert not _escapes, f"T-0: tests stay on loopback: {_escapes}"
+
+
+@pytest.fixture(autouse=True)
+def signals_as_found() -> Iterator[None]:
+    """Fail the test that leaves a signal blocked: every process that a later test starts would be deaf to it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    yield
+    assert signal.pthread_sigmask(signal.SIG_SETMASK, before) == before
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], AbstractEventLoop]]:
