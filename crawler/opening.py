@@ -24,7 +24,7 @@ from filters.registry import plugs
 from storage.env import Store, require_store
 from storage.lock import CrawlLock
 from storage.partitions import FILE as PARTITIONS
-from storage.partitions import Partitions, is_shard, ranges_of, shard_path, shard_paths, write_partitions
+from storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
 from storage.schema import META, STATE, Meta
 from storage.view import View
 
@@ -71,6 +71,7 @@ def check_seeds(settings: Settings) -> None:
 
 def create_store(path: Path, settings: Settings) -> None:
     """Make a new store that knows its configuration; raises StoreLockedError when somebody crawls into it."""
+    require_crawl(path)
     if in_the_way := next((place for place in (path, *path.parents) if place.exists() and not place.is_dir()), None):
         raise UsageError(f"{path}: expected a directory for the new crawl, found that {in_the_way} is a file. Name another one with -o")
     if _holds_crawl(path):
@@ -117,6 +118,7 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
 
     Returns what to tell the operator about seeds that were left out, "" if nothing.
     """
+    require_crawl(path)
     require_store(path)
     left_out = ""
     with Store.open(path, None, time.time()) as store:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from crawler.core.errors import StoreError
+from crawler.core.errors import StoreError, UsageError
 from crawler.core.ownership import MOST_AGENTS, N_PARTITIONS
 
 FILE = "partitions.json"
@@ -49,6 +49,13 @@ def shard_paths(directory: Path) -> list[Path]:
     return [shard_path(directory, agent) for agent in range(found.shards if found is not None else 1)]
 
 
+def retired_paths(directory: Path) -> list[Path]:
+    """Return the shards of a crawl that have no agent any more."""
+    found = read_partitions(directory)
+    owners = set(found.table()) if found is not None else {0}
+    return [path for agent, path in enumerate(shard_paths(directory)) if agent not in owners]
+
+
 def lanes_path(shard: Path) -> Path:
     """Return where the agents of a crawl meet, by the shard of any of them."""
     return crawl_of(shard)[0] / "lanes"
@@ -59,6 +66,14 @@ def crawl_of(directory: Path) -> tuple[Path, int]:
     if is_shard(directory.name) and (directory.parent / FILE).exists():
         return directory.parent, int(directory.name.removeprefix(_SHARD))
     return directory, 0
+
+
+def require_crawl(directory: Path) -> None:
+    """Raise UsageError for what is a shard of a crawl, or lies where one would: opened alone, it would tear its crawl apart."""
+    place = Path.cwd() / directory  # as it is named: a shard may be a link to another disk
+    crawl = place.parent
+    if is_shard(place.name) and (crawl / FILE).exists():
+        raise UsageError(f"{directory}: expected a crawl, found a shard of the one in {crawl}. Name {crawl}")
 
 
 def is_shard(name: str) -> bool:

@@ -25,7 +25,7 @@ from crawler.core.model import State
 from storage.organs import Organs
 from storage.overlay import Row
 from storage.packing import pack_f64, pack_i64, pack_links, pack_seen, pack_u64, unpack_i64, unpack_links, unpack_seen, unpack_u64, visit_of
-from storage.partitions import shard_paths
+from storage.partitions import require_crawl, shard_paths
 from storage.schema import BODIES, COUNTERS, JOURNAL, LINKS, META, PAGES, QUEUE, REQUESTS, RULES, SEEN, URLS, Meta, SkipLine
 from storage.view import View
 
@@ -37,7 +37,8 @@ _key_of = itemgetter(0)
 
 
 def open_view(path: Path, *, at_once: bool = False) -> View:
-    """Open a crawl for reading, whether it has one shard or several; raises `StoreError`."""
+    """Open a crawl for reading, whether it has one shard or several; raises `StoreError`, and `UsageError` for a shard alone."""
+    require_crawl(path)
     paths = shard_paths(path)
     return ShardsView(paths, at_once=at_once) if len(paths) > 1 else View(path, at_once=at_once)
 

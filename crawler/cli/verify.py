@@ -13,6 +13,7 @@ import msgspec
 from crawler.cli.common import directory_argument, json_option, print_json, printable
 from crawler.core.errors import StoreError
 from storage.env import require_store
+from storage.partitions import require_crawl
 
 _CHILD = """
 import sys
@@ -39,6 +40,7 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
 
     Changes nothing. A crawl may be running: what is checked is the store as of one moment.
     """
+    require_crawl(Path(directory))
     require_store(Path(directory))
     problems = verified(directory, bodies=bodies)
     for problem in problems:

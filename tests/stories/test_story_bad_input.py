@@ -23,7 +23,9 @@ import pytest
 from harness import ROOT, Life, wait_until
 from hostile import Answer, Zone, name_server
 
+from config.load import load
 from config.settings import Settings
+from crawler.opening import create_store
 from storage.env import Store
 from storage.packing import pack_u64
 from storage.schema import META, Meta
@@ -70,6 +72,11 @@ def a_store(version: int | None = None) -> Callable[[Path], object]:
                 store.put(META, Meta.VERSION, pack_u64(version))
 
     return make
+
+
+def a_crawl_of_two(directory: Path) -> None:
+    """Make a store of two agents."""
+    create_store(directory / "store", load([], sets=[CONTACT[1], "agents=2"]).settings)
 
 
 BOMB = b"a: &a [x,x,x,x,x,x,x,x]\n" + b"".join(b"%c: &%c [*%c,*%c,*%c,*%c]\n" % (x + 1, x + 1, x, x, x, x) for x in b"abcdef")
@@ -170,6 +177,20 @@ STORES = {
     ),
     "a look at another version": Case(("stats", "store"), 6, ("store: schema version 99",), a_store(99)),
     "resume without a contact": Case(("resume", "store"), 2, (r"identity\.contact: expected",), a_store()),
+    **{
+        f"{arguments[0]} of a shard": Case(
+            arguments, 2, (r"store/agent-\d: expected a crawl, found a shard .*/store\. Name /.*/store",), a_crawl_of_two
+        )
+        for arguments in (
+            ("resume", "store/agent-1", *CONTACT),
+            ("crawl", *CONTACT, "a.example", "-o", "store/agent-1"),
+            ("verify", "store/agent-1"),
+            ("status", "store/agent-1/."),
+        )
+    },
+    "a crawl in the place of a shard": Case(
+        ("crawl", *CONTACT, "a.example", "-o", "store/agent-7"), 2, ("store/agent-7: expected a crawl",), a_crawl_of_two
+    ),
     "resume with bad seeds": Case(
         ("resume", "store", *CONTACT, "ftp://x/"), 2, ("no seed can be used:", "scheme ftp"), a_store(), n_lines=2
     ),
