@@ -58,7 +58,7 @@ def read_links(view: View) -> StoredLinks:
     sources_of = np.zeros(end, dtype=np.int64)  # by visit; 0: it is not its URL's last
     settled = np.flatnonzero((known.visits > 0) & (known.visits < end))
     sources_of[known.visits[settled]] = settled
-    chunks = [(sources_of[visits], counts, targets.astype(np.int32)) for visits, counts, targets in _rows(view, end)]
+    chunks = [(sources_of[visits], *_below(len(known.states), counts, targets)) for visits, counts, targets in _rows(view, end)]
     degrees = np.zeros(len(known.states), dtype=np.int64)
     for sources, counts, _ in chunks:
         degrees[sources] = counts
@@ -71,6 +71,15 @@ def read_links(view: View) -> StoredLinks:
         is_last = np.repeat(sources > 0, counts)
         placed[at[is_last]] = targets[is_last]
     return StoredLinks(offsets, placed, known)
+
+
+def _below(n: int, counts: I64, targets: I64) -> tuple[I64, I32]:
+    """Return the links that lead to numbers below n, and how many each row has: other agents may have numbered a target meanwhile."""
+    is_known = targets < n
+    if not is_known.all():
+        counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[is_known], minlength=len(counts))
+        targets = targets[is_known]
+    return counts, targets.astype(np.int32)
 
 
 def read_known(view: View) -> Known:

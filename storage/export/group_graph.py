@@ -5,8 +5,8 @@ Memory: 30 bytes a link across groups, and what storage/graph.py takes. Time: 0.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
-from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -25,15 +25,24 @@ def _rows(view: View, level: Literal["host", "site"]) -> Iterator[GroupLink]:
     """Yield (source, target, links) of each pair of groups, in the order in which they were found."""
     links = read_links(view)
     n = len(links.known.states)
-    seqs = np.fromiter((seq for key in view.keys(URLS) if (seq := unpack_u64(key)) < n), dtype=np.int64)
-    found = places((URL.decode(value).text for _, value in islice(view.rows(URLS), len(seqs))), level)
+    seqs = array("q")  # in one pass with the texts: several agents may number URLs below n meanwhile
+    found = places(_texts(view, n, seqs), level)
     groups = np.zeros(n, dtype=np.int64)
-    groups[seqs] = found.of
+    groups[np.frombuffer(seqs, dtype=np.int64)] = found.of
     sources, targets = np.repeat(groups, np.diff(links.offsets)), groups[links.targets]
     across = sources != targets
     pairs, counts = np.unique(sources[across] << 32 | targets[across], return_counts=True)
     for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
         yield found.names[pair >> 32], found.names[pair & 0xFFFFFFFF], count
+
+
+def _texts(view: View, n: int, seqs: array[int]) -> Iterator[str]:
+    """Yield the URLs of numbers below n, and append their numbers to `seqs`."""
+    for key, value in view.rows(URLS):
+        if (seq := unpack_u64(key)) >= n:
+            return
+        seqs.append(seq)
+        yield URL.decode(value).text
 
 
 _FIELDS: tuple[Field[GroupLink], ...] = (

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import ROOT
 
 from config.settings import Settings
 from crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
 from crawler.core.url import URLRules, URLSpace
+from crawler.opening import create_store
+from crawler.shard import ownership_of
+from storage import graph
 from storage.env import Store
-from storage.graph import read_in_links, read_links, redirects
+from storage.export.group_graph import HOSTGRAPH_KIND
+from storage.graph import Known, read_in_links, read_known, read_links, redirects
 from storage.representatives import NONE, representatives
 from storage.schema import PageRecord
+from storage.shards import open_view
 from storage.verdicts import verdict_records
 from storage.view import View
 
@@ -130,3 +138,42 @@ def test_a_verdict_that_was_revised_counts_as_revised(crawl: Crawl) -> None:
     crawl.store.end_visit()
     with crawl.view() as view:
         assert representatives(view, read_links(view).known)[SOFT] == SOFT
+
+
+_OTHER_AGENT = """
+import sys
+from pathlib import Path
+from crawler.core.model import State
+from crawler.core.url import URLRules, URLSpace
+from storage.env import Store
+with Store.open(Path(sys.argv[1]), None, 1.0) as store:
+    for text in sys.argv[2:]:
+        store.seen.add(URLSpace(store.secret, URLRules()).url(text), State.QUEUED, None, 1.0)
+    store.end_visit()
+"""
+
+
+def test_a_target_that_another_agent_numbers_meanwhile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shards of a running crawl are not of one moment. Mutation: `export --what hostgraph` and `rank` ended with an IndexError."""
+    create_store(tmp_path, Settings(agents=2))
+    owner_of = ownership_of(tmp_path).owner
+    with Store.open(tmp_path, None, 1.0) as store:
+        space = URLSpace(store.secret, URLRules())
+        own, foreign = ([url for n in range(64) if owner_of((url := space.url(f"https://s{n}.example/")).key) == k] for k in (0, 1))
+        numbers = [store.seen.add(own[0], State.QUEUED, None, 1.0), store.seen.add(foreign[-1], State.OUTBOX, None, 1.0)]
+        store.pages.put(PageRecord(url=own[0].text, key=own[0].key, status=200), None)
+        store.links.put(numbers[1:])
+        store.seen.settle(own[0].key, State.DONE)
+        store.end_visit()
+
+    def known_and_more(view: View) -> Known:
+        found = read_known(view)
+        arguments = [str(tmp_path / "agent-1"), *(url.text for url in foreign)]
+        subprocess.run([sys.executable, "-c", _OTHER_AGENT, *arguments], cwd=ROOT, check=True)
+        return found
+
+    with open_view(tmp_path) as view, monkeypatch.context() as patched:
+        patched.setattr(graph, "read_known", known_and_more)
+        assert read_links(view).targets.size == 0
+    with open_view(tmp_path) as view:
+        assert list(HOSTGRAPH_KIND.rows(view, frozenset())) == [(*(url.host.removeprefix("https://") for url in (own[0], foreign[-1])), 1)]
