@@ -59,6 +59,7 @@ class Agent:
         report: Callable[[Status], None],
         filters: Sequence[Plug] | None = None,
         team: Team | None = None,
+        left_behind: Status | None = None,
     ) -> None:
         """Assemble the organs; inside a running loop. directory: of the shard.    filters: not the registry's.    team: of several."""
         self._directory = directory
@@ -88,6 +89,7 @@ class Agent:
         self._status = Status() if team is None else Report()
         self._rate = Rate()
         self._paused, self._prepared = "", False
+        self._left_behind = left_behind or Status()  # of one that is alone: what shards without an agent used up of its limits
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
         self._member = self._join(team) if team is not None else None
@@ -105,7 +107,7 @@ class Agent:
             studying = group.create_task(self._tools.studies.run(self._studied))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
             await self._prepare()
-            talking = [group.create_task(self._member.run(self._heard))] if self._member is not None else []
+            talking = [group.create_task(self._member.run(self._told))] if self._member is not None else []
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
             self._dispatch()
             await self._ended.wait()
@@ -248,11 +250,11 @@ class Agent:
         return self._over_limit(in_flight=len(self._in_flight))
 
     def _over_limit(self, in_flight: int) -> str:
-        limits, totals = self._settings.limits, self._settler.totals
+        limits, totals, elsewhere = self._settings.limits, self._settler.totals, self._left_behind
         max_pages = limits.max_pages if self._member is None or limits.max_pages is None else self._member.may_have
-        if max_pages is not None and totals.pages + in_flight >= max_pages:
+        if max_pages is not None and totals.pages + elsewhere.pages + in_flight >= max_pages:
             return "limits.max_pages"
-        if limits.max_bytes is not None and totals.wire_bytes >= limits.max_bytes:
+        if limits.max_bytes is not None and totals.wire_bytes + elsewhere.wire_bytes >= limits.max_bytes:
             return "limits.max_bytes"
         if limits.max_time is not None and self._clock() - self._started_at >= limits.max_time:
             return "limits.max_time"
@@ -326,18 +328,16 @@ class Agent:
         if self._ending is not None:
             return
         self._settler.studied(who, site, finding, self._clock())
-        self._committer.settled(idle=not self._in_flight)
-        self._dispatch()
+        self._told()
 
     def _committed(self) -> None:
         if self._member is not None:
             self._member.committed()
         self._dispatch()
 
-    def _heard(self) -> None:
-        """Other agents' messages were carried out."""
+    def _told(self) -> None:
+        """Something was settled beside the fetching: a look-up, a study, other agents' messages."""
         self._committer.settled(idle=not self._in_flight)
-        self._lookups.start(self._group)
         self._dispatch()
 
     def _commit_failed(self, error: BaseException) -> None:
@@ -357,8 +357,7 @@ class Agent:
 
     def _looked_up(self) -> None:
         if not self._ended.is_set():
-            self._committer.settled(idle=not self._in_flight)
-            self._dispatch()
+            self._told()
 
     async def _tick(self) -> None:
         """Twice a second: publish the status, watch the disk, look again for work."""
@@ -368,7 +367,6 @@ class Agent:
             planned = loop.time() + _TICK_S
             await asyncio.sleep(_TICK_S)
             self._throttle.note(max(0.0, loop.time() - planned), is_behind=self._tools.desk.is_behind)
-            self._loop_lag.fill(self._status)
             if ticks % _DISK_EVERY == 0:
                 self._paused = low_disk(self._directory, self._settings.limits.min_free_disk)
             ticks += 1
@@ -379,6 +377,7 @@ class Agent:
 
     def _publish(self, state: str) -> None:
         status = self._fill(self._clock())
+        self._loop_lag.fill(status)
         status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
         status.why = self._ending.why if self._ending else "" if state == "crawling" else self._wait.why
         if self._member is not None and isinstance(status, Report):

@@ -6,8 +6,8 @@ DIR is a shard; what of the crawl is its agent's, the table of partitions says. 
 standard input is a leash: when it closes, the supervisor is gone and the process ends at once, as if killed. One of several agents is
 given orders over it, a JSON line each.
 
-The first SIGINT or SIGTERM stops gracefully (exit 3), the second commits what has settled and exits 130 or 143. One that comes before
-there is an agent ends the process at once, as if killed.
+The first SIGINT, SIGTERM or SIGHUP stops gracefully (exit 3), the second commits what has settled and exits 130, 143 or 129. One that comes
+before there is an agent ends the process at once, as if killed.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from crawler.core.ownership import Ownership
 from crawler.ending import Ending
 from crawler.member import Team
 from crawler.metrics import Order, Status, usage
-from crawler.shard import open_store, ownership_of
+from crawler.shard import left_behind, open_store, ownership_of
 from crawler.shared_addresses import SharedAddresses
 from crawler.stages import Sampler
 from storage.env import PATIENCE_S, Store
-from storage.partitions import ADDRESSES, lanes_path
+from storage.partitions import ADDRESSES, crawl_of, lanes_path
 
 _SETTLE = "--settle"
 _PR_SET_PDEATHSIG = 1
@@ -88,9 +88,10 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
     stages = Path(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] != _SETTLE else None
     if _SETTLE in sys.argv[2:]:
         settings = msgspec.structs.replace(settings, limits=msgspec.structs.replace(settings.limits, max_pages=0))
-    agent = Agent(directory, store, settings, report=_report, team=_team(directory, settings, ownership))
+    elsewhere = left_behind(crawl_of(directory)[0]) if ownership is None else None  # of several, the supervisor keeps the limits
+    agent = Agent(directory, store, settings, report=_report, team=_team(directory, settings, ownership), left_behind=elsewhere)
     loop.add_reader(0, _leash, _Orders(agent))
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, _signalled, agent, number)
     gc.collect()
     gc.freeze()

@@ -100,10 +100,10 @@ def fill_hosts(status: Status, hosts: FrontierSnapshot) -> None:
     status.hosts_backing_off, status.hosts_parked = hosts.backing_off, dict(hosts.parked)
 
 
-def merged(reports: Sequence[Report]) -> Status:
-    """Return the status of all agents as one."""
+def merged(reports: Sequence[Status], left_behind: Status | None = None) -> Status:
+    """Return the status of all agents as one.    left_behind: what shards count that have none any more"""
     whole = Status(state=_state_of({report.state for report in reports}))
-    for report in reports:
+    for report in (*reports, *([] if left_behind is None else [left_behind])):
         for name in Status.__struct_fields__:
             value, sum_ = getattr(report, name), getattr(whole, name)
             if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What an agent opens: its shard, and the table that says which sites are its."""
+"""What an agent opens: its shard, and the table that says which sites are its; and what shards hold that have no agent any more."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from pathlib import Path
 from config.settings import Settings
 from crawler.core.errors import StoreError
 from crawler.core.ownership import Ownership
+from crawler.metrics import Status, merged
+from crawler.totals import Totals
 from storage.env import PATIENCE_S, Store
-from storage.partitions import crawl_of, read_partitions
+from storage.partitions import crawl_of, read_partitions, retired_paths
+from storage.view import View
 
 
 def ownership_of(shard: Path) -> Ownership | None:
@@ -20,6 +23,17 @@ def ownership_of(shard: Path) -> Ownership | None:
         raise StoreError(f"{crawl}: its partitions are being moved. `thresher resume {crawl}` ends that first")
     ownership = Ownership(found.table(), agent) if found is not None else None
     return ownership if ownership is not None and ownership.n_agents > 1 else None
+
+
+def left_behind(crawl: Path) -> Status:
+    """Return what the shards count that have no agent any more: requests, pages, bytes. What was to be done there, others have."""
+    counted = []
+    for path in retired_paths(crawl):
+        status = Status(state="done")
+        with View(path) as view:
+            Totals(view.counters).fill(status)
+        counted.append(status)
+    return merged(counted)
 
 
 def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Settings]:

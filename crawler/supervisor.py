@@ -6,6 +6,9 @@ with exit 1 and the state is safe. Exit codes that an agent chooses itself (done
 
 One agent ends by itself. Several rest, each when it has nothing to do, until all do (crawler/crew.py); then they are told to end. If one
 ends for good otherwise, the others are stopped, and the gravest exit code is the crawl's.
+
+SIGINT, SIGTERM and SIGHUP are passed on: the first stops gracefully, the second at once. An agent that has not ended 10 s after the second
+is killed, at the third any is: that costs what had not been committed.
 """
 
 from __future__ import annotations
@@ -28,12 +31,16 @@ from crawler.agent_life import AgentLife
 from crawler.crew import Crew
 from crawler.ending import Ending, finished
 from crawler.metrics import Order, Report, Status, merged
+from crawler.shard import left_behind
 from storage.partitions import shard_path
 
 SILENCE_S = 30.0
 SETTLE = "--settle"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AGENT = (sys.executable, "-m", "crawler.agent_process")
-_GRAVEST = (1, 2, 6, 5, 74, 143, 130, 3, 4, 0)  # first
+_GRAVEST = (1, 2, 6, 5, 74, 143, 130, 129, 3, 4, 0)  # first
+_FORCED_S = 10.0
+_ENDED = ("done", "stopped", "failed")
 _DEATHS = 3
 _DEATHS_WITHIN_S = 60.0
 
@@ -76,23 +83,38 @@ class Supervisor:
         self._signals: list[int] = []
         self._is_ending = False  # the agents were told to end, or to stop since one of them has
         self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
-        self._crew = Crew(n_agents, 0 if settle else self._limits.max_pages, self._tell)
+        self._left_behind = left_behind(directory)
+        self._crew = Crew(n_agents, self._most_pages(), self._tell)
         self._end: Ending | None = None
         self._n_restarts = 0
         self.status = Status()
 
+    def _most_pages(self) -> int | None:
+        """Return how many pages its agents may have in all, None for any number."""
+        if self._settle:
+            return 0
+        return None if self._limits.max_pages is None else max(0, self._limits.max_pages - self._left_behind.pages)
+
     async def run(self) -> int:
         """Crawl to an end; return the exit code."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._signalled, number)
-        loop.add_signal_handler(signal.SIGHUP, self._signalled, signal.SIGTERM)  # the terminal was closed
+        for number in SIGNALS:
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup a terminal may close
+                loop.add_signal_handler(number, self._signalled, number)
         codes = await asyncio.gather(*(self._keep(agent) for agent in range(self._n_agents)))
         code = min(codes, key=_GRAVEST.index)
         if self._end is not None and code == self._end.code:
             self.status.why = self._end.why
             write_status(self._directory, self.status)
+        elif self._signals and self.status.state not in _ENDED:  # no agent lived to say so
+            self.status.state, self.status.why = "stopped", f"{'forced' if code > 128 else 'stopped'} by {_name(self._signals[-1])}"
+            write_status(self._directory, self.status)
         return code
+
+    @property
+    def was_signalled(self) -> bool:
+        """Whether it was told to stop."""
+        return bool(self._signals)
 
     async def _keep(self, agent: int) -> int:
         """Let an agent live until it ends for good; return its exit code."""
@@ -143,7 +165,7 @@ class Supervisor:
 
     def _heard(self, agent: int, report: Report) -> None:
         self._reports[agent] = report
-        self.status = merged(list(self._reports.values()))
+        self.status = merged(list(self._reports.values()), self._left_behind)
         self.status.restarts = self._n_restarts
         write_status(self._directory, self.status)
         self._display.update(self.status)
@@ -162,7 +184,8 @@ class Supervisor:
         elif why and any(report.resting.startswith("limits.") for report in self._reports.values()):
             self._end = Ending(0, why)
         elif why:
-            before = sum(report.answered_before for report in self._reports.values())
+            before = self._left_behind.pages + self._left_behind.redirects
+            before += sum(report.answered_before for report in self._reports.values())
             self._end = finished(why, self.status, answered_before=before, max_error_rate=self._limits.max_error_rate)
         if self._end is not None:
             for other in self._lives:
@@ -171,10 +194,18 @@ class Supervisor:
     def _tell(self, agent: int, order: Order) -> None:
         self._lives[agent].order(order)
 
-    def _signalled(self, number: signal.Signals) -> None:
+    def _signalled(self, number: int) -> None:
         self._signals.append(number)
         for life in self._lives.values():
             life.signal(number)
+        if len(self._signals) == 2:
+            asyncio.get_running_loop().call_later(_FORCED_S, self._kill)
+        elif len(self._signals) > 2:
+            self._kill()
+
+    def _kill(self) -> None:
+        for life in self._lives.values():
+            life.signal(signal.SIGKILL)
 
     def _may_restart(self, agent: int, *, progressed: bool) -> bool:
         now, deaths = time.monotonic(), self._deaths[agent]
@@ -182,6 +213,10 @@ class Supervisor:
             deaths.clear()
         deaths.append(now)
         return len(deaths) < _DEATHS or now - deaths[0] > _DEATHS_WITHIN_S
+
+
+def _name(number: int) -> str:
+    return signal.Signals(number).name
 
 
 def write_status(directory: Path, status: Status) -> None:

@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -174,6 +175,12 @@ class Life:
         code = self.process.wait(timeout_s)
         wait_until(lambda: not any(alive(pid) for pid in self._agents))
         return code
+
+
+def hear_signals() -> None:
+    """Let this process die of signals, whatever started the tests had it ignore: nohup SIGHUP, a shell's background SIGINT."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def crawl(store: Path, config: Path, *more: str, **environ: str) -> Life:

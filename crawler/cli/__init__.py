@@ -65,7 +65,7 @@ def thresher() -> None:
     """Thresher: a polite breadth-first web crawler with inline quality filters.
 
     Exit codes: 0 done · 1 internal error, state safe · 2 usage or configuration · 3 stopped, resumable · 4 done, too many requests failed ·
-    5 store in use · 6 store damaged or of another version · 74 disk · 130/143 forced.
+    5 store in use · 6 store damaged or of another version · 74 disk · 129/130/143 forced.
     """
 
 

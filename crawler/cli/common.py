@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 import click
 import msgspec
@@ -16,6 +19,7 @@ from rich.text import Text
 
 from config.load import Loaded, load
 from config.settings import Settings
+from crawler.core.errors import UsageError
 from storage.export.lines import json_line
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +57,34 @@ def crawl_config(own: Settings, configs: Sequence[str], sets: Sequence[str]) -> 
         return own
     text = msgspec.json.encode(msgspec.structs.replace(own, seeds=[])).decode()
     return msgspec.structs.replace(load(["-"], sets=sets, stdin=lambda: text).settings, seeds=own.seeds)
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, with their number, as SIGINT does: what must be cleared away or said then is."""
+
+    def interrupt(number: int, _frame: object) -> NoReturn:
+        raise KeyboardInterrupt(number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def folder(path: Path | None) -> Path | None:
+    """Make a folder for results, before they are measured; raises UsageError where there can be none."""
+    if path is not None:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--out {path}: cannot be made: {error.strerror}. Name another folder") from None
+    return path
 
 
 def top_of(top: int | None, *, as_json: bool) -> int | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -12,13 +14,13 @@ import msgspec
 from rich.console import Console
 
 from config.settings import Settings
-from crawler.cli.common import complain, config_option, directory_argument, load_config, set_option
+from crawler.cli.common import complain, config_option, directory_argument, ended_by_signals, load_config, set_option
 from crawler.opening import check_seeds, check_startable, create_store, n_agents, reconfigure
 from crawler.progress import Lines, LiveBlock, Silent, headline, summary
 from crawler.resharding import is_moving, reshard
 from crawler.seeds import read_seeds, url_rules
 from crawler.shared_addresses import create
-from crawler.supervisor import Display, Supervisor
+from crawler.supervisor import Display, Supervisor, write_status
 from storage.export.reading import reading
 from storage.lock import lock_holder
 from storage.partitions import ADDRESSES, lanes_path, n_agents_of
@@ -101,12 +103,14 @@ def run(directory: Path, progress: str) -> int:
     try:
         code = asyncio.run(supervisor.run())
     finally:
-        display.close()
-    if supervisor.status.at:
-        console.print(headline(supervisor.status), soft_wrap=True)  # in one line, for those who look for it in a log
-        console.print(summary(supervisor.status))
-    if code == 3:
-        console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
+        with suppress(OSError):
+            display.close()
+    with suppress(OSError):  # the terminal may have been closed: how the crawl ended is in its status, too
+        if supervisor.status.at:
+            console.print(headline(supervisor.status), soft_wrap=True)  # in one line, for those who look for it in a log
+            console.print(summary(supervisor.status))
+        if code == 3:
+            console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
     return code
 
 
@@ -115,12 +119,21 @@ def _adapt(directory: Path, settings: Settings) -> int:
     wanted, there = n_agents(settings), n_agents_of(directory)
     if wanted == there and not is_moving(directory):
         return 0
+    code = 0
     if there > 1 and not is_moving(directory):  # what is on its way between them must arrive first
-        code = asyncio.run(_supervisor(directory, Silent(sys.stderr), settings, settle=True).run())
-        if code:
-            return code
-    reshard(directory, wanted)
-    return 0
+        settling = _supervisor(directory, Silent(sys.stderr), settings, settle=True)
+        code = asyncio.run(settling.run())
+        settling.status.state, settling.status.why = "stopped", f"its {there} agents are becoming {wanted}"  # it says nothing of the crawl
+        write_status(directory, settling.status)
+    try:
+        with ended_by_signals():
+            if not code:
+                reshard(directory, wanted)
+    except KeyboardInterrupt as signalled:
+        code = 128 + int(str(signalled) or signal.SIGINT)
+    if code == 3 or code > 128:
+        complain(f"thresher: stopped while its {there} agents were becoming {wanted}; `thresher resume {directory}` goes on")
+    return code
 
 
 def _supervisor(directory: Path, display: Display, settings: Settings, *, settle: bool = False) -> Supervisor:

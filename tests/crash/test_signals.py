@@ -1,0 +1,94 @@
+"""Signals to a crawl of several agents, beside a first and a second one that all of them hear: to a supervisor whose agent hangs, whose
+terminal is closed, or which moves partitions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from harness import ROOT, Life, children, crawl, demo, hear_signals, options, resume, wait_until, write_config
+
+from crawler import supervisor as supervising
+from crawler.supervisor import Supervisor
+from storage.verify import verify
+
+DEAF = "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nprint('{}', flush=True)\nwhile True: time.sleep(9)"
+
+
+class Display:
+    """Sends signals as reports come."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        self._numbers = numbers
+
+    def update(self, _status: object) -> None:
+        for number in self._numbers:
+            os.kill(os.getpid(), number)
+
+    def note(self, message: str) -> None:
+        raise AssertionError(message)
+
+
+@pytest.mark.parametrize("numbers", [[signal.SIGINT] * 2, [signal.SIGTERM, signal.SIGINT, signal.SIGINT]])
+async def test_an_agent_that_hears_nothing_is_killed_after_the_second_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: list[int]
+) -> None:
+    """A while after the second, and at once at the third; the status says how it ended. Broken: it ended when its silence was noticed."""
+    monkeypatch.setattr(supervising, "_FORCED_S", 0.2 if len(numbers) == 2 else 60.0)
+    supervisor = Supervisor(tmp_path, Display(numbers), agent=(sys.executable, "-S", "-c", DEAF))
+    assert await supervisor.run() == 130
+    status = msgspec.json.decode((tmp_path / "status.json").read_bytes())
+    assert (status["state"], status["why"]) == ("stopped", "forced by SIGINT")
+
+
+def test_nohup_is_respected_and_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path) -> None:
+    """SIGHUP that is ignored at the start stays so. A terminal that can no longer be written to takes nothing from how the crawl ended."""
+    with demo("kill", tmp_path) as server:
+        paced = write_config(tmp_path, options(server, politeness={"min_delay": 0.05}), server.web.seeds())
+        store, most = tmp_path / "nohup", "limits.max_pages=60"
+        with Life(store, "crawl", "-c", paced, "-o", store, "--set", most, "--progress", "none", before=_nohup) as life:
+            assert life.wait_for_requests(server, 20)
+            life.signal(signal.SIGHUP)
+            assert life.end() == 0, life.said
+        terminal, end = os.openpty()
+        command = [sys.executable, "-m", "crawler.cli", "crawl", "-c", str(paced), "-o", str(tmp_path / "closed"), "--progress", "live"]
+        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=end, preexec_fn=hear_signals) as process:
+            os.close(end)
+            wait_until(lambda: bool(children(process.pid)) and (tmp_path / "closed/status.json").exists())
+            os.close(terminal)
+            process.send_signal(signal.SIGHUP)
+            assert process.wait(60) == 3
+    status = msgspec.json.decode((tmp_path / "closed/status.json").read_bytes())
+    assert (status["state"], status["why"]) == ("stopped", "stopped by SIGHUP")
+
+
+def test_a_signal_while_partitions_move_says_so_and_the_move_is_ended_later(tmp_path: Path) -> None:
+    """Mutation: SIGTERM ended it without a word, and the status was that of the agents' last talk, as if the crawl were done."""
+    store = tmp_path / "store"
+    with demo("kill", tmp_path) as server:
+        config = write_config(tmp_path, options(server), server.web.seeds())
+        with crawl(store, config, "--set", "agents=2", "--set", "limits.max_pages=40") as life:
+            assert life.end() == 0, life.said
+        code = (
+            "import os, signal, sys; from crawler.cli import crawl, main\n"
+            "crawl.reshard = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+            f"sys.argv = ['thresher', 'resume', {str(store)!r}, '--set', 'agents=3', '--set', 'limits.max_pages=80']; main()"
+        )
+        stopped = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert stopped.returncode == 143
+        assert f"stopped while its 2 agents were becoming 3; `thresher resume {store}` goes on" in stopped.stderr
+        status = msgspec.json.decode((store / "status.json").read_bytes())
+        assert (status["state"], status["why"]) == ("stopped", "its 2 agents are becoming 3")
+        with resume(store) as life:
+            assert life.end() == 0, life.said
+    assert verify(store) == []
+    assert (store / "agent-2").is_dir()
+
+
+def _nohup() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)

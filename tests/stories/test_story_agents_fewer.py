@@ -1,0 +1,40 @@
+"""A crawl that has fewer agents than before counts what the others have fetched: its limits hold, and its status says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from harness import crawl, demo, options, resume, write_config
+
+from storage.shards import open_view
+from storage.verify import verify
+
+N_AGENTS = (3, 1, 2)  # one after the other
+
+
+def test_pages_of_agents_that_are_gone_count_for_the_limit_and_in_the_status(tmp_path: Path) -> None:
+    """Mutation: what a shard without an agent counts was left out, and each change gave the crawl its limit anew."""
+    store = tmp_path / "store"
+    with demo("kill", tmp_path) as server:
+        config = write_config(tmp_path, options(server), server.web.seeds())
+        for n_agents, limit in zip(N_AGENTS, (60, 100, 140), strict=True):
+            sets = (f"agents={n_agents}", f"limits.max_pages={limit}")
+            more = [part for each in sets for part in ("--set", each)]
+            with resume(store, *more) if store.exists() else crawl(store, config, *more) as life:
+                assert life.end() == 0, life.said
+            assert (_pages(store), _told(store)) == (limit, limit)
+            assert f"{limit:,}, of which" in life.said
+        with resume(store, "--set", "agents=1", "--set", "limits.max_pages=null") as life:
+            assert life.end() == 0, life.said
+    assert _told(store) == _pages(store) > 140
+    assert verify(store) == []
+
+
+def _pages(store: Path) -> int:
+    with open_view(store) as view:
+        return sum(1 for _ in view.all_pages())
+
+
+def _told(store: Path) -> int:
+    return int(msgspec.json.decode((store / "status.json").read_bytes())["pages"])
