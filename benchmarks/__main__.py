@@ -23,10 +23,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.ending import leave, started
 from benchmarks.growth import HOSTS
 from benchmarks.growth import read as growth_rows
 from benchmarks.peers.versions import machine
-from crawler.cli.common import print_table
+from crawler.cli.common import folder, print_table
 from crawler.version import VERSION
 
 
@@ -132,7 +133,7 @@ def run(parts: Mapping[str, Part], out: Path | None, *, short: bool) -> list[Lin
 def _why_failed(command: tuple[str, ...]) -> str:
     """Run a benchmark, its progress passed on; return why it has no result, "" if it has one."""
     last = "it said nothing"
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         for line in process.stderr:
             print(line, end="", file=sys.stderr, flush=True)
@@ -152,10 +153,10 @@ def main() -> int:
     if unknown := [name for name in of.parts if name not in every]:
         parser.error(f"no part {unknown[0]!r}; there are {', '.join(every)}")
     out = of.out if of.short or of.out is not None else Path(__file__).parent / "results"
+    folder(out)
     lines = run({name: every[name] for name in of.parts or every}, out, short=of.short)
     about = {"machine": machine(), "thresher": VERSION, "is_short": of.short, "rows": [line._asdict() for line in lines]}
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
         (out / "speed.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
     print_table(Line._fields, lines)
     print(f"{about['machine']}{', short: figures mean nothing' if of.short else ''}")
@@ -163,4 +164,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main)

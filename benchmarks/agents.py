@@ -27,11 +27,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from benchmarks.ending import leave
 from benchmarks.nginx import serving
 from benchmarks.peers.versions import machine
 from config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
 from crawler.agent_bench import timed_crawl
-from crawler.cli.common import print_table
+from crawler.cli.common import folder, print_table
 from crawler.core.errors import UsageError
 from crawler.core.ownership import MOST_AGENTS
 from crawler.demo.knobs import profile
@@ -71,6 +72,7 @@ _COLUMNS = ("agents", "pages", "pages/s", "of the first", "CPU ms a page", "serv
 def main() -> int:
     """Run the rounds and print the table."""
     of = _arguments()
+    folder(of.out)
     cores = sorted(os.sched_getaffinity(0))
     if max(of.agents) > len(cores):
         print(f"{max(of.agents)} agents have {len(cores)} core(s) to share: no multiple is given of them", file=sys.stderr)
@@ -87,7 +89,6 @@ def main() -> int:
     rows = [_row(n, found, runs[of.agents[0]], len(cores)) for n, found in runs.items()]
     print_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in rows])
     if of.out is not None:
-        of.out.mkdir(parents=True, exist_ok=True)
         result = {"machine": machine(), "thresher": VERSION, "profile": of.profile, "sites": of.sites, "runs": of.runs, "rows": rows}
         (of.out / "agents.json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
     return 0
@@ -197,4 +198,4 @@ def _cpu_s(pid: int) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main)

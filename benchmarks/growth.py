@@ -33,9 +33,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from benchmarks.ending import leave, started
 from benchmarks.peers.versions import machine
 from config.settings import Limits, Settings
-from crawler.cli.common import print_table
+from crawler.cli.common import folder, print_table
 from crawler.core.frontier import Frontier, Lease
 from crawler.core.model import CrawlURL, Fetched, Head, State
 from crawler.core.ports import Entry, Lane
@@ -261,6 +262,8 @@ def _arguments() -> argparse.Namespace:
         of.sizes = sorted(int(float(size) * 1e6) for size in of.millions.split(","))
     except ValueError:
         parser.error(f"--millions: expected numbers with commas between, got {of.millions!r}")
+    if of.directory is not None and not of.directory.is_dir():
+        parser.error(f"--directory: expected a folder, found none at {of.directory}")
     if of.sizes[0] < 1_000:
         parser.error("--millions: expected at least 0.001")
     return of
@@ -299,12 +302,14 @@ def _apart(regime: str, of: argparse.Namespace, out: Path) -> str:
     """Measure a regime in a process of its own; return why there is no result, "" if there is one."""
     place = [] if of.directory is None else ["--directory", str(of.directory)]
     command = [sys.executable, "-m", "benchmarks.growth", "--millions", of.millions, "--regime", regime, "--out", str(out), *place]
-    code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+    with started(command, stdout=subprocess.DEVNULL) as process:
+        code = process.wait()
     return f"its process ended with exit {code}: no result" if code else ""
 
 
 def main() -> int:
     of = _arguments()
+    folder(of.out)
     rows: list[Row] = []
     failed = False
     with tempfile.TemporaryDirectory(prefix="thresher-growth-") as temporary:
@@ -324,4 +329,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main)

@@ -69,6 +69,8 @@ def timed_crawl(
     watch = Watch(is_served, stalled_s=stalled_s)
     supervisor = Supervisor(directory, watch, n_agents=n, settings=settings, agent=agent)
     code = asyncio.run(supervisor.run())
+    if supervisor.was_signalled:
+        raise KeyboardInterrupt
     if code != 0:
         raise UsageError(f"the crawl ended with exit {code}: {supervisor.status.why}")
     return supervisor.status, watch

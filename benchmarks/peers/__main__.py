@@ -24,10 +24,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ending import leave
 from benchmarks.peers.contestants import CONTESTANTS, Contestant, Job
 from benchmarks.peers.run import Budget, Run, ServerStoppedError, run
 from benchmarks.peers.versions import machine, versions
-from crawler.cli.common import print_table
+from crawler.cli.common import folder, print_table
 from crawler.demo.process import ServerProcess
 from crawler.demo.web import Web
 
@@ -152,6 +153,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     of = _arguments()
+    folder(of.out)
     chosen = [contestant for contestant in CONTESTANTS if not of.names or contestant.name in of.names]
     if len(os.sched_getaffinity(0)) == 1:
         print("one core: crawler and server share it; CPU seconds count, wall clock does not", file=sys.stderr)
@@ -168,10 +170,9 @@ def main() -> int:
         for name, word in skipped.items():
             print(f"{name}: skipped, {word}")
         if of.out is not None:
-            of.out.mkdir(parents=True, exist_ok=True)
             (of.out / f"peers_{profile}.json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main)

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from config.settings import Settings
-from crawler.cli.common import json_option, print_json, print_table, set_option
+from crawler.cli.common import ended_by_signals, folder, json_option, print_json, print_table, set_option
 from crawler.core.errors import UsageError
 from crawler.core.ownership import MOST_AGENTS
 from crawler.crawl_bench import MOST_OF_SITES, WEBS, Plan, bench_settings, measure
@@ -32,6 +32,7 @@ _COLUMNS = ("crawl", "fetches", "useful", "useful/fetch", *_RATIOS, "adds", "los
 @click.group()
 def bench() -> None:
     """Measure the crawler on the demo web: pages per CPU second on this machine, and what the filters are worth."""
+    click.get_current_context().with_resource(ended_by_signals())
 
 
 @bench.command(epilog="Example: thresher bench crawl --pages 5000 --runs 3")
@@ -87,6 +88,7 @@ def webs(webs: tuple[str, ...], pages: int, hosts: int, per_host: int, runs: int
 
     With all webs of full size a round takes half an hour. A crawl that ends early, or whose server does, ends it all without a result.
     """
+    folder(out)
     rows: dict[str, list[str] | None] = {"as configured": None, **ablations(names() if ablate else [])}
     plans = [
         Plan(
@@ -106,7 +108,6 @@ def webs(webs: tuple[str, ...], pages: int, hosts: int, per_host: int, runs: int
             click.echo(f"{turn + 1}/{runs} {plan.web}, {name}: {results[-1]['pages_per_cpu_s']:.0f} pages per CPU second", err=True)
     reports = [{"filters": name, **_report(plan, results)} for plan, results, name in zip(plans, found, [*rows] * len(plans), strict=False)]
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
         (out / "bench_webs.json").write_text(json.dumps(reports, indent=1) + "\n", "utf-8")
     if as_json:
         print_json(reports)

@@ -73,4 +73,4 @@ def test_a_wrong_answer_ends_a_regime_without_a_row(
     captured = capsys.readouterr()
     assert "few: 1 wrong answers" in captured.err
     assert not captured.out
-    assert not (tmp_path / "out").exists()
+    assert not any((tmp_path / "out").iterdir())

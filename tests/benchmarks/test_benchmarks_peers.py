@@ -82,7 +82,7 @@ def test_a_server_that_stops_ends_the_benchmark_without_a_result(
     captured = capsys.readouterr()
     assert "the server stopped" in captured.err
     assert not captured.out
-    assert not (tmp_path / "out").exists()
+    assert not any((tmp_path / "out").iterdir())
 
 
 def test_a_peer_that_cannot_be_installed_is_named_and_the_others_go_on(

@@ -38,7 +38,7 @@ def test_a_benchmark_counts_its_pages_and_splits_its_time_over_tls_and_on_one_co
     assert report["peak_rss_bytes"] > 1 << 20
     assert {"parse", "store", "loop", "writer thread"} <= report["stages"].keys()
     assert 0.95 < sum(report["stages"].values()) < 1.05
-    assert 0 < report["loop_lag_ms_p99"] <= report["loop_lag_ms_max"]
+    assert 0 <= report["loop_lag_ms_p99"] <= report["loop_lag_ms_max"]
     assert "one core: crawler and server share it" in report["machine"]
 
 
