@@ -123,17 +123,22 @@ def _adapt(directory: Path, settings: Settings) -> int:
     if there > 1 and not is_moving(directory):  # what is on its way between them must arrive first
         settling = _supervisor(directory, Silent(sys.stderr), settings, settle=True)
         code = asyncio.run(settling.run())
-        settling.status.state, settling.status.why = "stopped", f"its {there} agents are becoming {wanted}"  # it says nothing of the crawl
-        write_status(directory, settling.status)
+        if code == 0 or _is_stop(code):  # its own status says nothing of the crawl
+            settling.status.state, settling.status.why = "stopped", f"its {there} agents are becoming {wanted}"
+            write_status(directory, settling.status)
     try:
         with ended_by_signals():
             if not code:
                 reshard(directory, wanted)
     except KeyboardInterrupt as signalled:
         code = 128 + int(str(signalled) or signal.SIGINT)
-    if code == 3 or code > 128:
+    if _is_stop(code):
         complain(f"thresher: stopped while its {there} agents were becoming {wanted}; `thresher resume {directory}` goes on")
     return code
+
+
+def _is_stop(code: int) -> bool:
+    return code == 3 or code > 128
 
 
 def _supervisor(directory: Path, display: Display, settings: Settings, *, settle: bool = False) -> Supervisor:
