@@ -92,6 +92,7 @@ class Agent:
         self._left_behind = left_behind or Status()  # of one that is alone: what shards without an agent used up of its limits
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
+        self._dry: Wait | None = None  # what the frontier has said, if nothing has been settled since
         self._member = self._join(team) if team is not None else None
 
     def _join(self, team: Team) -> Member:
@@ -192,6 +193,7 @@ class Agent:
 
     def _settle(self, made: Visit, now: float) -> None:
         """Write a visit. Half of one, if our own code fails in the middle, must not be committed, neither now nor while this life ends."""
+        self._dry = None
         try:
             with self._tools.suspects.watching(made.lease.entry.url.key):
                 self._settler.settle(made, now)
@@ -207,7 +209,7 @@ class Agent:
             return None
         popped = self._frontier.pop(self._clock())
         if isinstance(popped, Wait):
-            self._wait = popped
+            self._wait = self._dry = popped
             self._sleep_until(popped)
             return None
         self._in_flight[popped.queue] = popped
@@ -267,27 +269,25 @@ class Agent:
         limit = self._over_limit(in_flight=0)
         if limit:
             self._end(Ending(0, f"{limit} reached"))
-        elif why := self._nothing_due():
+        elif not self._hold_back() and (why := self._why_idle(self._wait)):
             self._finish(why)
 
-    def _nothing_due(self) -> str:
-        """Say why nothing is to be fetched before `limits.max_wait`, "" if something is."""
-        if self._hold_back() or self._tools.studies.busy:
+    def _why_idle(self, wait: Wait) -> str:
+        """Say why the frontier has nothing before `limits.max_wait`, by what it said last; "" if it may have something."""
+        if self._tools.studies.busy or (wait.until is not None and wait.until - self._clock() <= self._settings.limits.max_wait):
             return ""
-        until = self._wait.until
-        if until is None:
+        if wait.until is None:
             return "nothing is left to do"
-        if until - self._clock() > self._settings.limits.max_wait:
-            return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({self._wait.why})"
-        return ""
+        return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why})"
 
     def _resting(self) -> str:
         """Say why one of several agents has nothing to do until another writes to it, all that it did being committed; "" if it has."""
         is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
-        limit = self._over_limit(in_flight=0)
-        return f"{limit} reached" if limit else self._nothing_due()
+        if limit := self._over_limit(in_flight=0):
+            return (self._why_idle(self._dry) if self._dry is not None else "") or f"{limit} reached"
+        return "" if self._hold_back() else self._why_idle(self._wait)
 
     def _finish(self, why: str) -> None:
         """End the crawl since there is nothing to do."""
@@ -337,6 +337,7 @@ class Agent:
 
     def _told(self) -> None:
         """Something was settled beside the fetching: a look-up, a study, other agents' messages."""
+        self._dry = None
         self._committer.settled(idle=not self._in_flight)
         self._dispatch()
 

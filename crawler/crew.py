@@ -6,7 +6,8 @@ asked early to one that was asked late. So all are asked again, and only if no c
 end [MAT87: the second of two equal waves proves that the first saw everything].
 
 *Limits.* `limits.max_pages` is granted in shares, of which the sum never passes it. An agent that has used up its share gets of what is
-left, or of what others have and do not need; they confirm that they have given it back before it is granted again.
+left, or of what others have and do not need; they confirm that they have given it back before it is granted again. One that says it has
+nothing to do gets none: it would give the last page back, and get it again, for ever.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping
 
 from crawler.metrics import Order, Report
 
+LIMITS = "limits."  # begins why an agent rests that would do more
 Counts = list[tuple[dict[str, int], dict[str, int]]]
 
 
@@ -76,7 +78,8 @@ class Crew:
 
     def _is_hungry(self, agent: int) -> bool:
         report = self._reports[agent]
-        return report.pages + report.in_flight >= self._granted.get(agent, 0)
+        has_work = not report.resting or report.resting.startswith(LIMITS)
+        return has_work and report.pages + report.in_flight >= self._granted.get(agent, 0)
 
     def _share(self, agent: int, report: Report, max_pages: int) -> None:
         if agent not in self._granted or (agent not in self._asked and not report.grant):
@@ -89,7 +92,7 @@ class Crew:
         left = max_pages - sum(self._granted.values())
         hungry = [other for other in self._reports if self._is_hungry(other) and other not in self._asked]
         if left > 0 and hungry:
-            for i, other in enumerate(hungry):
+            for i, other in enumerate(hungry[:left]):
                 self._let_have(other, self._granted[other] + left // len(hungry) + (i < left % len(hungry)))
         elif hungry and not self._asked:
             self._take_back()

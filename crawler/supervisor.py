@@ -28,7 +28,7 @@ import msgspec
 
 from config.settings import Settings
 from crawler.agent_life import AgentLife
-from crawler.crew import Crew
+from crawler.crew import LIMITS, Crew
 from crawler.ending import Ending, finished
 from crawler.metrics import Order, Report, Status, merged
 from crawler.shard import left_behind
@@ -181,7 +181,7 @@ class Supervisor:
             self._end = Ending(0, "limits.max_bytes reached")
         elif why and max_pages is not None and self.status.pages >= max_pages:
             self._end = Ending(0, "limits.max_pages reached")
-        elif why and any(report.resting.startswith("limits.") for report in self._reports.values()):
+        elif why and any(report.resting.startswith(LIMITS) for report in self._reports.values()):
             self._end = Ending(0, why)
         elif why:
             before = self._left_behind.pages + self._left_behind.redirects

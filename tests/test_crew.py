@@ -20,6 +20,7 @@ class FakeAgent:
 
     def __init__(self, todo: int = 0) -> None:
         self.todo = todo
+        self.is_dry = False  # it may have fetched, and found nothing to fetch
         self.report = Report(sent={}, heard={})
 
     def obey(self, order: Order) -> None:
@@ -31,7 +32,8 @@ class FakeAgent:
         if self.todo and self.report.pages < self.report.may_have:
             self.report.pages, self.todo = self.report.pages + 1, self.todo - 1
         at_limit = self.report.pages >= self.report.may_have
-        self.report.resting = "limit" if at_limit else "" if self.todo else "nothing left"
+        self.is_dry |= not at_limit and not self.todo
+        self.report.resting = "nothing left" if self.is_dry else "limits.max_pages reached" if at_limit else ""
 
 
 class Stage:
@@ -114,6 +116,21 @@ def test_a_shared_limit_is_reached_exactly_and_never_passed() -> None:
             stage.hear(agent)
             assert sum(one.report.pages for one in stage.agents) <= most
         assert sum(one.report.pages for one in stage.agents) == min(most, sum(todo))
+
+
+@pytest.mark.parametrize(("todo", "max_pages", "end"), [([0, 50], 33, "limits.max_pages"), ([20, 21], 42, "nothing left")])
+def test_the_last_page_goes_to_one_who_has_work(todo: list[int], max_pages: int, end: str) -> None:
+    """In step, as real agents are. Broken: one that has none was granted it, gave it back, and was granted it again, for ever."""
+    stage = Stage([FakeAgent(n) for n in todo], max_pages)
+    whys = []
+    for _ in range(40):
+        for agent, fake in enumerate(stage.agents):
+            for _ in range(5):
+                fake.work()
+            whys.append(stage.hear(agent))
+            stage.deliver()
+    assert sum(fake.report.pages for fake in stage.agents) == min(max_pages, sum(todo))
+    assert any(end in why for why in whys)
 
 
 _STOPPABLE = """
