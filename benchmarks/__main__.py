@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.ending import leave, started
+from benchmarks.ending import exit_with, started
 from benchmarks.growth import HOSTS
 from benchmarks.growth import read as growth_rows
 from benchmarks.peers.versions import machine
@@ -164,4 +164,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    leave(main)
+    exit_with(main)

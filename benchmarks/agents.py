@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from benchmarks.ending import leave
+from benchmarks.ending import exit_with
 from benchmarks.nginx import serving
 from benchmarks.peers.versions import machine
 from config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
@@ -201,4 +201,4 @@ def _cpu_s(pid: int) -> float:
 
 
 if __name__ == "__main__":
-    leave(main)
+    exit_with(main)

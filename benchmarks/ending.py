@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from crawler.cli.common import ended_by_signals
+from crawler.cli.common import ended_by_signals, interrupted_code
 from crawler.core.errors import UsageError
 
 _PATIENCE_S = 30.0
 
 
-def leave(main: Callable[[], int]) -> NoReturn:
+def exit_with(main: Callable[[], int]) -> NoReturn:
     """Run a benchmark's main; exit with its code, with 2 for what cannot be run, with 128 and the signal's number for one interrupted."""
     try:
         with ended_by_signals():
             code = main()
-    except KeyboardInterrupt as signalled:
+    except KeyboardInterrupt as by:
         print("interrupted: there is no result", file=sys.stderr)
-        code = 128 + int(str(signalled) or signal.SIGINT)
+        code = interrupted_code(by)
     except UsageError as error:
         print(error, file=sys.stderr)
         code = error.exit_code

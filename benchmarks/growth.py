@@ -33,7 +33,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from benchmarks.ending import leave, started
+from benchmarks.ending import exit_with, started
 from benchmarks.peers.versions import machine
 from config.settings import Limits, Settings
 from crawler.cli.common import folder, print_table
@@ -329,4 +329,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    leave(main)
+    exit_with(main)

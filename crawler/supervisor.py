@@ -107,7 +107,10 @@ class Supervisor:
             self.status.why = self._end.why
             write_status(self._directory, self.status)
         elif self._signals and self.status.state not in _ENDED:  # no agent lived to say so
-            self.status.state, self.status.why = "stopped", f"{'forced' if code > 128 else 'stopped'} by {_name(self._signals[-1])}"
+            self.status.state, self.status.why = (
+                "stopped",
+                f"{'forced' if code > 128 else 'stopped'} by {signal.Signals(self._signals[-1]).name}",
+            )
             write_status(self._directory, self.status)
         return code
 
@@ -213,10 +216,6 @@ class Supervisor:
             deaths.clear()
         deaths.append(now)
         return len(deaths) < _DEATHS or now - deaths[0] > _DEATHS_WITHIN_S
-
-
-def _name(number: int) -> str:
-    return signal.Signals(number).name
 
 
 def write_status(directory: Path, status: Status) -> None:

@@ -24,7 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ending import leave
+from benchmarks.ending import exit_with
 from benchmarks.peers.contestants import CONTESTANTS, Contestant, Job
 from benchmarks.peers.run import Budget, Run, ServerStoppedError, run
 from benchmarks.peers.versions import machine, versions
@@ -175,4 +175,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    leave(main)
+    exit_with(main)

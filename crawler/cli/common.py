@@ -77,14 +77,18 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def folder(path: Path | None) -> Path | None:
+def interrupted_code(by: KeyboardInterrupt) -> int:
+    """Return the exit code of a command that was interrupted."""
+    return 128 + int(str(by) or signal.SIGINT)
+
+
+def folder(path: Path | None) -> None:
     """Make a folder for results, before they are measured; raises UsageError where there can be none."""
     if path is not None:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"--out {path}: cannot be made: {error.strerror}. Name another folder") from None
-    return path
 
 
 def top_of(top: int | None, *, as_json: bool) -> int | None:

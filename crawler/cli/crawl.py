@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ import msgspec
 from rich.console import Console
 
 from config.settings import Settings
-from crawler.cli.common import complain, config_option, directory_argument, ended_by_signals, load_config, set_option
+from crawler.cli.common import complain, config_option, directory_argument, ended_by_signals, interrupted_code, load_config, set_option
 from crawler.opening import check_seeds, check_startable, create_store, n_agents, reconfigure
 from crawler.progress import Lines, LiveBlock, Silent, headline, summary
 from crawler.resharding import is_moving, reshard
@@ -126,12 +125,12 @@ def _adapt(directory: Path, settings: Settings) -> int:
         if code == 0 or _is_stop(code):  # its own status says nothing of the crawl
             settling.status.state, settling.status.why = "stopped", f"its {there} agents are becoming {wanted}"
             write_status(directory, settling.status)
-    try:
-        with ended_by_signals():
-            if not code:
+    if not code:
+        try:
+            with ended_by_signals():
                 reshard(directory, wanted)
-    except KeyboardInterrupt as signalled:
-        code = 128 + int(str(signalled) or signal.SIGINT)
+        except KeyboardInterrupt as by:
+            code = interrupted_code(by)
     if _is_stop(code):
         complain(f"thresher: stopped while its {there} agents were becoming {wanted}; `thresher resume {directory}` goes on")
     return code

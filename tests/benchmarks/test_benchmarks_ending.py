@@ -12,7 +12,7 @@ import pytest
 from harness import ROOT, children, hear_signals, wait_until
 
 from benchmarks import growth
-from benchmarks.ending import leave
+from benchmarks.ending import exit_with
 from benchmarks.peers import __main__ as peers
 
 
@@ -55,6 +55,6 @@ def test_a_folder_that_cannot_be_made_is_said_before_anything_is_measured(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["benchmark", "--out", "/etc/passwd/results"])
     with pytest.raises(SystemExit) as ended:
-        leave(of.main)  # type: ignore[attr-defined]
+        exit_with(of.main)  # type: ignore[attr-defined]
     assert ended.value.code == 2
     assert capsys.readouterr().err == "--out /etc/passwd/results: cannot be made: Not a directory. Name another folder\n"

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 from harness import crawl, demo, options, resume, write_config
 
+from crawler.metrics import Status
+from crawler.totals import Totals
 from storage.shards import open_view
 from storage.verify import verify
 
@@ -28,6 +30,11 @@ def test_pages_of_agents_that_are_gone_count_for_the_limit_and_in_the_status(tmp
         with resume(store, "--set", "agents=1", "--set", "limits.max_pages=null") as life:
             assert life.end() == 0, life.said
     assert _told(store) == _pages(store) > 140
+    with open_view(store) as view:
+        counted = Status()
+        Totals(view.counters).fill(counted)
+    told = msgspec.json.decode((store / "status.json").read_bytes(), type=Status)
+    assert (told.known, told.requests, told.wire_bytes) == (counted.known, counted.requests, counted.wire_bytes)
     assert verify(store) == []
 
 
