@@ -31,6 +31,7 @@ from crawler.agent import Agent
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.ownership import Ownership
 from crawler.ending import Ending
+from crawler.leaving import leave
 from crawler.member import Team
 from crawler.metrics import Order, Status, usage
 from crawler.shard import left_behind, open_store, ownership_of
@@ -72,7 +73,7 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
         error = _first(errors)
         print(f"thresher: {error}", file=sys.stderr)
         code = error.exit_code
-    sys.exit(code)
+    leave(code)
 
 
 def _first(errors: BaseExceptionGroup[ThresherError]) -> ThresherError:

@@ -1,7 +1,7 @@
 """T-0: nothing in the suite reaches an address outside loopback; a test that tries fails, even if the error is swallowed on the way.
 
-Child processes and c-ares' own sockets are out of the hook's sight: tests point both at 127.0.0.0/8. They keep what Python compiles, and
-numpy's library starts no thread in them: hundreds are started.
+Child processes and c-ares' own sockets are out of the hook's sight: tests point both at 127.0.0.0/8. They have no variable of the shell's
+that changes what Python or the command line does, and numpy's library starts no thread in them: hundreds are started.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ import pytest
 import uvloop
 from edge import CLIENTS, speak_by
 
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# of the shell that starts the tests; a child process of a test has what a user's has, and what the test gives it
+_SURROUNDINGS = {"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "VIRTUAL_ENV"}
+for _name in [name for name in os.environ if name.startswith(("PYTHON", "THRESHER_", "CRAWL_")) or name in _SURROUNDINGS]:
+    del os.environ[_name]
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["LC_ALL"] = "C.UTF-8"
 
 _escapes: list[str] = []
 

@@ -12,6 +12,7 @@ import click
 
 from config.errors import ConfigError
 from crawler.core.errors import ThresherError
+from crawler.leaving import leave
 from crawler.version import VERSION
 
 COMMANDS = {
@@ -90,11 +91,10 @@ def main() -> None:
         complain(f"thresher: {error}")
         code = error.exit_code if isinstance(error, ThresherError) else 2
     except BrokenPipeError:  # `thresher export | head`
-        sys.stderr.close()
         code = 0
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
             raise
         print(f"thresher: standard output cannot be written: {error.strerror}", file=sys.stderr)
         os._exit(74)  # what Python still buffers for it would only fail again
-    sys.exit(code if isinstance(code, int) else 0)
+    leave(code if isinstance(code, int) else 0)

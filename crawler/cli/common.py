@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -104,8 +104,9 @@ def printable(text: str) -> str:
 
 
 def complain(text: str) -> None:
-    """Print a message of several lines on standard error."""
-    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
+    """Print a message of several lines on standard error; a terminal that is gone changes nothing."""
+    with suppress(OSError):
+        print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:
