@@ -33,6 +33,7 @@ from crawler.ending import Ending, finished
 from crawler.metrics import Order, Report, Status, merged
 from crawler.shard import left_behind
 from storage.partitions import shard_path
+from storage.private import private
 
 SILENCE_S = 30.0
 SETTLE = "--settle"
@@ -222,5 +223,6 @@ def write_status(directory: Path, status: Status) -> None:
     """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the last one stays."""
     temporary = directory / "status.json.tmp"
     with suppress(OSError):
-        temporary.write_bytes(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
+        with open(temporary, "wb", opener=private) as file:
+            file.write(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
         temporary.replace(directory / "status.json")
