@@ -13,10 +13,11 @@ import click
 
 from crawler.cli.common import directory_argument, printable
 from crawler.core.errors import DiskError, UsageError
+from crawler.extras import require
 from storage.export.fields import Field, Kind
 from storage.export.kinds import KINDS, write_all
 from storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
-from storage.export.parquet import ParquetRows
+from storage.export.parquet import PARQUET_KINDS, ParquetRows
 from storage.export.reading import reading
 from storage.export.target import replacing
 from storage.view import View
@@ -59,8 +60,8 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
     chosen = kind.choose([name.strip() for name in fields.split(",") if name.strip()])
     if raw and format_ not in ("csv", "tsv"):
         raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")
-    if format_ == "parquet" and output == "-":
-        raise UsageError("--format parquet: no stream of lines. Name a file with -o")
+    if format_ == "parquet":
+        _check_parquet(what, output)
     with reading(Path(directory)) as view:
         if output == "-":
             _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
@@ -69,6 +70,17 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
                 n = _write(view, kind, chosen, out, format_, raw=raw)
             click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
     return 0
+
+
+def _check_parquet(what: str, output: str) -> None:
+    """Raise UsageError for what can be no Parquet; what no package mends comes first."""
+    if what not in PARQUET_KINDS:
+        raise UsageError(
+            f"--format parquet: for --what {', '.join(PARQUET_KINDS)}, whose columns have types; not for {what}. Use --format jsonl or csv"
+        )
+    if output == "-":
+        raise UsageError("--format parquet: no stream of lines. Name a file with -o")
+    require("--format parquet", module="pyarrow.parquet", extra="parquet")
 
 
 def _write(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], out: BinaryIO, format_: str, *, raw: bool) -> int:
