@@ -26,7 +26,7 @@ import lmdb
 import msgspec
 
 from config.settings import Settings
-from crawler.core.errors import StoreError
+from crawler.core.errors import NoCrawlError, StoreError
 from storage.counters import Counters
 from storage.disk import Disk, Write
 from storage.faults import as_ours
@@ -286,9 +286,13 @@ class Store(Organs):
 
 
 def require_store(path: Path) -> None:
-    """Raise `StoreError` unless `path` looks like a store."""
-    if not (path / STATE / "data.mdb").is_file() or not (path / RESULTS / "data.mdb").is_file():
-        raise StoreError(f"{path}: no crawl here: expected state/data.mdb and results/data.mdb. Start one with `crawl … -o {path}`")
+    """Raise `NoCrawlError` where no store is, `StoreError` where half of one is, or where one must have been."""
+    missing = [f"{name}/data.mdb" for name in (STATE, RESULTS) if not (path / name / "data.mdb").is_file()]
+    if not missing:
+        return
+    if len(missing) == 1 or is_shard(path.name) or (path / "status.json").exists():
+        raise StoreError(f"{path}: {' and '.join(missing)} of a crawl's store is gone. Restore this directory from a backup")
+    raise NoCrawlError(f"{path}: no crawl here: expected state/data.mdb and results/data.mdb. Start one with `crawl … -o {path}`")
 
 
 def check_version(path: Path, value: bytes | None) -> None:

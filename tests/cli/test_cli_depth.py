@@ -162,4 +162,4 @@ def test_advise_follows_another_configuration(thresher: Command, crawl: Path) ->
 
 def test_advise_of_what_is_no_crawl_is_one_message(thresher: Command, tmp_path: Path) -> None:
     ran = thresher("depth", "advise", tmp_path)
-    assert (ran.code, "no crawl here" in ran.err) == (6, True)
+    assert (ran.code, "no crawl here" in ran.err) == (2, True)

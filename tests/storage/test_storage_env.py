@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from config.settings import Settings
 from config.settings import Store as StoreSettings
 from crawler.core.errors import DiskError, StoreError, StoreLockedError, ThresherError
+from crawler.metrics import Status
+from crawler.supervisor import write_status
 from storage.check import check_data_file
 from storage.env import Store
 from storage.packing import pack_u64
@@ -190,6 +192,18 @@ def test_a_creation_that_was_killed_is_finished_by_the_next(tmp_path: Path) -> N
 def test_a_directory_without_a_crawl_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no crawl here") as caught:
         Store.open(tmp_path, None, 0.0)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("lost", [("results/data.mdb",), ("state/data.mdb", "results/data.mdb")])
+def test_a_store_that_lost_its_data_is_damaged_and_no_mistake_of_the_operators(tmp_path: Path, lost: tuple[str, ...]) -> None:
+    with Store.create(tmp_path, Settings(), 0.0):
+        pass
+    write_status(tmp_path, Status())
+    for name in lost:
+        (tmp_path / name).unlink()
+    with pytest.raises(StoreError, match="is gone. Restore") as caught:
+        Store.open(tmp_path, None, 0.0)
     assert caught.value.exit_code == 6
 
 
@@ -324,6 +338,8 @@ def test_a_full_disk_loses_nothing_acknowledged(tmp_path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from config.settings import Settings
+from crawler.metrics import Status
+from crawler.supervisor import write_status
 from storage.check import check_data_file
 from storage.env import Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
