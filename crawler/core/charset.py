@@ -55,7 +55,7 @@ _FEW = 10  # bytes that are not ASCII, up to which their charset is not guessed 
 # In windows-1252: punctuation and signs that all of its neighbours share or that stand beside words, and the letters of Western languages
 # but those that Turkish has others for (Ð Ý Þ ð ý þ). No three letters in a row: that is another script.
 _WESTERN = re.compile(
-    rb"(?:[\0-\x7f]|(?<![a-zA-Z])[\xa1\xa3\xa7\xbf]|[\x80\x85\x91-\x97\x99\xa0\xa9\xab\xae\xb0\xb4\xb7\xbb]"
+    rb"(?:[\0-\x7f]++|(?<![a-zA-Z])[\xa1\xa3\xa7\xbf]|[\x80\x85\x91-\x97\x99\xa0\xa9\xab\xae\xb0\xb4\xb7\xbb]"
     rb"|[\xc0-\xcf\xd1-\xd6\xd8-\xdc\xdf-\xef\xf1-\xf6\xf8-\xfc]{1,2}(?![\xc0-\xff]))*+"
 )
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
