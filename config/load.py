@@ -83,9 +83,8 @@ def examine(
             mistakes.append(error)
     settings = msgspec.convert(_nested(leaves), Settings)
     unread = tuple(mistake.key for error in mistakes for mistake in error.mistakes if mistake.key)
-    for mistake in check(settings, lambda key: _where(leaves, key)):
-        if not any(key in str(mistake) for key in unread):  # what it contradicts may be a default in a wrong value's place
-            mistakes.append(mistake)
+    found = check(settings, lambda key: _where(leaves, key))  # what one contradicts may be a default in a wrong value's place
+    mistakes += [mistake for mistake in found if not any(key in str(mistake) for key in unread)]
     return Loaded(settings, _origins(leaves)), mistakes
 
 

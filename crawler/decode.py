@@ -12,7 +12,8 @@ content, the ratio (more than 200 to 1 after the first MiB is a bomb), the numbe
     any other, several  not decoded, flagged: one layer is what we offer in Accept-Encoding
 
 What follows the end of a stream is dropped and flagged, zero padding silently. A checksum or length that does not fit has a flag of its
-own: the content is there, and may not be what was sent. A broken stream yields what was decoded before the fault: the slice at fault is replayed byte by byte.
+own: the content is there, and may not be what was sent. A broken stream yields what was decoded before the fault: the slice at fault is
+replayed byte by byte.
 
 Time: 55 µs for 25 KB of gzipped HTML, 48 of them zlib's. Memory: the content, and the first MiB as received.
 """

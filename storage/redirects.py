@@ -16,8 +16,8 @@ MAX_ORIGINS = 10_000  # of one target that are followed at once
 MAX_HOPS = 5  # of a chain that makes a pair
 _LONGEST_LOOK = 100  # hops after which no loop is looked for any more
 
-# How a chain stands: its end has settled, it comes back to a URL of its own, it has more hops than a pair, it names no URL that can be asked
-# for, or its end is still to come.
+# How a chain stands: its end has settled, it comes back to a URL of its own, it has more hops than a pair, its first target is no URL, or
+# its end is still to come.
 ChainEnd = Literal["settled", "loop", "too_long", "no_url", "open"]
 
 
@@ -62,7 +62,9 @@ class Redirects:
         """Write that an original whose own row another agent has redirects to this target."""
         self._rows.put(EDGES_IN, to_key + key, b"")
 
-    def ending_at(self, key: bytes, max_hops: int = MAX_HOPS, *, is_own: Callable[[bytes], bool] = lambda _: True) -> list[tuple[bytes, int]]:
+    def ending_at(
+        self, key: bytes, max_hops: int = MAX_HOPS, *, is_own: Callable[[bytes], bool] = lambda _: True
+    ) -> list[tuple[bytes, int]]:
         """Return (original, hops) of every chain of at most `max_hops` that leads to this target, nearest first.
 
         An original has one edge, so it is met once, and a loop is one that comes back to the target.

@@ -49,8 +49,9 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
     links: the link graph; with `--format tsv` the edge list that `rank` reads. hostgraph, sitegraph: which host or site links to which
     other. These three also as Parquet, with the extra `parquet`.
 
-    A terminal is shown control and bidirectional characters as \\x1b, \\u202e …; files and pipes get them as they are. FILE is written beside
-    its place and renamed into it when it is complete. It is readable by its owner alone, unless it replaces one that others may read.
+    A terminal is shown control and bidirectional characters as \\x1b, \\u202e …; files and pipes get them as they are. FILE is written
+    beside its place and renamed into it when it is complete. It is readable by its owner alone, unless it replaces one that others may
+    read.
     """
     kind = KINDS[what]
     if list_fields:

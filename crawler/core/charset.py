@@ -2,7 +2,8 @@
 
 Order: byte order mark, charset of the Content-Type header, `<meta>` prescan, strict UTF-8, a statistical detector, windows-1252. A few
 accents prove nothing to statistics (the detector takes "café" for Latin-2, "Señor niño" for Latin-6): where all that is not ASCII may be
-Western European, and is not more than that, it is. What cannot be decoded becomes U+FFFD. Labels and their meaning are those of the WHATWG Encoding Standard.
+Western European, and is little, it is. What cannot be decoded becomes U+FFFD. Labels and their meaning are those of the WHATWG Encoding
+Standard.
 
 Differs from the HTML Standard in five points. The prescan reads 4,096 bytes instead of 1,024, because browsers that find the
 declaration later start over. UTF-8 is tried before any guess. UTF-32, which browsers have dropped, is read. A label that means "refuse to

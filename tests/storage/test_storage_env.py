@@ -202,7 +202,7 @@ def test_a_store_that_lost_its_data_is_damaged_and_no_mistake_of_the_operators(t
     write_status(tmp_path, Status())
     for name in lost:
         (tmp_path / name).unlink()
-    with pytest.raises(StoreError, match="is gone. Restore") as caught:
+    with pytest.raises(StoreError, match=r"is gone\. Restore") as caught:
         Store.open(tmp_path, None, 0.0)
     assert caught.value.exit_code == 6
 
