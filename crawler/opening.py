@@ -121,7 +121,7 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
     require_crawl(path)
     require_store(path)
     left_out = ""
-    with Store.open(path, None, time.time()) as store:
+    with Store.open(path, None, time.time(), reserves=False) as store:
         old = store.settings
         changed = bool(configs or sets or any(name.startswith("THRESHER_") for name in os.environ))
         new = _merged(old, configs, sets) if changed else old
@@ -135,7 +135,7 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
         _check_order(path, old, new)
         _give(store, new)
     for shard in shard_paths(path)[1:]:
-        with Store.open(shard, None, time.time()) as store:
+        with Store.open(shard, None, time.time(), reserves=False) as store:
             _give(store, new)
     return left_out
 

@@ -10,7 +10,7 @@ import lmdb
 import msgspec
 from backports import zstd
 
-from crawler.core.errors import StoreError
+from storage.faults import as_readers
 from storage.shards import open_view
 from storage.view import View
 
@@ -22,4 +22,4 @@ def reading(path: Path) -> Iterator[View]:
         with open_view(path) as view:
             yield view
     except (lmdb.Error, msgspec.DecodeError, zstd.ZstdError) as error:
-        raise StoreError(f"{path}: damaged: {error}. `verify {path}` says more. Restore it from a backup") from error
+        raise as_readers(path, error) from None

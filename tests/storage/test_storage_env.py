@@ -24,6 +24,7 @@ from crawler.supervisor import write_status
 from storage.check import check_data_file
 from storage.env import Store
 from storage.packing import pack_u64
+from storage.seal import sealed
 from storage.schema import COUNTERS, DUE, HELD, META, PAGES, QUEUE, SEEN, VERSION, Meta
 
 SMALL = Settings(store=StoreSettings(map_size=1 << 20))
@@ -80,8 +81,8 @@ def test_results_past_the_watermark_are_cut_on_opening(tmp_path: Path) -> None:
             store.put(PAGES, pack_u64(store.visit), b"page")
             store.end_visit()
     with lmdb.open(str(tmp_path / "results"), max_dbs=40, lib_version=0) as env, env.begin(write=True) as txn:
-        for visit in (4, 5):
-            txn.put(pack_u64(visit), b"orphan", db=env.open_db(b"pages", txn=txn))
+        for key, value in sealed(PAGES, [(pack_u64(visit), b"orphan") for visit in (4, 5)]):
+            txn.put(key, value, db=env.open_db(b"pages", txn=txn))
     with Store.open(tmp_path, None, 0.0) as store:
         assert [key for key, _ in store.scan(PAGES)] == [pack_u64(1), pack_u64(2), pack_u64(3)]
 
@@ -338,9 +339,6 @@ def test_a_full_disk_loses_nothing_acknowledged(tmp_path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from config.settings import Settings
-from crawler.metrics import Status
-from crawler.supervisor import write_status
-from storage.check import check_data_file
 from storage.env import Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 store = Store.create(Path(sys.argv[1]), Settings(), 0.0, patience_s=float(sys.argv[2]))
