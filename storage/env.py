@@ -89,9 +89,7 @@ class Store(Organs):
         return cls._start(path, settings, patience_s, now, secret=secret or secrets.token_bytes(32))
 
     @classmethod
-    def open(
-        cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S, reserves: bool = True
-    ) -> Self:
+    def open(cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S, reserves: bool = True) -> Self:
         """Open a store to go on crawling, under its last configuration if `settings` is None; raises `StoreError`, `StoreLockedError`.
 
         reserves: whether its maps take `store.map_size` at once; False for a few writes, which a lower size may be among.

@@ -34,7 +34,7 @@ def as_ours(error: BaseException) -> ThresherError:
     ours: ThresherError
     if isinstance(error, lmdb.MemoryError):
         ours = UsageError(
-            f"{error}: {_limit_in_words()}, and the store asks for two maps of store.map_size (address space, not memory). Raise the limit, "
+            f"{error}: {_limit_in_words()}, and the store asks for two maps of store.map_size, which are no memory. Raise the limit, "
             "as by `ulimit -v unlimited`, or set less, as by --set 'store.map_size=256 MiB': maps grow by themselves. Nothing is damaged"
         )
     elif is_disk(error) or isinstance(error, lmdb.PanicError | OSError):
@@ -51,7 +51,7 @@ def as_readers(path: Path, error: BaseException) -> ThresherError:
     """Translate what stopped somebody who only reads the store in `path`."""
     if isinstance(error, lmdb.MemoryError):
         ours: ThresherError = UsageError(
-            f"{error}: {_limit_in_words()}, and whoever reads a store maps its files, which takes address space, not memory. Raise the limit, "
+            f"{error}: {_limit_in_words()}, and whoever reads a store maps its files, which takes no memory. Raise the limit, "
             "as by `ulimit -v unlimited`. Nothing is damaged"
         )
     elif is_disk(error):

@@ -37,8 +37,9 @@ results, keyed by the number of the visit, append-only
     links         visit 8                             → the targets' seqs, ascending: see `pack_links`
     journal       visit 8                             → list of JournalEntry
 
-Behind each value are four bytes that seal it (storage/seal.py). A record is one version byte, then msgpack of an array: a field may be appended with a default, never moved or removed.
-`skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per skipped URL.
+Behind each value are four bytes that seal it (storage/seal.py). A record is one version byte, then msgpack of an array: a field may be
+appended with a default, never moved or removed. `skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per
+skipped URL.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from crawler.supervisor import write_status
 from storage.check import check_data_file
 from storage.env import Store
 from storage.packing import pack_u64
-from storage.seal import sealed
 from storage.schema import COUNTERS, DUE, HELD, META, PAGES, QUEUE, SEEN, VERSION, Meta
+from storage.seal import sealed
 
 SMALL = Settings(store=StoreSettings(map_size=1 << 20))
 ROOT = Path(__file__).parents[2]
