@@ -11,13 +11,14 @@ from pathlib import Path
 
 import lmdb
 
-from crawler.core.errors import ThresherError
+from crawler.core.errors import StoreError, ThresherError
 from storage.check import page_problems
 from storage.faults import as_readers
 from storage.schema import RESULTS, STATE, TABLES
 from storage.view import View
 
 _MOST = 20
+_WALKED_BYTES = 128 << 20  # of a file: two seconds
 
 
 def damaged_pages(path: Path) -> list[str]:
@@ -30,6 +31,12 @@ def damaged_pages(path: Path) -> list[str]:
         except ThresherError as error:
             found.append(str(error))
     return found
+
+
+def require_sound_pages(path: Path) -> None:
+    """Raise `StoreError` for damaged pages of a store that nobody writes, if it is small enough to be looked at each time."""
+    if max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS)) <= _WALKED_BYTES and (found := damaged_pages(path)):
+        raise StoreError(f"{found[0]}. `thresher verify` says more; restore it from a backup")
 
 
 def damaged_rows(view: View) -> list[str]:

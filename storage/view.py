@@ -49,6 +49,7 @@ from storage.seal import Seals
 from storage.segments import read_lines
 
 _CHUNK = 1000
+_LATER: frozenset[str] = frozenset()  # tables that a store of this version may have been made without
 _SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
 
 
@@ -70,6 +71,8 @@ class View(Organs):
                 with suppress(lmdb.NotFoundError):
                     self._dbs[table] = self._envs[TABLES[table].env].open_db(table.encode(), create=False)
             check_version(path, self.get(META, Meta.VERSION))
+            if lost := set(TABLES) - set(self._dbs) - _LATER:
+                raise self._damaged(min(lost), "is gone")
             if at_once:
                 self._held = {name: self._begin(name) for name in (STATE, RESULTS)}
             self.settings = decode_config(path, self.get(META, Meta.CONFIG))
@@ -97,18 +100,25 @@ class View(Organs):
 
     def rows(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[Row]:
         """Yield rows whose keys begin with `prefix` and are not below `start`, in order, a chunk per transaction."""
-        first = max(prefix, start)
+        first, n_rows, began = max(prefix, start), 0, 0
         while True:
             with self._reading(table) as (txn, db):
                 if db is None:
                     return
                 with txn.cursor(db) as cursor:
                     chunk = rows_within(cursor, prefix, first, _CHUNK)
+                began, now, n_entries = began or txn.id(), txn.id(), txn.stat(db)["entries"]
             chunk = self._seals.rows(table, chunk, first)
             yield from chunk
+            n_rows += len(chunk)
             if len(chunk) < _CHUNK:
-                return
+                break
             first = chunk[-1][0] + b"\x00"
+        if not prefix and not start and began == now and n_rows != n_entries:  # nobody wrote meanwhile: pages have lost rows
+            raise self._damaged(table, f"has {n_entries:,} rows, and {n_rows:,} can be found")
+
+    def _damaged(self, table: str, what: str) -> StoreError:
+        return StoreError(f"{self.path}: damaged: its table `{table}` {what}. `thresher verify` says more; restore it from a backup")
 
     def keys(self, table: str) -> Iterator[bytes]:
         """Yield the keys of a table in order, a chunk per transaction; values are not read."""
@@ -123,7 +133,7 @@ class View(Organs):
             if len(chunk) < _CHUNK:
                 return
             if chunk[-1] < first:
-                raise StoreError(f"{self.path}: damaged: the keys of its table `{table}` do not rise. Restore this directory from a backup")
+                raise self._damaged(table, "has keys that do not rise")
             first = chunk[-1] + b"\x00"
 
     def _begin(self, env: str) -> lmdb.Transaction[bytes]:

@@ -63,7 +63,7 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
         raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")
     if format_ == "parquet":
         _check_parquet(what, output)
-    with reading(Path(directory)) as view:
+    with reading(Path(directory), walks=True) as view:
         if output == "-":
             _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
         else:
