@@ -74,7 +74,7 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
             store.close(commit=code != DiskError.exit_code)
     except Exception as error:  # the edge of the process: the supervisor says that it died, the log why
         known = _known(error)
-        if known is None:
+        if known is None or known.exit_code == code:
             _log_death(error)
         else:
             print(f"thresher: {known}", file=operator)

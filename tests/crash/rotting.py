@@ -3,9 +3,9 @@
     with Rot(directory) as rot:
         problems = rot.case(seed)      # [] if each command told the truth, or said that the store is damaged
 
-Each case copies one store, overwrites one to three pages of one of its two files, and runs `verify`, `status`, `stats`, `hosts`, exports and
-`resume`. Judged: exit 0 only with the very words that the whole store yields, else 6 with a message; no traceback, no death by a signal,
-no endless loop. A page that nothing leads to may be overwritten unnoticed: then all words must be the same.
+Each case copies one store, overwrites one to three pages of one of its two files, and runs `verify`, `status`, `stats`, `hosts`, exports
+and `resume`. Judged: exit 0 only with the very words that the whole store yields, else 6 with a message; no traceback, no death by a
+signal, no endless loop. A page that nothing leads to may be overwritten unnoticed: then all words must be the same.
 """
 
 from __future__ import annotations
