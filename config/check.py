@@ -41,12 +41,15 @@ _RESERVED_HEADERS = {
 }
 
 
-def check(settings: Settings, where: Where) -> None:
-    """Raise ConfigError for the first value that cannot work, with the place that `where` gives for its key."""
-    for part in (_identity, _scope, _fetch, _dns, _lists, _overrides, partial(_order, where)):
-        for key, expected, got, advice in part(settings):
-            place = where(key)
-            raise ConfigError(f"{place + ': ' if place else ''}{shown(key, 100)[1:-1]}: expected {expected}, got {got}. {advice}")
+def check(settings: Settings, where: Where) -> list[ConfigError]:
+    """Return a ConfigError for each value that cannot work, with the place that `where` gives for its key."""
+    return [
+        ConfigError(
+            f"{place + ': ' if (place := where(key)) else ''}{shown(key, 100)[1:-1]}: expected {expected}, got {got}. {advice}", key=key
+        )
+        for part in (_identity, _scope, _fetch, _dns, _lists, _overrides, partial(_order, where))
+        for key, expected, got, advice in part(settings)
+    ]
 
 
 Problem = tuple[str, str, str, str]  # key, expected, got, advice

@@ -15,8 +15,9 @@ config/scalars.py. What fits which option: config/schema.py. What must hold betw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -58,20 +59,53 @@ def load(
     environ: Mapping[str, str] = {},
     stdin: Callable[[], str] | None = None,
 ) -> Loaded:
-    """Merge all layers and check the result. A path "-" reads `stdin`. Raises ConfigError."""
+    """Merge all layers and check the result. A path "-" reads `stdin`. Raises ConfigError, which names every mistake."""
+    loaded, mistakes = examine(paths, sets=sets, environ=environ, stdin=stdin)
+    if mistakes:
+        raise ConfigError.of(mistakes)
+    return loaded
+
+
+def examine(
+    paths: Sequence[Path | str],
+    *,
+    sets: Sequence[str] = (),
+    environ: Mapping[str, str] = {},
+    stdin: Callable[[], str] | None = None,
+) -> tuple[Loaded, list[ConfigError]]:
+    """Do as `load`, but return the mistakes beside what the rest comes to."""
     leaves: dict[str, Leaf] = {}
+    mistakes: list[ConfigError] = []
+    for layer in _layers(paths, sets, environ, stdin, mistakes):
+        try:
+            _merge(leaves, layer())
+        except ConfigError as error:
+            mistakes.append(error)
+    settings = msgspec.convert(_nested(leaves), Settings)
+    unread = tuple(mistake.key for error in mistakes for mistake in error.mistakes if mistake.key)
+    found = check(settings, lambda key: _where(leaves, key))  # what one contradicts may be a default in a wrong value's place
+    mistakes += [mistake for mistake in found if not any(key in str(mistake) for key in unread)]
+    return Loaded(settings, _origins(leaves)), mistakes
+
+
+def _layers(
+    paths: Sequence[Path | str],
+    sets: Sequence[str],
+    environ: Mapping[str, str],
+    stdin: Callable[[], str] | None,
+    mistakes: list[ConfigError],
+) -> Iterator[Callable[[], dict[str, Leaf]]]:
+    """Yield what reads each layer, the lowest first."""
     if [str(path) for path in paths].count(STDIN) > 1:
-        raise ConfigError("-: expected standard input once, got it twice. Remove one -")
+        mistakes.append(ConfigError("-: expected standard input once, got it twice. Remove one -"))
+        paths = [path for path in paths if str(path) != STDIN]
     for path in paths:
-        _merge(leaves, _from_file(path, stdin))
+        yield partial(_from_file, path, stdin, mistakes)
     for name in sorted(environ):  # a section's own variable comes before its options'
         if name.startswith(PREFIX):
-            _merge(leaves, _from_variable(name, environ[name]))
+            yield partial(_from_variable, name, environ[name], mistakes)
     for text in sets:
-        _merge(leaves, _from_flag(text))
-    settings = msgspec.convert(_nested(leaves), Settings)
-    check(settings, lambda key: _where(leaves, key))
-    return Loaded(settings, _origins(leaves))
+        yield partial(_from_flag, text, mistakes)
 
 
 def render(loaded: Loaded, *, as_json: bool = False) -> str:
@@ -96,7 +130,7 @@ def from_json(content: bytes) -> Settings:
         raise ConfigError(f"the stored configuration cannot be used: {error}. Give the configuration anew") from None
 
 
-def _from_file(path: Path | str, stdin: Callable[[], str] | None) -> dict[str, Leaf]:
+def _from_file(path: Path | str, stdin: Callable[[], str] | None, mistakes: list[ConfigError]) -> dict[str, Leaf]:
     name = shown(str(path), 200)[1:-1]
     if str(path) == STDIN:
         name = "stdin"
@@ -108,7 +142,7 @@ def _from_file(path: Path | str, stdin: Callable[[], str] | None) -> dict[str, L
     root = yaml_tree.parse(text, lambda line, column: Place(name, line, column))
     if root is None or (isinstance(root, Scalar) and not root.text):
         raise ConfigError(f"{name}:1:1: expected a mapping of options, got nothing. Write {{}} to set nothing")
-    return schema.read(root)
+    return schema.read(root, mistakes)
 
 
 def _content(path: Path | str, name: str) -> bytes:
@@ -123,20 +157,20 @@ def _content(path: Path | str, name: str) -> bytes:
         raise ConfigError(f"{name}: expected the name of a file, got one with a NUL character") from None
 
 
-def _from_variable(name: str, value: str) -> dict[str, Leaf]:
+def _from_variable(name: str, value: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:
     source = f"env {shown(name, 100)[1:-1]}"
     place = Place(source, label=source)
     key = name.removeprefix(PREFIX).lower().replace("__", ".")
-    return schema.read_at(key, _value(value, place))
+    return schema.read_at(key, _value(value, place), mistakes)
 
 
-def _from_flag(text: str) -> dict[str, Leaf]:
+def _from_flag(text: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:
     key, equals, value = text.partition("=")
     key = key.strip()
     label = f"--set {shown(text)[1:-1]}"
     if not equals or not key:
         raise ConfigError(f"{label}: expected KEY=VALUE, got {shown(text)}. Write for example politeness.min_delay=2")
-    return schema.read_at(key, _value(value, Place(f"--set {shown(key, 100)[1:-1]}", label=label)))
+    return schema.read_at(key, _value(value, Place(f"--set {shown(key, 100)[1:-1]}", label=label)), mistakes)
 
 
 def _value(text: str, place: Place) -> Node:

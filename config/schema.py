@@ -1,7 +1,8 @@
 """A tree of YAML values → the options they set, each read as what it is according to config/settings.py.
 
 An option is named by its dotted key ("politeness.min_delay"). Reading yields a `Leaf` per option: its value and the places of the value,
-of its items ("scope.include[2]") and entries ("dns.static.a.example"), so that later checks still name the line.
+of its items ("scope.include[2]") and entries ("dns.static.a.example"), so that later checks still name the line. A mistake costs the
+option that it was made in; all of them are collected.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ class Leaf:
     places: Map[str, Place]
 
 
-def read(document: Node) -> dict[str, Leaf]:
-    """Read a whole document. Raises ConfigError."""
-    return _section(document, root(), "")
+def read(document: Node, mistakes: list[ConfigError]) -> dict[str, Leaf]:
+    """Read a whole document; what cannot be read is left out and appended to `mistakes`. Raises ConfigError for what is no mapping."""
+    return _section(document, root(), "", mistakes)
 
 
-def read_at(key: str, node: Node) -> dict[str, Leaf]:
-    """Read one value for a dotted key; below a mapping option the rest of the key names the entry. Raises ConfigError."""
+def read_at(key: str, node: Node, mistakes: list[ConfigError]) -> dict[str, Leaf]:
+    """Read one value for a dotted key; below a mapping option the rest of the key names the entry. Mistakes and Raises: as `read`."""
     struct, path = root(), ""
     rest = key
     while True:
@@ -48,14 +49,14 @@ def read_at(key: str, node: Node) -> dict[str, Leaf]:
             case types.StructType() as inner if rest:
                 struct = inner
             case types.StructType() as inner:
-                return _section(node, inner, path)
+                return _section(node, inner, path, mistakes)
             case _ if rest:  # an option has nothing below it
                 raise _unknown(node.place, key, path)
             case _:
                 return _leaf(node, field, path, node.place)
 
 
-def _section(node: Node, struct: types.StructType, prefix: str) -> dict[str, Leaf]:
+def _section(node: Node, struct: types.StructType, prefix: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:
     """Read a section; one with no value, as when all its lines are comments, sets nothing."""
     if prefix and _is_null(node):
         return {}
@@ -67,9 +68,13 @@ def _section(node: Node, struct: types.StructType, prefix: str) -> dict[str, Lea
         key = f"{prefix}.{name}" if prefix else name
         field = fields.get(name)
         if field is None:
-            raise _dotted(place, key, name) if "." in name and key in known() else _unknown(place, key)
+            mistakes.append(_dotted(place, key, name) if "." in name and key in known() else _unknown(place, key))
+            continue
         inner = bare(field.type)[0]
-        leaves |= _section(value, inner, key) if isinstance(inner, types.StructType) else _leaf(value, field, key, place)
+        try:
+            leaves |= _section(value, inner, key, mistakes) if isinstance(inner, types.StructType) else _leaf(value, field, key, place)
+        except ConfigError as error:
+            mistakes.append(error)
     return leaves
 
 
@@ -118,11 +123,16 @@ def _items(node: Node, kind: types.ListType, key: str, places: dict[str, Place],
     if not isinstance(node, Listing):
         one = isinstance(node, Scalar) and not _is_null(node) and len(node.text) < 60
         raise _wrong(node, key, "a list", f"Write [{in_yaml(node.text)}]" if one and isinstance(node, Scalar) else f"Write {sample}")
-    found = []
+    found, mistakes = [], list[ConfigError]()
     for i, item in enumerate(node.items):
         name = f"{key}[{i}]"
         places[name] = item.place
-        found.append(_value(item, kind.item_type, name, places, ""))
+        try:
+            found.append(_value(item, kind.item_type, name, places, ""))
+        except ConfigError as error:
+            mistakes.append(error)
+    if mistakes:
+        raise ConfigError.of(mistakes)
     return found
 
 
@@ -142,18 +152,24 @@ def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Pl
     if not isinstance(node, Mapping):
         required = next(name for name, field in fields_of(struct).items() if field.required)
         raise _wrong(node, key, "a mapping of options", f"Write {{{required}: …, …}}")
-    fields, found = fields_of(struct), {}
+    fields, found, mistakes = fields_of(struct), {}, list[ConfigError]()
     for name, (place, value) in node.pairs.items():
         field = fields.get(name)
         if field is None:
             near = nearest(name, tuple(fields))
             advice = f", did you mean {near}?" if near else f". Known here: {', '.join(fields)}"
-            raise ConfigError(f"{place.where}: {_name(f'{key}.{name}')}: unknown key{advice}")
+            mistakes.append(ConfigError(f"{place.where}: {_name(f'{key}.{name}')}: unknown key{advice}", key=key))
+            continue
         places[f"{key}.{name}"] = place
-        found[name] = _value(value, field.type, f"{key}.{name}", places, example(field))
-    missing = [name for name, field in fields.items() if field.required and name not in found]
+        try:
+            found[name] = _value(value, field.type, f"{key}.{name}", places, example(field))
+        except ConfigError as error:
+            mistakes.append(error)
+    missing = [name for name, field in fields.items() if field.required and name not in node.pairs]
     if missing:
-        raise _wrong(node, key, f"the key {missing[0]}", f"Add {missing[0]}: …", got="none")
+        mistakes.append(_wrong(node, key, f"the key {missing[0]}", f"Add {missing[0]}: …", got="none"))
+    if mistakes:
+        raise ConfigError.of(mistakes)
     return found
 
 
@@ -208,8 +224,8 @@ def _range(kind: types.IntType | types.FloatType, unit: Unit) -> Range:
 class _WrongError(ConfigError):
     """A value of the wrong kind; keeps its parts so that alternatives can be added."""
 
-    def __init__(self, message: str, expected: str, advice: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, expected: str, advice: str, *, key: str) -> None:
+        super().__init__(message, key=key)
         self.expected = expected
         self.advice = advice
 
@@ -217,7 +233,7 @@ class _WrongError(ConfigError):
 def _wrong(node: Node, key: str, expected: str, advice: str, *, got: str = "") -> _WrongError:
     found = got or _found(node)
     where = f"{node.place.where}: {_name(key) + ': ' if key else ''}"
-    return _WrongError(f"{where}expected {expected}, got {found}{'. ' + advice if advice else ''}", expected, advice)
+    return _WrongError(f"{where}expected {expected}, got {found}{'. ' + advice if advice else ''}", expected, advice, key=key)
 
 
 def _found(node: Node) -> str:

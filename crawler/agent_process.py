@@ -15,12 +15,14 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
-import logging
 import os
 import resource
 import select
 import signal
 import sys
+import traceback
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -31,6 +33,7 @@ from crawler.agent import Agent
 from crawler.core.errors import DiskError, ThresherError
 from crawler.core.ownership import Ownership
 from crawler.ending import Ending
+from crawler.error_log import divert, log_to
 from crawler.leaving import leave
 from crawler.member import Team
 from crawler.metrics import Order, Status, usage
@@ -38,6 +41,7 @@ from crawler.shard import left_behind, open_store, ownership_of
 from crawler.shared_addresses import SharedAddresses
 from crawler.stages import Sampler
 from storage.env import PATIENCE_S, Store
+from storage.faults import as_ours, is_ours
 from storage.partitions import ADDRESSES, crawl_of, lanes_path
 
 _SETTLE = "--settle"
@@ -61,27 +65,37 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
         _leash()  # the supervisor died before it could take this process with it: leave the store to the next one
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _raise_descriptor_limit()
+    operator = divert(crawl_of(directory)[0])
     code = 1
     try:
         ownership = ownership_of(directory)
         store, settings = open_store(directory, patience_s=patience_s)
-        logging.basicConfig(level=settings.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        log_to(operator, settings.log.level)
         with store:
             code = uvloop.run(_crawl(directory, store, settings, ownership)).code
             store.close(commit=code != DiskError.exit_code)
-    except* ThresherError as errors:
-        error = _first(errors)
-        print(f"thresher: {error}", file=sys.stderr)
-        code = error.exit_code
+    except Exception as error:  # the edge of the process: the supervisor says that it died, the log why
+        known = _known(error)
+        if known is None or known.exit_code == code:
+            _log_death(error)
+        else:
+            with suppress(OSError):  # the terminal may have been closed
+                print(f"thresher: {known}", file=operator)
+            code = known.exit_code
     leave(code)
 
 
-def _first(errors: BaseExceptionGroup[ThresherError]) -> ThresherError:
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, ThresherError)
-    return error
+def _known(error: BaseException) -> ThresherError | None:
+    """Return the error with an exit code that is at the bottom of this one, None if there is none."""
+    if isinstance(error, BaseExceptionGroup):
+        return next((known for one in error.exceptions if (known := _known(one)) is not None), None)
+    return as_ours(error) if is_ours(error) else None
+
+
+def _log_death(error: Exception) -> None:
+    """Write to the error log what this process dies of."""
+    print(f"{datetime.now(UTC).isoformat(timespec='seconds')} agent {os.getpid()} dies:", file=sys.stderr)
+    traceback.print_exception(error)
 
 
 async def _crawl(directory: Path, store: Store, settings: Settings, ownership: Ownership | None) -> Ending:

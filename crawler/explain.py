@@ -175,7 +175,10 @@ class Explainer:
         story.redirected_from = list(self._texts.of_keys(view.redirects.into(url.key, _MOST_ORIGINALS)).values())
         pair = view.redirects.pair(url.key)
         if pair is not None:
-            story.end_of_chain = {"url": pair.target_text, "hops": pair.hops, "status": pair.status or None}
+            story.end_of_chain = {"url": pair.target_text, "hops": pair.hops, "status": pair.status or None, "end": "settled"}
+        elif edge is not None:
+            end, hops = view.redirects.chain_end(url.key)
+            story.end_of_chain = {"url": None, "hops": hops, "status": None, "end": end}
 
     def _verdicts(self, key: bytes, page: PageRecord | None) -> list[dict[str, Any]]:
         """Return every verdict on a page or a redirect, those that were revised and those that revised them, with their times."""
@@ -333,7 +336,11 @@ def _done(story: Story) -> str:
     if story.redirect is not None:
         to, end = story.redirect, story.end_of_chain
         came_to = f"; the target is {to['state']}"
-        if end is not None:
+        if end is not None and end["end"] == "loop":
+            came_to = f"; that is a loop: after {end['hops']} hop(s) it comes back to a URL of its own"
+        elif end is not None and end["end"] == "too_long":
+            came_to += f"; its chain of {end['hops']} hops is too long to be followed to an end"
+        elif end is not None and end["url"] is not None:
             came_to = f", which came to {end['url']} in {end['hops']} hops" if end["url"] != to["to"] else ", where the chain ends"
         why = f"; not followed: {story.reason}" if story.reason else ""
         return f"It was fetched at {to['at']} and redirected ({to['status']}) to {to['to']}{came_to}{why}.{_later(story)}"

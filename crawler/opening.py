@@ -22,9 +22,10 @@ from crawler.seeds import read_seeds, url_rules
 from filters.base import Candidate
 from filters.registry import plugs
 from storage.env import Store, require_store
-from storage.lock import CrawlLock
+from storage.lock import CrawlLock, lock_holder
 from storage.partitions import FILE as PARTITIONS
 from storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
+from storage.rot import require_sound_pages
 from storage.schema import META, STATE, Meta
 from storage.view import View
 
@@ -120,8 +121,11 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
     """
     require_crawl(path)
     require_store(path)
+    if not lock_holder(path):
+        for shard in shard_paths(path):
+            require_sound_pages(shard)
     left_out = ""
-    with Store.open(path, None, time.time()) as store:
+    with Store.open(path, None, time.time(), reserves=False) as store:
         old = store.settings
         changed = bool(configs or sets or any(name.startswith("THRESHER_") for name in os.environ))
         new = _merged(old, configs, sets) if changed else old
@@ -135,7 +139,7 @@ def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs:
         _check_order(path, old, new)
         _give(store, new)
     for shard in shard_paths(path)[1:]:
-        with Store.open(shard, None, time.time()) as store:
+        with Store.open(shard, None, time.time(), reserves=False) as store:
             _give(store, new)
     return left_out
 

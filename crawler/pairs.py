@@ -13,9 +13,9 @@ from crawler.core.model import CrawlURL, RedirectPair, State
 from crawler.core.url import URLSpace
 from crawler.post import Post
 from storage.organs import Organs
+from storage.redirects import MAX_HOPS
 from storage.schema import SeenRow
 
-MAX_HOPS = 5
 _FINAL = (State.DONE, State.REFUSED, State.ALIAS)
 
 

@@ -1,20 +1,22 @@
 """What `rank` ranks: the link graph of a file or of a crawl, at the level of pages, hosts or sites.
 
-Over URLs as they were found, a redirect is a link to its target. Collapsed, the URLs of one page are one node (storage/representatives.py)
-and errors are none.
+Over URLs as they were found, a redirect is a link to its target unless it is told not to be, and a link of a page to itself is none unless
+it is told to be one; both hold for a file as well, which has no redirects of its own. A crawl knows URLs that no link joins, a file cannot:
+`linked` leaves them out. So a crawl and the links exported from it are one graph under the same choices. Collapsed, the URLs of one page
+are one node (storage/representatives.py) and errors are none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from crawler.core.errors import UsageError
 from crawler.core.places import Level, Places, places
-from crawler.graph.collapse import collapse
+from crawler.graph.collapse import DROPPED, collapse
 from crawler.graph.csr import F64, I64, Bools, Graph
 from crawler.graph.hits import Hits, hits
 from crawler.graph.pagerank import JUMP, Ranks, Variant, layers, pagerank
@@ -49,6 +51,19 @@ class Subject:
     graph: Graph
     urls: Callable[[Iterable[int]], Iterator[str]]
     crawled: Crawled | None = None
+    n_redirects: int = 0  # that were known, whether they count or not
+    n_self_links: int = 0
+
+    def linked(self) -> Subject:
+        """Return the same without the nodes that no link leads to or from."""
+        graph = self.graph
+        nodes = np.flatnonzero(graph.out_degrees() + graph.in_degrees())
+        found = collapse(graph, np.where(graph.out_degrees() + graph.in_degrees() > 0, np.arange(graph.n_nodes), DROPPED), self_links=True)
+        crawled = self.crawled
+        if crawled is not None:
+            fetches = found.at[crawled.fetches]
+            crawled = Crawled(fetches[fetches >= 0], crawled.depths[nodes])
+        return replace(self, graph=found.graph, urls=lambda at: self.urls(int(nodes[node]) for node in at), crawled=crawled)
 
     def places(self, level: Level) -> Places:
         """Group the nodes by host or site; raises UsageError where nodes are no URLs."""
@@ -61,31 +76,50 @@ class Subject:
             ) from None
 
 
-def of_file(where: str, found: NamedGraph) -> Subject:
+def of_file(where: str, found: NamedGraph, *, self_links: bool = False) -> Subject:
     """Return the subject that a graph file holds."""
-    return Subject(where, found.graph, lambda nodes: (found.name(node) for node in nodes))
+    graph, is_self = found.graph, _self_links(found.graph)
+    if not self_links and is_self.any():
+        graph = graph.keeping(~is_self)
+    return Subject(where, graph, lambda nodes: (found.name(node) for node in nodes), n_self_links=int(is_self.sum()))
 
 
-def of_store(view: View, *, collapsed: bool) -> Subject:
-    """Return the link graph of a crawl: all known URLs, or the pages that they stand for."""
+def of_store(view: View, *, collapsed: bool, with_redirects: bool = True, self_links: bool = False) -> Subject:
+    """Return the link graph of a crawl: all known URLs, or the pages that they stand for.
+
+    with_redirects, self_links: whether these are links, where nothing is collapsed.
+    """
     links = read_links(view)
     known = links.known
     graph = Graph(links.offsets, links.targets)
+    n_self_links, n_redirects = int(_self_links(graph).sum()), 0
     if collapsed:
         to = representatives(view, known)
     else:
         to = np.where(known.states > 0, np.arange(len(known.states)), -1)
-        graph = _with_redirects(view, graph)
-    found = collapse(graph, to)
-    return Subject(str(view.path), found.graph, lambda nodes: _texts(view, found.nodes, nodes), _crawled(links, found.nodes, found.at))
+        pairs = _redirects(view, graph.n_nodes)
+        n_redirects = len(pairs)
+        if with_redirects and n_redirects:
+            graph = Graph.from_links(np.append(graph.sources(), pairs[:, 0]), np.append(graph.targets, pairs[:, 1]), graph.n_nodes)
+    found = collapse(graph, to, self_links=self_links and not collapsed)
+    return Subject(
+        str(view.path),
+        found.graph,
+        lambda nodes: _texts(view, found.nodes, nodes),
+        _crawled(links, found.nodes, found.at),
+        n_redirects,
+        n_self_links,
+    )
 
 
-def _with_redirects(view: View, graph: Graph) -> Graph:
-    pairs = [(source, target) for source, target, _ in redirects(view) if 0 < source < graph.n_nodes and 0 < target < graph.n_nodes]
-    if not pairs:
-        return graph
-    more = np.array(pairs, dtype=np.int64)
-    return Graph.from_links(np.append(graph.sources(), more[:, 0]), np.append(graph.targets, more[:, 1]), graph.n_nodes)
+def _self_links(graph: Graph) -> Bools:
+    return np.asarray(graph.sources() == graph.targets, dtype=np.bool_)
+
+
+def _redirects(view: View, n_nodes: int) -> I64:
+    """Return (original, target) of the redirects between known URLs, [n, 2]."""
+    pairs = [(source, target) for source, target, _ in redirects(view) if 0 < source < n_nodes and 0 < target < n_nodes]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _crawled(links: StoredLinks, nodes: I64, at: I64) -> Crawled:

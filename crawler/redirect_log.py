@@ -40,6 +40,7 @@ class Reading:
     n_lines: int = 0
     faults: Counter[str] = field(default_factory=Counter)  # what is wrong → lines
     first: dict[str, str] = field(default_factory=dict)  # what is wrong → where it was met first
+    loops: list[str] = field(default_factory=list)  # originals of a crawl whose chain comes back to a URL of its own
 
     def fault(self, what: str, where: str) -> None:
         self.faults[what] += 1
@@ -100,15 +101,26 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def read_store(view: View) -> Reading:
-    """Read the pairs of a crawl: every original whose chain has settled within five hops."""
+    """Read the pairs of a crawl: every original whose chain has settled within five hops. Loops have no end: they are named beside them."""
     reading = Reading()
     texts = Texts(view)
+    _find_loops(reading, view, texts)
     rows = view.rows(PAIRS)
     while chunk := list(islice(rows, _ROWS)):
         found = texts.of_keys(key for key, _ in chunk)
         reading.n_lines += len(chunk)
         _add_rows(reading, ((found.get(key), PAIR.decode(value).target_text) for key, value in chunk))
     return reading
+
+
+def _find_loops(reading: Reading, view: View, texts: Texts) -> None:
+    """Find the originals without a pair whose chain loops."""
+    edges = (key for key, _ in view.all_edges())
+    while chunk := list(islice(edges, _ROWS)):
+        without = [key for key, pair in zip(chunk, view.get_many(PAIRS, chunk), strict=True) if pair is None]
+        looping = [key for key in without if view.redirects.chain_end(key)[0] == "loop"]
+        found = texts.of_keys(looping)
+        reading.loops += [found.get(key, "a URL that is not known") for key in looping]
 
 
 def _add_rows(reading: Reading, pairs: Iterable[tuple[str | None, str]]) -> None:

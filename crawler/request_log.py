@@ -11,13 +11,17 @@ import os
 from datetime import UTC, datetime
 
 from crawler.core.model import Failed, Outcome
+from storage.private import MODE
 
 
 class RequestLog:
-    """An append-only file that several agents may share, or nothing if no file is configured. Whole lines are written, twice a second."""
+    """An append-only file that several agents may share, or nothing if no file is configured; a new one is its owner's alone.
+
+    Whole lines are written, twice a second.
+    """
 
     def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666) if path else -1
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, MODE) if path else -1
         self._lines: list[str] = []
 
     def write(self, outcome: Outcome, now: float) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 import xxhash
 
 from crawler.core.ownership import MOST_AGENTS
+from storage.private import private
 
 _N_ROWS = 8192
 _PROBES = 16
@@ -37,7 +38,8 @@ def create(path: Path) -> None:
     """Make the file anew, for a run of the crawl; no agent has it open."""
     path.unlink(missing_ok=True)
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    path.write_bytes(bytes(_N_ROWS * _ROW))  # written, as a mapped hole in a full disk is a SIGBUS
+    with open(path, "wb", opener=private) as file:
+        file.write(bytes(_N_ROWS * _ROW))  # written, as a mapped hole in a full disk is a SIGBUS
 
 
 class SharedAddresses:

@@ -28,11 +28,15 @@ import msgspec
 
 from config.settings import Settings
 from crawler.agent_life import AgentLife
+from crawler.core.errors import StoreError
 from crawler.crew import LIMITS, Crew
 from crawler.ending import Ending, finished
+from crawler.error_log import NAME
 from crawler.metrics import Order, Report, Status, merged
 from crawler.shard import left_behind
 from storage.partitions import shard_path
+from storage.private import private
+from storage.rot import damage
 
 SILENCE_S = 30.0
 SETTLE = "--settle"
@@ -43,6 +47,10 @@ _FORCED_S = 10.0
 _ENDED = ("done", "stopped", "failed")
 _DEATHS = 3
 _DEATHS_WITHIN_S = 60.0
+
+
+# Signals by which a process dies that reads in memory where a damaged page sends it.
+_BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
 
 
 class Display(Protocol):
@@ -136,12 +144,16 @@ class Supervisor:
             if self._signals or (self._is_ending and code == -signal.SIGINT):  # it died of them, before it could handle any
                 code = 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
                 break
-            if not self._may_restart(agent, progressed=self._pages(agent) > pages):
-                self._note(agent, f"died {_DEATHS} times without progress (last exit {code}); the state is safe: `thresher resume` goes on")
+            is_last = not self._may_restart(agent, progressed=self._pages(agent) > pages)
+            if (is_last or -code in _BY_DAMAGE) and await self._is_damaged(agent):
+                return StoreError.exit_code
+            how = f"{how_ended(code)}, {self._directory / NAME} says more"
+            if is_last:
+                self._note(agent, f"died {_DEATHS} times without progress (last {how}); the state is safe: `thresher resume` goes on")
                 code = 1
                 break
             pause = 0.2 * 2 ** len(self._deaths[agent])
-            self._note(agent, f"died (exit {code}); it is restarted on its own disk in {pause:.1f} s")
+            self._note(agent, f"died ({how}); it is restarted on its own disk in {pause:.1f} s")
             self._n_restarts += 1
             self.status.restarts = self._n_restarts
             await asyncio.sleep(pause)
@@ -150,6 +162,18 @@ class Supervisor:
         if self._end is None:
             self._stop_the_others(agent)
         return code
+
+    async def _is_damaged(self, agent: int) -> bool:
+        """Look whether what an agent died of is its store; if so, say it, and end the crawl."""
+        found = await asyncio.to_thread(damage, shard_path(self._directory, agent))
+        if not found:
+            return False
+        self._note(agent, f"cannot go on: {found[0]}")
+        self.status.state, self.status.why = "failed", found[0]
+        write_status(self._directory, self.status)
+        if self._end is None:
+            self._stop_the_others(agent)
+        return True
 
     def _stop_the_others(self, agent: int) -> None:
         """One agent has ended and was not told to: what it has of the crawl the others cannot do."""
@@ -218,9 +242,15 @@ class Supervisor:
         return len(deaths) < _DEATHS or now - deaths[0] > _DEATHS_WITHIN_S
 
 
+def how_ended(code: int) -> str:
+    """Return an exit code of a process of ours in words."""
+    return signal.Signals(-code).name if code < 0 else f"exit {code}"
+
+
 def write_status(directory: Path, status: Status) -> None:
     """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the last one stays."""
     temporary = directory / "status.json.tmp"
     with suppress(OSError):
-        temporary.write_bytes(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
+        with open(temporary, "wb", opener=private) as file:
+            file.write(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
         temporary.replace(directory / "status.json")

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import msgspec
 
 from config.settings import Settings
+from crawler.core.errors import ThresherError
 from crawler.core.frontier import Lease
 from crawler.core.model import (
     FILTERS_OWN,
@@ -102,6 +103,8 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
         made = await _after_response(lease, outcome, tools)
         made.said = turn.said
         return made
+    except ThresherError:  # no page's fault: the store is damaged, or its disk refuses
+        raise
     except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
         detail = "".join(traceback.format_exception(error))[-2000:]
         body = outcome.body if isinstance(outcome, Fetched) else b""

@@ -33,19 +33,25 @@ def check_data_file(path: Path) -> None:
     needed = (last_page + 1) * page_size
     if n_bytes >= needed:
         return
-    if problem := _first_problem(path):
-        raise StoreError(f"{path}: truncated: {n_bytes} bytes, expected {needed} ({problem}). {ADVICE}")
+    if problems := _walk(path):
+        raise StoreError(f"{path}: truncated: {n_bytes} bytes, expected {needed} ({problems[0]}). {ADVICE}")
 
 
-def _first_problem(path: Path) -> str:
-    """Walk the file without mapping it; "" if every page that is in use is there."""
+def page_problems(path: Path) -> list[str]:
+    """Return what is wrong with the pages of a file that nobody writes; raises `StoreError` where it may not even be mapped."""
+    check_data_file(path)
+    return _walk(path)
+
+
+def _walk(path: Path) -> list[str]:
+    """Walk the file without mapping it; [] if every page that is in use is there and sound."""
     from lmdb import verify  # rarely needed, and slow to import
 
     try:
         problems: list[str] = verify.verify(str(path), subdir=False)  # type: ignore[no-untyped-call]
     except verify.VerifyError as error:
-        return str(error)
-    return problems[0] if problems else ""
+        return [str(error)]
+    return problems
 
 
 def _newest_meta(path: Path) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from storage.check import check_data_file
 from storage.failpoint import reached
 from storage.overlay import Row
 from storage.schema import RESULTS, STATE, TABLES
+from storage.seal import Seals, sealed
 
 _ENVS = (STATE, RESULTS)
 _FIRST_CHUNK = 64
@@ -50,6 +51,7 @@ class Disk:
         for file in self._paths.values():
             if not create or (file.exists() and file.stat().st_size):
                 check_data_file(file)
+        self._seals = Seals(path)
         self._lock = Lock()
         self._envs: dict[str, lmdb.Environment] = {}
         self._dbs: dict[str, Any] = {}
@@ -87,12 +89,15 @@ class Disk:
 
     def get(self, table: str, key: bytes) -> bytes | None:
         with self._lock:
-            return self._snapshots[TABLES[table].env].get(key, db=self._dbs[table])
+            stored = self._snapshots[TABLES[table].env].get(key, db=self._dbs[table])
+        return None if stored is None else self._seals.value(table, key, stored)
 
     def get_many(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the rows there are."""
         with self._lock:
-            return dict(self._snapshots[TABLES[table].env].cursor(self._dbs[table]).getmulti(keys))
+            found = self._snapshots[TABLES[table].env].cursor(self._dbs[table]).getmulti(keys)
+        value = self._seals.value
+        return {key: value(table, key, stored) for key, stored in found}
 
     def rows(self, table: str, prefix: bytes, start: bytes, limit: int | None) -> Iterator[Row]:
         """Yield rows whose keys begin with `prefix` and are not below `start`, in order.
@@ -109,7 +114,8 @@ class Disk:
 
     def _chunk(self, table: str, prefix: bytes, first: bytes, n: int) -> list[Row]:
         with self._lock, self._snapshots[TABLES[table].env].cursor(self._dbs[table]) as cursor:
-            return rows_within(cursor, prefix, first, n)
+            rows = rows_within(cursor, prefix, first, n)
+        return self._seals.rows(table, rows, first)
 
     # Writes
 
@@ -136,7 +142,7 @@ class Disk:
                 return
             append = TABLES[write.table].append and (not cursor.last() or cursor.key() < write.puts[0][0])
             for first in range(0, len(write.puts), _PUTS_PER_TURN):
-                cursor.putmulti(write.puts[first : first + _PUTS_PER_TURN], append=append)
+                cursor.putmulti(sealed(write.table, write.puts[first : first + _PUTS_PER_TURN]), append=append)
                 time.sleep(0)
 
     def _grow(self, env: str) -> None:
@@ -147,6 +153,15 @@ class Disk:
             self._envs[env].set_mapsize(2 * self._envs[env].info()["map_size"])
             self._snapshots[env] = self._envs[env].begin()
         reached("after_map_resize")
+
+    def reserve(self, map_size: int) -> None:
+        """Take as much address space for each map, where it has less."""
+        with self._lock:
+            for env in _ENVS:
+                if self.map_size(env) < map_size:
+                    self._snapshots[env].abort()
+                    self._envs[env].set_mapsize(map_size)
+                    self._snapshots[env] = self._envs[env].begin()
 
     def _fill(self, env: str) -> None:
         """Bring the file to full length where its last pages are free and were never written (see storage/check.py)."""

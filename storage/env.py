@@ -26,7 +26,7 @@ import lmdb
 import msgspec
 
 from config.settings import Settings
-from crawler.core.errors import StoreError
+from crawler.core.errors import NoCrawlError, StoreError
 from storage.counters import Counters
 from storage.disk import Disk, Write
 from storage.faults import as_ours
@@ -42,6 +42,7 @@ from storage.writer import Writer
 
 PATIENCE_S = 60.0
 _CUT_AT_ONCE = 4096
+_SPARE_BYTES = 16 << 20
 
 
 class Store(Organs):
@@ -88,22 +89,29 @@ class Store(Organs):
         return cls._start(path, settings, patience_s, now, secret=secret or secrets.token_bytes(32))
 
     @classmethod
-    def open(cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S) -> Self:
-        """Open a store to go on crawling, under its last configuration if `settings` is None; raises `StoreError`, `StoreLockedError`."""
+    def open(cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S, reserves: bool = True) -> Self:
+        """Open a store to go on crawling, under its last configuration if `settings` is None; raises `StoreError`, `StoreLockedError`.
+
+        reserves: whether its maps take `store.map_size` at once; False for a few writes, which a lower size may be among.
+        """
         require_store(path)
-        return cls._start(path, settings, patience_s, now)
+        return cls._start(path, settings, patience_s, now, reserves=reserves)
 
     @classmethod
-    def _start(cls, path: Path, settings: Settings | None, patience_s: float, now: float, *, secret: bytes = b"") -> Self:
+    def _start(
+        cls, path: Path, settings: Settings | None, patience_s: float, now: float, *, secret: bytes = b"", reserves: bool = True
+    ) -> Self:
         """secret: of the store that is to be created; b"" opens one."""
         lock = _lock(path)
         disk: Disk | None = None
         try:
-            disk = Disk(path, (settings or Settings()).store.map_size, create=bool(secret))
+            disk = Disk(path, settings.store.map_size if settings is not None else _least_map(path), create=bool(secret))
             if secret and settings is not None:
                 _write_first(path, disk, settings, now, secret)
             check_version(path, disk.get(META, Meta.VERSION))
             chosen = settings or decode_config(path, disk.get(META, Meta.CONFIG))
+            if reserves:
+                disk.reserve(chosen.store.map_size)
             store = cls(path, lock, disk, chosen, patience_s=patience_s)
         except BaseException as error:
             if disk is not None:
@@ -286,9 +294,13 @@ class Store(Organs):
 
 
 def require_store(path: Path) -> None:
-    """Raise `StoreError` unless `path` looks like a store."""
-    if not (path / STATE / "data.mdb").is_file() or not (path / RESULTS / "data.mdb").is_file():
-        raise StoreError(f"{path}: no crawl here: expected state/data.mdb and results/data.mdb. Start one with `crawl … -o {path}`")
+    """Raise `NoCrawlError` where no store is, `StoreError` where half of one is, or where one must have been."""
+    missing = [f"{name}/data.mdb" for name in (STATE, RESULTS) if not (path / name / "data.mdb").is_file()]
+    if not missing:
+        return
+    if len(missing) == 1 or is_shard(path.name) or (path / "status.json").exists():
+        raise StoreError(f"{path}: {' and '.join(missing)} of a crawl's store is gone. Restore this directory from a backup")
+    raise NoCrawlError(f"{path}: no crawl here: expected state/data.mdb and results/data.mdb. Start one with `crawl … -o {path}`")
 
 
 def check_version(path: Path, value: bytes | None) -> None:
@@ -305,6 +317,11 @@ def decode_config(path: Path, value: bytes | None) -> Settings:
         return msgspec.json.decode(value or b"", type=Settings)
     except msgspec.MsgspecError as error:
         raise StoreError(f"{path}: its stored configuration cannot be used ({error}). Give one with `-c`") from None
+
+
+def _least_map(path: Path) -> int:
+    """Return a size of the maps with which the configuration can be read that says how large they are to be."""
+    return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS)) + _SPARE_BYTES
 
 
 def _lock(path: Path) -> CrawlLock:

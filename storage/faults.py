@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
+from pathlib import Path
 
 import lmdb
 
-from crawler.core.errors import DiskError, StoreError, ThresherError
+from crawler.core.errors import DiskError, StoreError, ThresherError, UsageError
 
 _DISK_ERRNOS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+_ROT = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError, lmdb.CursorFullError, lmdb.BadTxnError)
 
 
 def is_disk(error: BaseException) -> bool:
@@ -19,16 +22,48 @@ def is_disk(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in _DISK_ERRNOS
 
 
+def is_ours(error: BaseException) -> bool:
+    """Does `as_ours` know whose fault this is?"""
+    return isinstance(error, ThresherError | lmdb.Error) or is_disk(error)
+
+
 def as_ours(error: BaseException) -> ThresherError:
     """Translate what stopped the store into an error with an exit code."""
     if isinstance(error, ThresherError):
         return error
     ours: ThresherError
-    if is_disk(error) or isinstance(error, lmdb.PanicError | OSError):
+    if isinstance(error, lmdb.MemoryError):
+        ours = UsageError(
+            f"{error}: {_limit_in_words()}, and the store asks for two maps of store.map_size, which are no memory. Raise the limit, "
+            "as by `ulimit -v unlimited`, or set less, as by --set 'store.map_size=256 MiB': maps grow by themselves. Nothing is damaged"
+        )
+    elif is_disk(error) or isinstance(error, lmdb.PanicError | OSError):
         ours = DiskError(f"the disk refuses: {error}. What was committed is safe: make room, or repair it, then run `resume`")
-    elif isinstance(error, lmdb.CorruptedError | lmdb.PageNotFoundError | lmdb.InvalidError):
+    elif isinstance(error, _ROT):
         ours = StoreError(f"the store is damaged: {error}. Restore it from a backup")
     else:
         ours = ThresherError(f"the store broke: {error!r}; what was committed is safe: run `resume`")
     ours.__cause__ = error
     return ours
+
+
+def as_readers(path: Path, error: BaseException) -> ThresherError:
+    """Translate what stopped somebody who only reads the store in `path`."""
+    if isinstance(error, lmdb.MemoryError):
+        ours: ThresherError = UsageError(
+            f"{error}: {_limit_in_words()}, and whoever reads a store maps its files, which takes no memory. Raise the limit, "
+            "as by `ulimit -v unlimited`. Nothing is damaged"
+        )
+    elif is_disk(error):
+        ours = DiskError(f"{path}: cannot be read: {error}. Repair the disk, or copy the crawl to another")
+    else:
+        ours = StoreError(f"{path}: damaged: {error}. `verify {path}` says more. Restore it from a backup")
+    ours.__cause__ = error
+    return ours
+
+
+def _limit_in_words() -> str:
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if soft == resource.RLIM_INFINITY:
+        return "the system gives this process no more address space"
+    return f"this process may have {soft >> 20:,} MiB of address space in all (ulimit -v)"

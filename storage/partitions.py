@@ -18,6 +18,7 @@ import msgspec
 
 from crawler.core.errors import StoreError, UsageError
 from crawler.core.ownership import MOST_AGENTS, N_PARTITIONS
+from storage.private import private
 
 FILE = "partitions.json"
 ADDRESSES = "addresses"
@@ -115,7 +116,7 @@ def write_partitions(directory: Path, partitions: Partitions) -> None:
     """Replace the table, durably and at once."""
     path = directory / FILE
     temporary = path.with_suffix(".tmp")
-    with temporary.open("wb") as file:
+    with open(temporary, "wb", opener=private) as file:
         file.write(msgspec.json.encode(partitions) + b"\n")
         file.flush()
         os.fsync(file.fileno())

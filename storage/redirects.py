@@ -7,11 +7,18 @@ a hundred pairs although the page is fetched once [LEE09].
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from storage.rows import Rows
 from storage.schema import EDGE, EDGES, EDGES_IN, PAIR, PAIRS, EdgeRecord, PairRecord
 
 MAX_ORIGINS = 10_000  # of one target that are followed at once
+MAX_HOPS = 5  # of a chain that makes a pair
+_LONGEST_LOOK = 100  # hops after which no loop is looked for any more
+
+# How a chain stands: its end has settled, it comes back to a URL of its own, it has more hops than a pair, its first target is no URL, or
+# its end is still to come.
+ChainEnd = Literal["settled", "loop", "too_long", "no_url", "open"]
 
 
 class Redirects:
@@ -34,6 +41,19 @@ class Redirects:
         value = self._rows.get(EDGES, key)
         return None if value is None else EDGE.decode(value)
 
+    def chain_end(self, key: bytes) -> tuple[ChainEnd, int]:
+        """Return how the chain of an original without a pair stands, and its hops so far; those of a loop, until it meets a URL again."""
+        met = {key}
+        for hops in range(_LONGEST_LOOK):
+            edge = self.edge(key)
+            if edge is None or not edge.to_key:
+                return ("no_url", 1) if edge is not None and not hops else ("too_long" if hops > MAX_HOPS else "open", hops)
+            key = edge.to_key
+            if key in met:
+                return "loop", hops + 1
+            met.add(key)
+        return "too_long", _LONGEST_LOOK
+
     def into(self, key: bytes, limit: int | None = None) -> list[bytes]:
         """Return the originals that redirect to this target in one hop."""
         return [row[16:] for row, _ in self._rows.scan(EDGES_IN, key, limit=limit)]
@@ -42,7 +62,9 @@ class Redirects:
         """Write that an original whose own row another agent has redirects to this target."""
         self._rows.put(EDGES_IN, to_key + key, b"")
 
-    def ending_at(self, key: bytes, max_hops: int = 5, *, is_own: Callable[[bytes], bool] = lambda _: True) -> list[tuple[bytes, int]]:
+    def ending_at(
+        self, key: bytes, max_hops: int = MAX_HOPS, *, is_own: Callable[[bytes], bool] = lambda _: True
+    ) -> list[tuple[bytes, int]]:
         """Return (original, hops) of every chain of at most `max_hops` that leads to this target, nearest first.
 
         An original has one edge, so it is met once, and a loop is one that comes back to the target.

@@ -37,8 +37,9 @@ results, keyed by the number of the visit, append-only
     links         visit 8                             → the targets' seqs, ascending: see `pack_links`
     journal       visit 8                             → list of JournalEntry
 
-A record is one version byte, then msgpack of an array: a field may be appended with a default, never moved or removed.
-`skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per skipped URL.
+Behind each value are four bytes that seal it (storage/seal.py). A record is one version byte, then msgpack of an array: a field may be
+appended with a default, never moved or removed. `skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per
+skipped URL.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ import msgspec
 from crawler.core.model import Purpose, Reason, State
 from crawler.core.ports import HostRecord, SiteRecord
 
-VERSION: Final = 2  # 2: links as differences of seven bits a byte, worth in `seen`
+VERSION: Final = 3  # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value
 
 STATE: Final = "state"
 RESULTS: Final = "results"

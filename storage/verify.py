@@ -1,5 +1,6 @@
 """Is the store sound? Every invariant that tables keep with one another, checked row by row; it changes nothing.
 
+Before that, every page is walked and every row's seal compared (storage/rot.py), while no crawl runs: pages move under it.
 What a kill may leave is no damage: results past the watermark, log lines past the committed end.
 Memory: about 100 bytes per waiting URL, per page and per host. Time: about 10 µs per row, and 50 µs per body.
 """
@@ -15,9 +16,11 @@ from pathlib import Path
 import msgspec
 from backports import zstd
 
+from crawler.core.errors import StoreError
 from crawler.core.model import Purpose, State
 from crawler.core.robots import RobotsRecord
 from storage.bodies import digest
+from storage.env import require_store
 from storage.lock import lock_holder
 from storage.packing import (
     is_elsewhere,
@@ -30,6 +33,8 @@ from storage.packing import (
     unpack_seen,
     unpack_u64,
 )
+from storage.partitions import require_crawl, shard_paths
+from storage.rot import damaged_pages, damaged_rows
 from storage.schema import (
     ALIASES,
     BODIES,
@@ -72,19 +77,33 @@ _ROBOTS = Codec(RobotsRecord)
 def verify(path: Path, *, bodies: bool = True) -> list[str]:
     """Return what is wrong with a store, in words, at most `MOST_PROBLEMS`; [] if it is sound. Raises `StoreError` if it cannot be opened.
 
-    bodies: whether every stored body is unpacked and compared with its sha256.
+    bodies: whether every stored body is unpacked and compared with its sha256. Of damaged pages nothing more is read.
     """
+    require_crawl(path)
+    require_store(path)
+    if not lock_holder(path) and (pages := [problem for shard in shard_paths(path) for problem in damaged_pages(shard)]):
+        return pages[:MOST_PROBLEMS]
     with open_view(path, at_once=True) as whole:
         shards = whole.shards if isinstance(whole, ShardsView) else [whole]
         found = (problem for k, view in enumerate(shards) for problem in _of_shard(view, f"shard {k}: " if len(shards) > 1 else "", bodies))
         is_still = len(shards) > 1 and not lock_holder(path)  # while agents work, their shards are not of one moment
         across = verify_lanes(path, shards) if is_still else iter(())
-        return list(islice(chain(found, _readable(across)), MOST_PROBLEMS))
+        return list(islice(_once(chain(found, _readable(across))), MOST_PROBLEMS))
+
+
+def _once(problems: Iterator[str]) -> Iterator[str]:
+    """Yield each problem where it is met first: several checks may stumble over one row."""
+    met: set[str] = set()
+    for problem in problems:
+        if problem not in met:
+            met.add(problem)
+            yield problem
 
 
 def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
     """Check what one shard, or the only store, says of itself."""
     checks = (
+        iter(damaged_rows(view)),
         *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view, is_alone=not where), _held(view)),
         *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
     )
@@ -95,6 +114,8 @@ def _readable(check: Iterator[str]) -> Iterator[str]:
     """Yield a check's problems; a row that cannot be decoded is one, and ends it."""
     try:
         yield from check
+    except StoreError as error:
+        yield str(error)
     except (msgspec.MsgspecError, struct.error, ValueError, AssertionError, IndexError) as error:
         yield f"a row cannot be read: {error}"
 

@@ -20,6 +20,7 @@ from storage.check import check_data_file
 from storage.counters import Counters
 from storage.disk import rows_within
 from storage.env import check_version, decode_config, require_store
+from storage.faults import as_readers
 from storage.organs import Organs
 from storage.overlay import Row
 from storage.packing import unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
@@ -44,9 +45,11 @@ from storage.schema import (
     SkipLine,
     UrlRecord,
 )
+from storage.seal import Seals
 from storage.segments import read_lines
 
 _CHUNK = 1000
+_LATER: frozenset[str] = frozenset()  # tables that a store of this version may have been made without
 _SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
 
 
@@ -57,6 +60,7 @@ class View(Organs):
         """Open a store for reading; raises `StoreError`."""
         require_store(path)
         self.path = path
+        self._seals = Seals(path)
         self._envs: dict[str, lmdb.Environment] = {}
         self._dbs: dict[str, Any] = {}
         self._held: dict[str, lmdb.Transaction[bytes]] = {}
@@ -67,6 +71,8 @@ class View(Organs):
                 with suppress(lmdb.NotFoundError):
                     self._dbs[table] = self._envs[TABLES[table].env].open_db(table.encode(), create=False)
             check_version(path, self.get(META, Meta.VERSION))
+            if lost := set(TABLES) - set(self._dbs) - _LATER:
+                raise self._damaged(min(lost), "is gone")
             if at_once:
                 self._held = {name: self._begin(name) for name in (STATE, RESULTS)}
             self.settings = decode_config(path, self.get(META, Meta.CONFIG))
@@ -79,29 +85,40 @@ class View(Organs):
 
     def get(self, table: str, key: bytes) -> bytes | None:
         with self._reading(table) as (txn, db):
-            return txn.get(key, db=db) if db is not None else None
+            stored = txn.get(key, db=db) if db is not None else None
+        return None if stored is None else self._seals.value(table, key, stored)
 
     def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
         with self._reading(table) as (txn, db):
-            found = dict(txn.cursor(db).getmulti(keys)) if db is not None else {}
-        return [found.get(key) for key in keys]
+            found = txn.cursor(db).getmulti(keys) if db is not None else []
+        value = self._seals.value
+        values = {key: value(table, key, stored) for key, stored in found}
+        return [values.get(key) for key in keys]
 
     def scan(self, table: str, prefix: bytes = b"", start: bytes = b"", limit: int | None = None) -> list[Row]:
         return list(islice(self.rows(table, prefix, start), limit))
 
     def rows(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[Row]:
         """Yield rows whose keys begin with `prefix` and are not below `start`, in order, a chunk per transaction."""
-        first = max(prefix, start)
+        first, n_rows, began = max(prefix, start), 0, 0
         while True:
             with self._reading(table) as (txn, db):
                 if db is None:
                     return
                 with txn.cursor(db) as cursor:
                     chunk = rows_within(cursor, prefix, first, _CHUNK)
+                began, now, n_entries = began or txn.id(), txn.id(), txn.stat(db)["entries"]
+            chunk = self._seals.rows(table, chunk, first)
             yield from chunk
+            n_rows += len(chunk)
             if len(chunk) < _CHUNK:
-                return
+                break
             first = chunk[-1][0] + b"\x00"
+        if not prefix and not start and began == now and n_rows != n_entries:  # nobody wrote meanwhile: pages have lost rows
+            raise self._damaged(table, f"has {n_entries:,} rows, and {n_rows:,} can be found")
+
+    def _damaged(self, table: str, what: str) -> StoreError:
+        return StoreError(f"{self.path}: damaged: its table `{table}` {what}. `thresher verify` says more; restore it from a backup")
 
     def keys(self, table: str) -> Iterator[bytes]:
         """Yield the keys of a table in order, a chunk per transaction; values are not read."""
@@ -115,6 +132,8 @@ class View(Organs):
             yield from chunk
             if len(chunk) < _CHUNK:
                 return
+            if chunk[-1] < first:
+                raise self._damaged(table, "has keys that do not rise")
             first = chunk[-1] + b"\x00"
 
     def _begin(self, env: str) -> lmdb.Transaction[bytes]:
@@ -231,8 +250,12 @@ def _open(path: Path) -> lmdb.Environment:
     data = path / "data.mdb"
     check_data_file(data)
     try:
-        return lmdb.open(
-            str(path), readonly=True, create=False, max_dbs=len(TABLES) + 8, map_size=data.stat().st_size + _SPARE_BYTES, lib_version=0
-        )
+        with suppress(lmdb.MemoryError):  # little address space: without the spare one
+            return _map(path, data.stat().st_size + _SPARE_BYTES)
+        return _map(path, data.stat().st_size)
     except lmdb.Error as error:
-        raise StoreError(f"{path}: cannot be opened for reading: {error}") from None
+        raise as_readers(path.parent, error) from None
+
+
+def _map(path: Path, map_size: int) -> lmdb.Environment:
+    return lmdb.open(str(path), readonly=True, create=False, max_dbs=len(TABLES) + 8, map_size=map_size, lib_version=0)

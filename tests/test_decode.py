@@ -109,12 +109,18 @@ def test_a_wrong_checksum_costs_no_content(packed: bytes) -> None:
     """F35: bad CRC."""
     encoding = "gzip" if packed[:2] == b"\x1f\x8b" else "deflate"
     spoilt = packed[:-5] + bytes([packed[-5] ^ 0xFF]) + packed[-4:] if encoding == "gzip" else packed[:-1] + bytes([packed[-1] ^ 0xFF])
-    assert decode(encoding, spoilt) == (TEXT, {Flag.TRAILING_GARBAGE}, True)
+    assert decode(encoding, spoilt) == (TEXT, {Flag.BAD_CHECKSUM}, True)
 
 
 def test_a_wrong_zstd_checksum_costs_no_content() -> None:
     packed = zstd.compress(TEXT, options={zstd.CompressionParameter.checksum_flag: 1})
-    assert decode("zstd", packed[:-1] + bytes([packed[-1] ^ 0xFF])) == (TEXT, {Flag.TRAILING_GARBAGE}, True)
+    assert decode("zstd", packed[:-1] + bytes([packed[-1] ^ 0xFF])) == (TEXT, {Flag.BAD_CHECKSUM}, True)
+
+
+def test_a_wrong_length_is_a_wrong_checksum() -> None:
+    """F35: the last four bytes of gzip."""
+    packed = gzip.compress(TEXT)
+    assert decode("gzip", packed[:-1] + b"\xff") == (TEXT, {Flag.BAD_CHECKSUM}, True)
 
 
 def flushed(encoding: str, data: bytes) -> bytes:

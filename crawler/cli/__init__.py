@@ -39,6 +39,9 @@ COMMANDS = {
 }
 
 
+READERS = ("status", "stats", "hosts", "explain", "export", "rank", "report", "soft-errors", "dust", "patterns", "replicas", "depth")
+
+
 class Lazy(click.Group):
     """A group that imports a command's module on first use and lists commands in the order of a crawl's life."""
 
@@ -68,6 +71,16 @@ def thresher() -> None:
     Exit codes: 0 done · 1 internal error, state safe · 2 usage or configuration · 3 stopped, resumable · 4 done, too many requests failed ·
     5 store in use · 6 store damaged or of another version · 74 disk · 129/130/143 forced.
     """
+
+
+def guarded() -> None:
+    """Run the command line as a program: `main`, in a process of its own where a store is read."""
+    if len(sys.argv) > 2 and sys.argv[1] in READERS and any(os.path.isdir(os.path.join(word, "state")) for word in sys.argv[2:]):
+        from crawler.cli.guarded import guarded as apart
+
+        apart(main, sys.argv[2:])
+    else:
+        main()
 
 
 def main() -> None:

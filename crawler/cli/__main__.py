@@ -1,5 +1,5 @@
 """`python -m crawler.cli`, the same as `thresher`."""
 
-from crawler.cli import main
+from crawler.cli import guarded
 
-main()
+guarded()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
+
 import click
 import msgspec
 
-from config.load import render
+from config.load import examine, render
+from config.settings import Settings
 from crawler.cli.common import complain, config_option, json_option, load_config, set_option
+from crawler.core.errors import ConfigError, UsageError
 from crawler.opening import check_seeds, check_startable
 from crawler.seeds import read_seeds, url_rules
 
@@ -23,18 +29,39 @@ def check(
 ) -> int:
     """Validate the configuration, and SEEDS if any are given, without crawling.
 
-    Says what `thresher crawl` would complain about. With --render, prints the effective configuration as YAML that loads again.
+    Says all that `thresher crawl` would complain about. With --render, prints the effective configuration as YAML that loads again.
     """
-    loaded = load_config(configs, sets)
     if rendered:
-        click.echo(render(loaded, as_json=as_json), nl=False)
+        click.echo(render(load_config(configs, sets), as_json=as_json), nl=False)
         return 0
-    check_startable(loaded.settings)
+    loaded, mistakes = examine(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read)
+    complaints: list[ConfigError | UsageError] = [mistake for error in mistakes for mistake in error.mistakes]
+    unread = {mistake.key for mistake in complaints if isinstance(mistake, ConfigError)}
+    try:
+        check_startable(loaded.settings)
+    except UsageError as error:
+        if not {"identity", "identity.contact"} & unread:  # said already
+            complaints.append(error)
+    said = ""
     if seeds or files or loaded.settings.seeds:
-        found = read_seeds(seeds, files, loaded.settings.seeds, url_rules(loaded.settings))
-        check_seeds(msgspec.structs.replace(loaded.settings, seeds=found.urls))
-        if found.warning():
-            complain(f"left out:\n{found.warning()}")
-        click.echo(f"seeds: {len(found.urls):,}, repeated: {found.n_repeated:,}, left out: {found.n_bad:,}", err=True)
-    click.echo("the configuration is usable", err=True)
+        try:
+            said = _check_seeds(seeds, files, loaded.settings)
+        except UsageError as error:
+            complaints.append(error)
+    for complaint in complaints:
+        complain(f"thresher: {complaint}")
+    if complaints:
+        if len(complaints) > 1:
+            complain(f"thresher: {len(complaints):,} mistakes")
+        return UsageError.exit_code
+    click.echo(f"{said}the configuration is usable", err=True)
     return 0
+
+
+def _check_seeds(seeds: Sequence[str], files: Sequence[str], settings: Settings) -> str:
+    """Return what the seeds come to, in a line; raises UsageError when none can be used."""
+    found = read_seeds(seeds, files, settings.seeds, url_rules(settings))
+    check_seeds(msgspec.structs.replace(settings, seeds=found.urls))
+    if found.warning():
+        complain(f"left out:\n{found.warning()}")
+    return f"seeds: {len(found.urls):,}, repeated: {found.n_repeated:,}, left out: {found.n_bad:,}\n"

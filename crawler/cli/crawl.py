@@ -14,6 +14,8 @@ from rich.console import Console
 
 from config.settings import Settings
 from crawler.cli.common import complain, config_option, directory_argument, ended_by_signals, interrupted_code, load_config, set_option
+from crawler.cli.guarded import apart
+from crawler.error_log import forget_empty
 from crawler.opening import check_seeds, check_startable, create_store, n_agents, reconfigure
 from crawler.progress import Lines, LiveBlock, Silent, headline, summary
 from crawler.resharding import is_moving, reshard
@@ -78,7 +80,7 @@ def resume(
     Without -c the crawl's own configuration holds; -c replaces it, --set changes single options. A wider scope admits again what the old
     one refused, a narrower one refuses what still waits. SEEDS are added to those it has.
     """
-    _say_left_out(reconfigure(Path(directory), seeds, files, configs, sets))
+    _say_left_out(apart(Path(directory), lambda: reconfigure(Path(directory), seeds, files, configs, sets)))
     return run(Path(directory), progress)
 
 
@@ -104,6 +106,8 @@ def run(directory: Path, progress: str) -> int:
     finally:
         with suppress(OSError):
             display.close()
+    with suppress(OSError):
+        forget_empty(directory)
     with suppress(OSError):  # the terminal may have been closed: how the crawl ended is in its status, too
         if supervisor.status.at:
             console.print(headline(supervisor.status), soft_wrap=True)  # in one line, for those who look for it in a log

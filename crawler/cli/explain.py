@@ -172,7 +172,11 @@ def _redirects(story: Story) -> Iterator[_Row]:
     to, end = story.redirect, story.end_of_chain
     if to is not None:
         yield "leads to", f"{to['to']} by {to['status']} at {to['at']} ({to['state']})"
-    if end is not None:
+    if end is not None and end["end"] == "loop":
+        yield "comes to", f"no end: a loop, which meets a URL again after {end['hops']} hop(s)"
+    elif end is not None and end["url"] is None:
+        yield "comes to", f"nothing yet ({end['end']}, {end['hops']} hop(s) so far)"
+    elif end is not None:
         yield "comes to", f"{end['url']} in {end['hops']} hop(s), status {end['status'] or 'none'}"
     for text in story.redirected_from:
         yield "reached from", text

@@ -11,12 +11,13 @@ from typing import Any, BinaryIO
 
 import click
 
-from crawler.cli.common import directory_argument
+from crawler.cli.common import directory_argument, printable
 from crawler.core.errors import DiskError, UsageError
+from crawler.extras import require
 from storage.export.fields import Field, Kind
 from storage.export.kinds import KINDS, write_all
 from storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
-from storage.export.parquet import ParquetRows
+from storage.export.parquet import PARQUET_KINDS, ParquetRows
 from storage.export.reading import reading
 from storage.export.target import replacing
 from storage.view import View
@@ -38,7 +39,7 @@ _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}
 )
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", default="-", help="File to write, - for standard output.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-@click.option("--raw", is_flag=True, help="CSV for machines: leave what a spreadsheet takes for a formula as it is.")
+@click.option("--raw", is_flag=True, help="CSV and TSV for machines: leave what a spreadsheet takes for a formula as it is.")
 @click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")
 def export(directory: str, what: str, fields: str, format_: str, output: str, force: bool, raw: bool, list_fields: bool) -> int:
     """Export what the crawl in DIR found, while it runs or afterwards, as JSON Lines, CSV, TSV or Parquet.
@@ -48,7 +49,9 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
     links: the link graph; with `--format tsv` the edge list that `rank` reads. hostgraph, sitegraph: which host or site links to which
     other. These three also as Parquet, with the extra `parquet`.
 
-    FILE is written beside its place and renamed into it when it is complete.
+    A terminal is shown control and bidirectional characters as \\x1b, \\u202e …; files and pipes get them as they are. FILE is written
+    beside its place and renamed into it when it is complete. It is readable by its owner alone, unless it replaces one that others may
+    read.
     """
     kind = KINDS[what]
     if list_fields:
@@ -56,11 +59,11 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
             print(field.name)
         return 0
     chosen = kind.choose([name.strip() for name in fields.split(",") if name.strip()])
-    if raw and format_ != "csv":
-        raise UsageError("--raw: only CSV is ever changed for spreadsheets; the flag is for --format csv")
-    if format_ == "parquet" and output == "-":
-        raise UsageError("--format parquet: no stream of lines. Name a file with -o")
-    with reading(Path(directory)) as view:
+    if raw and format_ not in ("csv", "tsv"):
+        raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")
+    if format_ == "parquet":
+        _check_parquet(what, output)
+    with reading(Path(directory), walks=True) as view:
         if output == "-":
             _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
         else:
@@ -70,6 +73,17 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
     return 0
 
 
+def _check_parquet(what: str, output: str) -> None:
+    """Raise UsageError for what can be no Parquet; what no package mends comes first."""
+    if what not in PARQUET_KINDS:
+        raise UsageError(
+            f"--format parquet: for --what {', '.join(PARQUET_KINDS)}, whose columns have types; not for {what}. Use --format jsonl or csv"
+        )
+    if output == "-":
+        raise UsageError("--format parquet: no stream of lines. Name a file with -o")
+    require("--format parquet", module="pyarrow.parquet", extra="parquet")
+
+
 def _write(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], out: BinaryIO, format_: str, *, raw: bool) -> int:
     """Write every row in a format; return how many there were. `out` stays open."""
     names = [field.name for field in fields]
@@ -77,8 +91,9 @@ def _write(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], out: Binar
         with ParquetRows(out, names) as table:
             return write_all(view, kind, fields, table)
     text = io.TextIOWrapper(out, encoding="utf-8", newline="")
+    lines = _lines(text, names, format_, raw=raw)
     try:
-        return write_all(view, kind, fields, _lines(text, names, format_, raw=raw))
+        return write_all(view, kind, fields, _Shown(lines) if out.isatty() else lines)
     finally:
         text.detach()
 
@@ -88,9 +103,19 @@ def _lines(text: io.TextIOWrapper, names: Sequence[str], format_: str, *, raw: b
         case "csv":
             return CsvLines(text, names, raw=raw)
         case "tsv":
-            return TsvLines(text)
+            return TsvLines(text, raw=raw)
         case _:
             return JsonLines(text, names)
+
+
+class _Shown:
+    """Records on a terminal, which text of the web must not steer: what is not seen is spelt out, and a record is one line."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+
+    def write(self, values: Sequence[Any]) -> None:
+        self._lines.write([printable(value) if isinstance(value, str) else value for value in values])
 
 
 def _to_stdout(write: Callable[[BinaryIO], int]) -> None:

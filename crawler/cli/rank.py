@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ from storage.export.reading import reading
     help="Links that count for pages: all, those to other hosts, or both with a link within a host worth a tenth.",
 )
 @click.option("--collapse", is_flag=True, help="Let aliases, redirects and copies be the page that they stand for; leave errors out.")
+@click.option(
+    "--redirects/--no-redirects",
+    "with_redirects",
+    default=True,
+    help="Count a crawl's redirects as links to their targets.  [default: yes]",
+)
+@click.option("--self-links/--no-self-links", default=False, help="Count links of a page to itself.  [default: no]")
+@click.option("--linked", "only_linked", is_flag=True, help="Leave out URLs that no link leads to or from, which a graph file cannot hold.")
 @click.option("--hits", "with_hits", is_flag=True, help="Add each one's values as a hub and as an authority.")
 @click.option("--measures", "wants_measures", is_flag=True, help="Print instead how good the order of the crawl was.")
 @click.option(
@@ -44,6 +53,9 @@ def rank(
     level: Level,
     variant: Variant,
     collapse: bool,
+    with_redirects: bool,
+    self_links: bool,
+    only_linked: bool,
     with_hits: bool,
     wants_measures: bool,
     jump: float,
@@ -54,43 +66,70 @@ def rank(
 
     GRAPH is a file of `source<TAB>target` lines or a LAW ASCII graph, packed by gzip or not; - is standard input. Hosts and sites are
     ranked over the graph of hosts or sites: one vote for each other one that they link to.
+
+    A crawl and its exported links are ranked alike by the same choices: `rank DIR --no-redirects --linked` as `rank links.tsv --linked`,
+    after `export DIR --what links --format tsv -o links.tsv`; with redirects, once what `export DIR --what redirects --fields url,to
+    --format tsv` prints is appended to that file.
     """
     if level != "page" and variant != "all":
         raise UsageError(f"--links {variant}: hosts and sites are ranked over links between them alone; the option is for --by page")
-    with _subject(source, collapse=collapse, wants_measures=wants_measures) as subject:
+    if collapse and self_links:
+        raise UsageError("--self-links: with --collapse, links within a page are none. Choose one")
+    choice = _Choice(collapse, with_redirects, self_links)
+    with _subject(source, choice, wants_measures=wants_measures) as found_subject:
+        subject = found_subject.linked() if only_linked else found_subject
         if wants_measures:
             for line in measure(subject, variant=variant, jump=jump, tolerance=tolerance).lines():
                 print_json(line)
             return 0
         found = ranking_of(subject, level=level, variant=variant, jump=jump, tolerance=tolerance, with_hits=with_hits)
-        _say(source, found)
+        _say(source, subject, found, choice)
         for row in _rows(subject, found, top or None):
             print_json(row)
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What is one node, and what is a link."""
+
+    collapse: bool
+    with_redirects: bool
+    self_links: bool
+
+
 @contextmanager
-def _subject(source: str, *, collapse: bool, wants_measures: bool) -> Iterator[Subject]:
+def _subject(source: str, choice: _Choice, *, wants_measures: bool) -> Iterator[Subject]:
     """Open a crawl or read a graph file."""
     if source != "-" and Path(source).is_dir():
         with reading(Path(source)) as view:
-            yield of_store(view, collapsed=collapse)
+            yield of_store(view, collapsed=choice.collapse, with_redirects=choice.with_redirects, self_links=choice.self_links)
         return
-    for flag, is_set in (("--collapse", collapse), ("--measures", wants_measures)):
+    for flag, is_set in (("--collapse", choice.collapse), ("--measures", wants_measures)):
         if is_set:
             raise UsageError(f"{flag}: expected the directory of a crawl, found {source}: a link graph alone does not tell that")
     graph = read_graph(source)
     if graph.n_torn:
         click.echo(f"{source}: {graph.n_torn:,} lines are no links and were left out, the first is line {graph.first_torn}", err=True)
-    yield of_file(source, graph)
+    yield of_file(source, graph, self_links=choice.self_links)
 
 
-def _say(source: str, found: Ranking) -> None:
+def _say(source: str, subject: Subject, found: Ranking, choice: _Choice) -> None:
     """Say on standard error what was ranked."""
     ranks = found.found
     click.echo(
         f"{source}: {found.graph.n_nodes:,} {found.level}s, {found.graph.n_links:,} links, {ranks.n_iterations} iterations", err=True
     )
+    if not choice.collapse:
+        counted = [
+            (subject.n_redirects, "redirects", choice.with_redirects, "--no-redirects", "--redirects"),
+            (subject.n_self_links, "links of a page to itself", choice.self_links, "--no-self-links", "--self-links"),
+        ]
+        said = [
+            f"{n:,} {what} {'count' if counts else 'do not count'} ({no if counts else yes})" for n, what, counts, no, yes in counted if n
+        ]
+        if said:
+            click.echo("; ".join(said), err=True)
     if not ranks.converged:
         click.echo(f"not converged: the mean error is up to {ranks.error:.1e}; raise --tolerance or --jump", err=True)
 

@@ -143,6 +143,8 @@ def _read(source: str) -> Reading:
         raise UsageError(f"{source}: no line of {found.n_lines:,} is original URL, tab, target URL: {'; '.join(faults)}")
     if faults:
         click.echo(f"skipped {found.faults.total():,} of {found.n_lines:,} lines: {'; '.join(faults)}", err=True)
+    if found.loops:
+        click.echo(f"left out {len(found.loops):,} redirects that go round in a loop (first: {printable(found.loops[0])})", err=True)
     if found.log.spellings:
         spellings = ", ".join(f"{kind} {n:,}" for kind, n in found.log.spellings.most_common())
         click.echo(f"left out {found.log.spellings.total():,} redirects to another spelling of the same page: {spellings}", err=True)

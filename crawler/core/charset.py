@@ -1,7 +1,9 @@
 """From the bytes of a page to UTF-8, and the name of what they were.
 
-Order: byte order mark, charset of the Content-Type header, `<meta>` prescan, strict UTF-8, a statistical detector, windows-1252. What
-cannot be decoded becomes U+FFFD. Labels and their meaning are those of the WHATWG Encoding Standard.
+Order: byte order mark, charset of the Content-Type header, `<meta>` prescan, strict UTF-8, a statistical detector, windows-1252. A few
+accents prove nothing to statistics (the detector takes "café" for Latin-2, "Señor niño" for Latin-6): where all that is not ASCII may be
+Western European, and is little, it is. What cannot be decoded becomes U+FFFD. Labels and their meaning are those of the WHATWG Encoding
+Standard.
 
 Differs from the HTML Standard in five points. The prescan reads 4,096 bytes instead of 1,024, because browsers that find the
 declaration later start over. UTF-8 is tried before any guess. UTF-32, which browsers have dropped, is read. A label that means "refuse to
@@ -16,6 +18,7 @@ from __future__ import annotations
 import codecs
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 import cchardet
@@ -49,6 +52,15 @@ _MARKUP = re.compile(
     rb"|<[!/?][^>]*+(?:>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_FEW = 10  # bytes that are not ASCII, up to which their charset is not guessed by statistics
+# In windows-1252: punctuation and signs that all of its neighbours share or that stand beside words, and the letters of Western languages
+# but those that Turkish has others for (Ð Ý Þ ð ý þ). No three letters in a row: that is another script.
+_WESTERN = re.compile(
+    rb"(?:[\0-\x7f]++|(?<![a-zA-Z])[\xa1\xa3\xa7\xbf]|[\x80\x85\x91-\x97\x99\xa0\xa9\xab\xae\xb0\xb4\xb7\xbb]"
+    rb"|[\xc0-\xcf\xd1-\xd6\xd8-\xdc\xdf-\xef\xf1-\xf6\xf8-\xfc]{1,2}(?![\xc0-\xff]))*+"
+)
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_WIDE_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # of UTF-8
 _CONTENT = re.compile(rb"""charset[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"([^"]*+)"|'([^']*+)'|([^"'\t\n\f\r ;][^\t\n\f\r ;]*+))""", re.IGNORECASE)
 
 
@@ -62,7 +74,8 @@ def decode(body: bytes, content_type: str) -> tuple[bytes, str]:
     if body.isascii() and charset not in WIDE and charset not in _ESCAPED:
         return body, charset or UTF_8
     if charset in ("", UTF_8):
-        if (valid := _valid_utf_8(body)) is not None:
+        valid = _valid_utf_8(body)
+        if valid is not None and (charset or len(valid) == len(body) or not _is_western(body[-DETECT_BYTES:])):  # "café" ends as torn UTF-8
             return valid, UTF_8
         charset = charset or _guess(body)
     encoding = webencodings.lookup(charset)
@@ -138,10 +151,16 @@ def _valid_utf_8(body: bytes) -> bytes | None:
     return body
 
 
+def _is_western(sample: bytes) -> bool:
+    """Return whether the few bytes that are no ASCII are what Western European text has, and are not UTF-8 that was damaged."""
+    n_others = sum(1 for _ in islice(_NOT_ASCII.finditer(sample), _FEW + 1))
+    return n_others <= _FEW and _WESTERN.fullmatch(sample) is not None and _WIDE_CHARACTER.search(sample) is None
+
+
 def _guess(body: bytes) -> str:
     """Return what the detector takes `body` for. Nothing is declared, and it is not UTF-8."""
     sample = body[:DETECT_BYTES]
-    if b"\0" in sample[:1024]:
+    if b"\0" in sample[:1024] or _is_western(sample):
         return FALLBACK
     charset = _known(cchardet.detect(sample)["encoding"] or "")
     return FALLBACK if charset in WIDE or not charset else charset

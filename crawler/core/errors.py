@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from config.errors import ConfigError
 
-__all__ = ["ConfigError", "DiskError", "StoreError", "StoreLockedError", "ThresherError", "UsageError"]
+__all__ = ["ConfigError", "DiskError", "NoCrawlError", "StoreError", "StoreLockedError", "ThresherError", "UsageError"]
 
 
 class ThresherError(Exception):
@@ -33,6 +33,12 @@ class StoreError(ThresherError):
     """The store is damaged, of another version, or not a store."""
 
     exit_code = 6
+
+
+class NoCrawlError(StoreError):
+    """No crawl lies where one was named: nothing is damaged, another name is wanted."""
+
+    exit_code = 2
 
 
 class DiskError(ThresherError):

@@ -123,6 +123,7 @@ class Flag(StrEnum):
     TRUNCATED_SIZE = "truncated_size"
     TRUNCATED_ENCODING = "truncated_encoding"
     TRAILING_GARBAGE = "trailing_garbage"
+    BAD_CHECKSUM = "bad_checksum"  # of the compressed stream: its content is there, and some of it may be wrong
     INCOMPLETE = "incomplete"
     NOT_ENCODED = "not_encoded"
     UNSUPPORTED_ENCODING = "unsupported_encoding"

@@ -40,13 +40,16 @@ def resolve(to: npt.NDArray[np.integer]) -> I64:
     return np.asarray(np.where(ends == n, DROPPED, ends)[:n], dtype=np.int64)
 
 
-def collapse(graph: Graph, to: npt.NDArray[np.integer]) -> Collapsed:
-    """Put each node's links to its representative, and number the nodes that are left in their old order. to: [n_nodes]."""
+def collapse(graph: Graph, to: npt.NDArray[np.integer], *, self_links: bool = False) -> Collapsed:
+    """Put each node's links to its representative, and number the nodes that are left in their old order. to: [n_nodes].
+
+    self_links: let links of a node to itself stay.
+    """
     ends = resolve(to)
     nodes = np.flatnonzero(ends == np.arange(graph.n_nodes))
     numbers = np.full(graph.n_nodes + 1, DROPPED, dtype=np.int64)
     numbers[nodes] = np.arange(len(nodes))
     at = numbers[ends]  # DROPPED is the last place of `numbers`
     sources, targets = np.repeat(at, graph.out_degrees()), at[graph.targets]
-    kept = (sources >= 0) & (targets >= 0) & (sources != targets)
+    kept = (sources >= 0) & (targets >= 0) & ((sources != targets) | self_links)
     return Collapsed(Graph.from_links(sources[kept], targets[kept], len(nodes)), nodes, at)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Self
 
-from crawler.core.errors import UsageError
 from storage.export.lines import whole_text
+
+PARQUET_KINDS = ("links", "hostgraph", "sitegraph")  # those whose columns have types
 
 _ROW_GROUP = 100_000
 _TYPES = {"source": "string", "target": "string", "links": "int64", "cross_site": "bool"}
@@ -19,16 +20,10 @@ class ParquetRows:
     """Writes records as the other formats' writers do; the file is whole once it is closed."""
 
     def __init__(self, out: BinaryIO, names: Sequence[str]) -> None:
-        """Raises UsageError without pyarrow, and on a field that no export of links has."""
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise UsageError("--format parquet needs pyarrow: pip install 'thresher[parquet]'") from None
-        if unknown := [name for name in names if name not in _TYPES]:
-            raise UsageError(
-                f"--format parquet: for links, hostgraph and sitegraph, whose columns have types; {unknown[0]!r} is none of theirs"
-            )
+        """Raises ImportError without pyarrow. names: fields of the kinds in `PARQUET_KINDS`"""
+        import pyarrow
+        import pyarrow.parquet
+
         self._arrow = pyarrow
         self._schema = pyarrow.schema([(name, getattr(pyarrow, _TYPES[name].replace("bool", "bool_"))()) for name in names])
         self._writer = pyarrow.parquet.ParquetWriter(out, self._schema, compression="zstd")

@@ -10,16 +10,25 @@ import lmdb
 import msgspec
 from backports import zstd
 
-from crawler.core.errors import StoreError
+from storage.faults import as_readers
+from storage.lock import lock_holder
+from storage.partitions import shard_paths
+from storage.rot import require_sound_pages
 from storage.shards import open_view
 from storage.view import View
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[View]:
-    """Open a store for reading; raises `StoreError` for a damaged one, whenever that is noticed."""
+def reading(path: Path, *, walks: bool = False) -> Iterator[View]:
+    """Open a store for reading; raises `StoreError` for a damaged one, whenever that is noticed.
+
+    walks: whether the pages of a small store that nobody writes are looked at first, for who must miss no row.
+    """
     try:
         with open_view(path) as view:
+            if walks and not lock_holder(path):
+                for shard in shard_paths(path):
+                    require_sound_pages(shard)
             yield view
     except (lmdb.Error, msgspec.DecodeError, zstd.ZstdError) as error:
-        raise StoreError(f"{path}: damaged: {error}. `verify {path}` says more. Restore it from a backup") from error
+        raise as_readers(path, error) from None

@@ -1,4 +1,7 @@
-"""`redirects`: every redirect that was answered, with the end of its chain where that has settled."""
+"""`redirects`: every redirect that was answered, with the end of its chain where that has settled, and how the chain stands where not.
+
+`end` is one of `ChainEnd`; a loop has no `final`, and its hops are those until it meets a URL again.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from itertools import islice
 
 from storage.export.fields import Field, Kind, iso
 from storage.export.texts import Texts
+from storage.redirects import ChainEnd
 from storage.schema import PAIR, PAIRS, EdgeRecord, PairRecord
 from storage.view import View
 
 _CHUNK = 1000
-_OF_PAIR = frozenset(("final", "final_status", "hops"))
+_OF_PAIR = frozenset(("final", "final_status", "hops", "end"))
 
 
 @dataclass(slots=True)
@@ -22,6 +26,8 @@ class RedirectRow:
     url: str | None
     edge: EdgeRecord
     pair: PairRecord | None = None
+    end: ChainEnd = "settled"
+    hops: int = 0
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
@@ -34,6 +40,8 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
         if wanted & _OF_PAIR:
             for row, value in zip(made, view.get_many(PAIRS, [key for key, _ in chunk]), strict=True):
                 row.pair = None if value is None else PAIR.decode(value)
+            for row, (key, _) in zip(made, chunk, strict=True):
+                row.end, row.hops = ("settled", row.pair.hops) if row.pair is not None else view.redirects.chain_end(key)
         yield from made
 
 
@@ -46,7 +54,8 @@ REDIRECTS_KIND = Kind(
         Field("status", lambda row: row.edge.status),
         Field("final", lambda row: row.pair and row.pair.target_text),
         Field("final_status", lambda row: (row.pair and row.pair.status) or None),
-        Field("hops", lambda row: row.pair and row.pair.hops),
+        Field("hops", lambda row: row.hops),
+        Field("end", lambda row: row.end),
         Field("at", lambda row: iso(row.edge.found_at)),
     ),
 )

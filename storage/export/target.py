@@ -1,4 +1,7 @@
-"""An output file that is whole or absent: written beside its place, synced, then renamed into it."""
+"""An output file that is whole or absent: written beside its place, synced, then renamed into it.
+
+It holds what a crawl found: its owner's alone, unless it takes the place of a file that others may read.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_IMODE
 from typing import BinaryIO
 
 from crawler.core.errors import DiskError, UsageError
 from storage.failpoint import reached
+from storage.private import MODE
 
 
 @contextmanager
@@ -21,7 +26,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     _check(path, force=force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(f"{path.parent}: no such directory. Make it first, or name another place with -o") from None
     except OSError as error:
@@ -32,6 +37,8 @@ def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(descriptor)
         _check(path, force=force)
+        with suppress(FileNotFoundError):
+            temporary.chmod(S_IMODE(path.stat().st_mode))
         reached("export_rename")
         temporary.replace(path)
         _sync_directory(path.parent)

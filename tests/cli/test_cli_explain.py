@@ -104,7 +104,7 @@ def test_verdicts_are_told_with_both_times(thresher: Callable, crawl: Path) -> N
 def test_a_redirect_is_told_from_both_ends(thresher: Callable, crawl: Path) -> None:
     old, new = told(thresher, crawl, "https://a.example/old"), told(thresher, crawl, "https://a.example/new")
     assert (old["redirect"]["to"], old["redirect"]["state"]) == ("https://a.example/new", "done")
-    assert old["end_of_chain"] == {"url": "https://a.example/new", "hops": 1, "status": 200}
+    assert old["end_of_chain"] == {"url": "https://a.example/new", "hops": 1, "status": 200, "end": "settled"}
     assert new["redirected_from"] == ["https://a.example/old"]
 
 

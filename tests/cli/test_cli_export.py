@@ -113,7 +113,7 @@ def test_urls_tell_state_reason_and_last_failure(thresher: Callable, crawl: Path
 def test_redirects_name_both_ends(thresher: Callable, crawl: Path) -> None:
     (row,) = exported(thresher, crawl, "--what", "redirects")
     edge = {"url": "https://a.example/old", "to": "https://a.example/new", "status": 301, "at": iso(NOW)}
-    assert row == edge | {"final": "https://a.example/new", "final_status": 200, "hops": 1}
+    assert row == edge | {"final": "https://a.example/new", "final_status": 200, "hops": 1, "end": "settled"}
 
 
 def test_links_are_pairs_of_urls_in_page_order(thresher: Callable, crawl: Path) -> None:

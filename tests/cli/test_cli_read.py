@@ -59,7 +59,7 @@ def test_each_example_in_the_help_works(
 @pytest.mark.parametrize("name", ["status", "stats", "hosts", "export", "verify"])
 def test_a_directory_without_a_store_is_named_in_one_message(name: str, thresher: Callable, tmp_path: Path) -> None:
     ran = thresher(name, tmp_path)
-    assert (ran.code, ran.out) == (6, "")
+    assert (ran.code, ran.out) == (2, "")
     assert str(tmp_path) in ran.err
     assert ran.err.count("\n") == 1
 
@@ -206,3 +206,32 @@ def test_verify_outlives_a_reader_that_is_killed(thresher: Callable, crawl: Path
     assert "signal 7" in ran.out
     monkeypatch.setattr("crawler.cli.verify._CHILD", "raise SystemExit(3)")
     assert "exit 3" in thresher("verify", crawl).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status",),
+        ("stats", "--by", "status"),
+        ("hosts",),
+        ("explain", "https://a.example/"),
+        ("export",),
+        ("verify",),
+        ("report", "-o", "report.html"),
+        ("resume",),
+        ("rank",),
+        ("soft-errors",),
+        ("patterns",),
+        ("replicas",),
+        ("dust", "list"),
+        ("depth", "advise"),
+    ],
+)
+def test_where_no_crawl_is_the_operator_erred_and_nothing_is_damaged(words: tuple[str, ...], thresher: Callable, tmp_path: Path) -> None:
+    """Seen to fail: a mistyped directory was exit 6, a damaged store."""
+    where = tmp_path / "nowhere"
+    head, rest = (words[:2], words[2:]) if words[0] in ("dust", "depth") else (words[:1], words[1:])
+    ran = thresher(*head, where, *rest)
+    assert (ran.code, ran.out, "damaged" in ran.err) == (2, "", False)
+    assert str(where) in ran.err
+    assert not where.exists()

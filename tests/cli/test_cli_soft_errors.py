@@ -169,7 +169,7 @@ def test_without_matplotlib_the_figures_are_an_error_that_names_the_extra(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ran = thresher("soft-errors", log(tsv(*moves(3))), "--roc", tmp_path / "roc.png")
     assert (ran.code, ran.out) == (2, "")
-    assert "pip install 'thresher[report]'" in ran.err
+    assert "needs matplotlib, of the extra `report`" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,51 @@ def test_the_detector_knows_what_nobody_declared() -> None:
     assert html.decode("日本語のテキストです。漢字とかな。".encode("euc-jp"), "")[1] == "euc-jp"
 
 
+SHORT_WESTERN = [
+    "café",
+    "<p>café</p>",
+    "<title>Menu</title><p>Un café, merci</p>",
+    "naïve",
+    "Señor niño mañana",
+    "£5",
+    "© 2020 Müller",
+    "smørrebrød på æ ø å",
+    "<p>prix: 5 € – élevé</p>",
+    "“quoted” text’s",
+    "<title>résumé</title>",
+    "Málaga 2024",
+    "Æon",
+    "¿Qué? ¡Sí!",
+    "São João",
+    "Crème brûlée, café, thé",
+]
+SHORT_OTHERS = [  # what the detector knows at once, and a rule for few bytes must leave to it
+    ("Привет мир", "windows-1251", "windows-1251"),
+    ("Привет мир", "koi8-r", "koi8-r"),
+    ("Łódź", "iso-8859-2", "iso-8859-2"),
+    ("źródło", "iso-8859-2", "iso-8859-2"),
+    ("שלום", "windows-1255", "windows-1255"),
+    ("中文網頁", "big5", "big5"),
+    ("日本語のテキスト", "shift_jis", "shift_jis"),
+]
+
+
+@pytest.mark.parametrize("text", SHORT_WESTERN)
+def test_a_short_page_in_latin_1_that_nobody_declared_is_read_as_it_was_written(text: str) -> None:
+    """Seen to fail for 10 of these 16: ISO-8859-2, -3, -10, -15, UTF-8 and Mac OS were taken for it."""
+    assert html.decode(text.encode("cp1252"), "text/html") == (text.encode(), "windows-1252")
+
+
+@pytest.mark.parametrize(("text", "codec", "charset"), SHORT_OTHERS)
+def test_a_short_page_in_another_script_is_still_left_to_the_detector(text: str, codec: str, charset: str) -> None:
+    assert html.decode(text.encode(codec), "text/html") == (text.encode(), charset)
+
+
+def test_a_short_page_of_damaged_utf_8_is_no_latin_1() -> None:
+    assert html.decode("<p>café à la crème".encode() + b"\xff</p>", "text/html")[1] != "windows-1252"
+    assert html.decode(b"<p>caf\xc3", "text/html; charset=utf-8") == (b"<p>caf", "utf-8")
+
+
 def test_utf_8_is_not_copied() -> None:
     for body in (b"<p>plain", "<p>schön".encode(), b""):
         for content_type in ("text/html; charset=utf-8", "text/html"):

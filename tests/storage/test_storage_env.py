@@ -19,10 +19,13 @@ from hypothesis import strategies as st
 from config.settings import Settings
 from config.settings import Store as StoreSettings
 from crawler.core.errors import DiskError, StoreError, StoreLockedError, ThresherError
+from crawler.metrics import Status
+from crawler.supervisor import write_status
 from storage.check import check_data_file
 from storage.env import Store
 from storage.packing import pack_u64
 from storage.schema import COUNTERS, DUE, HELD, META, PAGES, QUEUE, SEEN, VERSION, Meta
+from storage.seal import sealed
 
 SMALL = Settings(store=StoreSettings(map_size=1 << 20))
 ROOT = Path(__file__).parents[2]
@@ -78,8 +81,8 @@ def test_results_past_the_watermark_are_cut_on_opening(tmp_path: Path) -> None:
             store.put(PAGES, pack_u64(store.visit), b"page")
             store.end_visit()
     with lmdb.open(str(tmp_path / "results"), max_dbs=40, lib_version=0) as env, env.begin(write=True) as txn:
-        for visit in (4, 5):
-            txn.put(pack_u64(visit), b"orphan", db=env.open_db(b"pages", txn=txn))
+        for key, value in sealed(PAGES, [(pack_u64(visit), b"orphan") for visit in (4, 5)]):
+            txn.put(key, value, db=env.open_db(b"pages", txn=txn))
     with Store.open(tmp_path, None, 0.0) as store:
         assert [key for key, _ in store.scan(PAGES)] == [pack_u64(1), pack_u64(2), pack_u64(3)]
 
@@ -189,6 +192,18 @@ def test_a_creation_that_was_killed_is_finished_by_the_next(tmp_path: Path) -> N
 
 def test_a_directory_without_a_crawl_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no crawl here") as caught:
+        Store.open(tmp_path, None, 0.0)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("lost", [("results/data.mdb",), ("state/data.mdb", "results/data.mdb")])
+def test_a_store_that_lost_its_data_is_damaged_and_no_mistake_of_the_operators(tmp_path: Path, lost: tuple[str, ...]) -> None:
+    with Store.create(tmp_path, Settings(), 0.0):
+        pass
+    write_status(tmp_path, Status())
+    for name in lost:
+        (tmp_path / name).unlink()
+    with pytest.raises(StoreError, match=r"is gone\. Restore") as caught:
         Store.open(tmp_path, None, 0.0)
     assert caught.value.exit_code == 6
 
@@ -324,7 +339,6 @@ def test_a_full_disk_loses_nothing_acknowledged(tmp_path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from config.settings import Settings
-from storage.check import check_data_file
 from storage.env import Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 store = Store.create(Path(sys.argv[1]), Settings(), 0.0, patience_s=float(sys.argv[2]))

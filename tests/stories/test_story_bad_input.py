@@ -170,8 +170,8 @@ STORES = {
         74,
         ("/proc/store: cannot be used for the new crawl: .*Name another",),
     ),
-    "resume of nothing": Case(("resume", "store"), 6, ("store: no crawl here: expected .*Start one with `crawl",)),
-    "resume of a file": Case(("resume", "store"), 6, ("store: no crawl here",), file("store", b"")),
+    "resume of nothing": Case(("resume", "store"), 2, ("store: no crawl here: expected .*Start one with `crawl",)),
+    "resume of a file": Case(("resume", "store"), 2, ("store: no crawl here",), file("store", b"")),
     "resume of another version": Case(
         ("resume", "store"), 6, (r"store: schema version 99, expected \d+\. Use the thresher that wrote it, or start a new",), a_store(99)
     ),

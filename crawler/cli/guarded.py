@@ -1,0 +1,133 @@
+"""Commands that read a store in memory, where a damaged page may send them anywhere: a process of their own does the reading.
+
+Whoever waits for it says what killed it, once the store's bytes have been asked without following them (storage/rot.py). Signals reach the
+reader as if nobody waited. Cost: 2 ms.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from crawler.cli.common import complain
+from crawler.core.errors import ConfigError, StoreError, ThresherError
+from storage.partitions import shard_paths
+from storage.rot import damage
+
+_BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
+_PASSED_ON = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+_PR_SET_PDEATHSIG = 1
+_FROM_A_PROCESS = 0  # si_code of kill(); a terminal's Ctrl-C has reached the reader already
+
+
+def guarded(run: Callable[[], None], words: list[str]) -> None:
+    """Do `run` in a child and exit as it does; where a store of those that `words` name killed it, with 6 and one line."""
+    heard = _PASSED_ON | {signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if os.getppid() != parent:
+            os._exit(1)
+        run()
+        return
+    _end_as(_wait(child, heard), words)
+
+
+def _wait(child: int, heard: frozenset[signal.Signals]) -> int:
+    """Pass signals on until the child has ended; return its exit code, negative for a signal."""
+    while True:
+        info = signal.sigwaitinfo(heard)
+        if info.si_signo != signal.SIGCHLD:
+            if info.si_code == _FROM_A_PROCESS:
+                os.kill(child, info.si_signo)
+            continue
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _end_as(code: int, words: list[str]) -> NoReturn:
+    """End this process as the child ended."""
+    if -code in _BY_DAMAGE:
+        text, code = _damage_in_words(signal.Signals(-code).name, words)
+        complain(f"thresher: {text}")
+        sys.exit(code)
+    if code < 0:
+        with suppress(OSError):  # SIGKILL is never handled
+            signal.signal(-code, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {-code})
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+class _ToldError(ThresherError):
+    """What a child could not do, in its words."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def apart(directory: Path, do: Callable[[], str]) -> str:
+    """Return what `do` returns, done in a child; raises what it raises of ours, and that the store in `directory` killed it."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _tell(writer, do)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answers:
+        answer = answers.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if -code in _BY_DAMAGE:
+        raise _ToldError(*_damage_in_words(signal.Signals(-code).name, [str(directory)]))
+    if not answer:
+        sys.exit(code if code >= 0 else 128 - code)
+    text, exit_code = msgspec.json.decode(answer, type=tuple[str, int])
+    if exit_code:
+        raise _ToldError(text, exit_code)
+    return text
+
+
+def _tell(writer: int, do: Callable[[], str]) -> NoReturn:
+    """Do it, write what it came to, and end this process."""
+    try:
+        answer = (do(), 0)
+    except (ThresherError, ConfigError) as error:
+        answer = (str(error), error.exit_code)
+    except KeyboardInterrupt:
+        os._exit(128 + signal.SIGINT)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    with os.fdopen(writer, "wb") as out:
+        out.write(msgspec.json.encode(answer))
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _damage_in_words(by: str, words: list[str]) -> tuple[str, int]:
+    """Return what is wrong with the stores among a command's words, whose reader a signal killed, and the exit code."""
+    for word in words:
+        if not (Path(word) / "state").is_dir():
+            continue
+        try:
+            found = [problem for shard in shard_paths(Path(word)) for problem in damage(shard)]
+        except ThresherError as error:
+            found = [str(error)]
+        if found:
+            return f"{found[0]} (reading it ended by {by})", StoreError.exit_code
+    return f"ended by {by}, and no store among {' '.join(words)} is damaged: a fault of ours. What is stored is safe", 1

@@ -1,0 +1,116 @@
+"""A process of ours that dies leaves its traceback in DIR/errors.log, and one line on the operator's terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rotting import ROOT, build
+
+from crawler.error_log import NAME, forget_empty
+from crawler.supervisor import Supervisor
+
+_AGENT = """
+import asyncio, logging, subprocess, sys, threading
+from crawler import agent_process
+from crawler.agent import Agent
+async def run(self):
+    {body}
+Agent.run = run
+agent_process.main()
+"""
+DEATHS = {
+    "an exception": "raise RuntimeError('planted')",
+    "one in a group": "raise ExceptionGroup('tasks', [ValueError('other'), RuntimeError('planted')])",
+    "a child": "subprocess.run([sys.executable, '-c', 'raise RuntimeError(\\\"planted\\\")']); sys.exit(1)",
+    "a thread": "t = threading.Thread(target=lambda: [][0] + 'planted'); t.start(); t.join(); sys.exit(1)",
+    "the machine": "import ctypes; ctypes.string_at(8) # planted",
+}
+
+
+def agent(body: str) -> list[str]:
+    """Return the command of an agent that does this in place of crawling."""
+    return [sys.executable, "-c", _AGENT.format(body=body)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    build(tmp_path / "store", 9)
+    return tmp_path / "store"
+
+
+def died(store: Path, body: str) -> tuple[int, str]:
+    """Run an agent to its death; return its exit code and what it told the operator."""
+    with subprocess.Popen(
+        [*agent(body), str(store)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as life:
+        assert life.stderr is not None
+        return (life.wait(60), life.stderr.read().decode())
+
+
+@pytest.mark.parametrize("how", DEATHS)
+def test_a_traceback_goes_to_the_log_and_not_to_the_terminal(how: str, store: Path) -> None:
+    """Seen to fail for all five: standard error had them."""
+    code, said = died(store, DEATHS[how])
+    assert (code == 1 or code < 0, said) == (True, "")
+    log = (store / NAME).read_text()
+    assert ("Segmentation fault" if how == "the machine" else "Traceback (most recent call last)") in log
+    assert (store / NAME).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_the_operator_is_to_know_is_still_a_line_on_the_terminal(store: Path) -> None:
+    code, said = died(store, "logging.getLogger('crawler.x').error('no parser', exc_info=ValueError('planted')); sys.exit(0)")
+    assert (code, said.count("\n")) == (0, 1)
+    assert "ERROR crawler.x: no parser (more in errors.log)" in said
+    assert "planted" in (store / NAME).read_text()
+    code, said = died(store, "from crawler.core.errors import StoreError; raise ExceptionGroup('x', [StoreError('store: rotten')])")
+    assert (code, said) == (6, "thresher: store: rotten\n")
+
+
+class Notes:
+    """A display that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def update(self, status: object) -> None: ...
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+async def test_the_supervisor_says_in_a_line_that_an_agent_died_and_where_it_says_why(
+    store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    notes = Notes()
+    assert await Supervisor(store, notes, agent=agent(DEATHS["an exception"])).run() == 1
+    assert len(notes.notes) == 3
+    assert notes.notes[0].startswith(f"the agent died (exit 1, {store / NAME} says more); it is restarted on its own disk in ")
+    assert notes.notes[2].startswith(f"the agent died 3 times without progress (last exit 1, {store / NAME} says more)")
+    assert capfd.readouterr().err == ""
+
+
+async def test_an_agent_that_its_store_kills_ends_the_crawl_as_damaged(store: Path) -> None:
+    """Seen to fail: it was started three times, and the end was exit 1, the state safe."""
+    with (store / "state" / "data.mdb").open("r+b") as file:
+        file.seek(4 * 4096)
+        file.write(os.urandom(4096))
+    notes = Notes()
+    killed = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"]
+    supervisor = Supervisor(store, notes, agent=killed)
+    assert await supervisor.run() == 6
+    assert len(notes.notes) == 1
+    assert "state/data.mdb: damaged: " in notes.notes[0]
+    assert (supervisor.status.state, "damaged" in supervisor.status.why) == ("failed", True)
+
+
+def test_a_log_without_a_word_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / NAME).touch()
+    forget_empty(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / NAME).write_text("x")
+    forget_empty(tmp_path)
+    assert (tmp_path / NAME).exists()
