@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ from typing import Protocol
 import msgspec
 
 from config.settings import Settings
+from crawler import children
 from crawler.agent_life import AgentLife
 from crawler.crew import LIMITS, Crew
 from crawler.ending import Ending, finished
@@ -37,7 +37,7 @@ from storage.partitions import shard_path
 SILENCE_S = 30.0
 SETTLE = "--settle"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-AGENT = (sys.executable, "-m", "crawler.agent_process")
+AGENT = tuple(children.command("crawler.agent_process"))
 _GRAVEST = (1, 2, 6, 5, 74, 143, 130, 129, 3, 4, 0)  # first
 _FORCED_S = 10.0
 _ENDED = ("done", "stopped", "failed")
