@@ -178,10 +178,12 @@ class Supervisor:
             self._consider_end(self._crew.heard(agent, report))
 
     def _consider_end(self, why: str) -> None:
-        """End the crawl if it is at an end, or at the one limit that is counted over all agents."""
-        max_bytes, max_pages = self._limits.max_bytes, self._limits.max_pages
+        """End the crawl if it is at an end, or at a limit that counts for all agents, whatever is in flight."""
+        max_bytes, max_pages, max_time = self._limits.max_bytes, self._limits.max_pages, self._limits.max_time
         if max_bytes is not None and self.status.wire_bytes >= max_bytes:
             self._end = Ending(0, "limits.max_bytes reached")
+        elif max_time is not None and max(report.running_s for report in self._reports.values()) >= max_time:
+            self._end = Ending(0, "limits.max_time reached")
         elif why and max_pages is not None and self.status.pages >= max_pages:
             self._end = Ending(0, "limits.max_pages reached")
         elif why and any(report.resting.startswith(LIMITS) for report in self._reports.values()):

@@ -236,6 +236,15 @@ async def test_a_full_disk_is_exit_74_and_resume_finds_the_rest(store: Path, who
     assert differences(whole, findings(store)) == NOTHING
 
 
+async def test_a_disk_that_stays_full_is_told_and_ends_the_crawl_in_its_ten_seconds(store: Path) -> None:
+    """F86: not after a minute; the status says what is wrong while the disk is tried again."""
+    running = asyncio.ensure_future(Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main()")).run())
+    await until(lambda: running.done() or "refuses writes" in status(store)["why"])
+    assert not running.done()
+    assert await asyncio.wait_for(running, 30) == 74
+    assert "the disk refuses" in status(store)["why"]
+
+
 async def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, server: ServerProcess, whole: Findings) -> None:
     """F86: no request while it lasts, a word in the status, and it goes on by itself."""
     running = asyncio.ensure_future(Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main()")).run())
