@@ -68,7 +68,7 @@ class Agent:
         self._report = report
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
-        self._tools = assemble(directory, store, settings, self._clock, ownership=team.ownership if team else None, filters=filters)
+        self._tools = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         rng = random.Random()  # noqa: S311 - jitter is no secret
         self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))

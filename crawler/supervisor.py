@@ -32,7 +32,8 @@ from crawler.crew import LIMITS, Crew
 from crawler.ending import Ending, finished
 from crawler.metrics import Order, Report, Status, merged
 from crawler.shard import left_behind
-from storage.partitions import shard_path
+from crawler.shared_addresses import strike
+from storage.partitions import ADDRESSES, lanes_path, shard_path
 
 SILENCE_S = 30.0
 SETTLE = "--settle"
@@ -131,6 +132,7 @@ class Supervisor:
             )
             self._crew.started(agent)
             code = await life.run(self._signals, lambda report: self._heard(agent, report))
+            strike(lanes_path(self._directory) / ADDRESSES, agent)
             if code in _GRAVEST and code != 1:
                 break
             if self._signals or (self._is_ending and code == -signal.SIGINT):  # it died of them, before it could handle any
