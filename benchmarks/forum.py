@@ -50,7 +50,7 @@ async def measure(name: str, spelling: str, n_topics: int) -> int:
     print(f"{name}: {n_found:,} of {n_topics:,} topics found, {len(web.requests):,} requests: {crawled.ending.why}")
     print(f"  of the endless directory {n_trap:,}, of the endless calendar {n_days:,}")
     most_days = GENEROUS * bounds.max_calendar
-    return int(n_found < n_topics or n_trap > bounds.max_barren + 1 or n_days > most_days)
+    return int(n_found < n_topics or n_trap > bounds.max_per_prefix + 1 or n_days > most_days)
 
 
 def _put(web: LittleWeb, topics: list[str]) -> None:

@@ -163,7 +163,7 @@ class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_segment_repeats: Positive = 3
     max_segments: Positive = 20
     max_params: Positive = 20
-    max_barren: Positive = 5_000  # answers of one shape of URL that were nothing new
+    max_per_prefix: Positive = 5_000  # answers of one shape of URL that were nothing new
     max_calendar: Positive = 200  # the same of one calendar: URLs that differ in a date
 
 

@@ -4,8 +4,8 @@ By shape (static gate): a path segment that occurs more than `max_segment_repeat
 `max_params` query parameters.
 By yield: of each shape (path_shapes.py) the answers are counted that were nothing new: no 200, a copy or a soft error by the panel's word,
 or a page that shows, beside what its URL says, what one of the last eight of its shape has shown (pattern_yield/news.py). After
-`max_barren` of them a shape is closed, unless one answer in twenty was new: its URLs are refused when they are found, and those that wait
-when their turn comes. A calendar (dates of one form) is closed after `max_calendar` such answers, and after ten times as many whatever
+`max_per_prefix` of them a shape is closed, unless one answer in twenty was new: its URLs are refused when they are found, and those that
+wait when their turn comes. A calendar (dates of one form) is closed after `max_calendar` such answers, and after ten times as many whatever
 they were, since calendars never end.
 
 Only answers count. A URL that waits, that a filter holds, or that is the alias of another costs a shape nothing: a forum of any size is
@@ -190,12 +190,12 @@ class _Bounds:
     """When a shape or a calendar is closed."""
 
     def __init__(self, settings: PathTrap) -> None:
-        self._max_barren = settings.max_barren
+        self._max_per_prefix = settings.max_per_prefix
         self._max_calendar = settings.max_calendar
 
     def closes(self, cell: bytes, shape: Shape) -> bool:
         if not _is_calendar(cell):
-            return shape.is_spent(self._max_barren)
+            return shape.is_spent(self._max_per_prefix)
         return shape.is_spent(self._max_calendar) or shape.answered >= GENEROUS * self._max_calendar
 
 

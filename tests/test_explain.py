@@ -30,7 +30,7 @@ SPACE = URLSpace(bytes(16), URLRules(ports=None, strip_params=("utm_*", "sid")))
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[SmallStore]:
-    made = SmallStore(tmp_path, Settings(seeds=[SEED], filters=Filters(audit_share=0.0, path_trap=PathTrap(max_barren=2))))
+    made = SmallStore(tmp_path, Settings(seeds=[SEED], filters=Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=2))))
     yield made
     made.store.close()
 
@@ -67,7 +67,7 @@ def test_a_filter_that_learns_is_asked_with_its_memory_as_it_is(small: SmallStor
 
 def test_what_an_observing_filter_would_refuse_is_told_and_does_not_count(small: SmallStore) -> None:
     fill_a_directory(small)
-    watching = Settings(seeds=[SEED], filters=Filters(audit_share=0.0, path_trap=PathTrap(mode="observe", max_barren=2)))
+    watching = Settings(seeds=[SEED], filters=Filters(audit_share=0.0, path_trap=PathTrap(mode="observe", max_per_prefix=2)))
     story = told(small, "https://a.example/d/3", watching)
     assert story.today is not None
     learned = [ruling for ruling in story.today.rulings if ruling.gate == "learned"]
@@ -77,7 +77,7 @@ def test_what_an_observing_filter_would_refuse_is_told_and_does_not_count(small:
 
 def test_an_audited_refusal_passes_as_an_audit(small: SmallStore) -> None:
     fill_a_directory(small)
-    audits = Settings(seeds=[SEED], filters=Filters(audit_share=1.0, path_trap=PathTrap(max_barren=2)))
+    audits = Settings(seeds=[SEED], filters=Filters(audit_share=1.0, path_trap=PathTrap(max_per_prefix=2)))
     story = told(small, "https://a.example/d/3", audits)
     assert story.today is not None
     assert story.today.outcome.startswith("be queued, as an audit")

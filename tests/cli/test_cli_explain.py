@@ -121,7 +121,7 @@ def test_a_waiting_url_is_told_with_its_place_and_its_hosts_clock(thresher: Call
         ((), "be queued and fetched if robots.txt"),
         (("--set", "limits.max_depth=1"), "be refused: depth_limit (limits.max_depth; 2 clicks from a seed)"),
         (("--set", "scope.exclude=[wait]"), "be refused: excluded (scope)"),
-        (("--set", "filters.path_trap.max_barren=1", "--set", "robots.obey=false"), "be queued and fetched in its turn"),
+        (("--set", "filters.path_trap.max_per_prefix=1", "--set", "robots.obey=false"), "be queued and fetched in its turn"),
         (("--set", "fetch.allow_ports=[81]"), "be refused: bad_port (port 443)"),
     ],
 )

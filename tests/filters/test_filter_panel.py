@@ -235,7 +235,7 @@ def test_what_passes_by_itself_is_no_audit() -> None:
 
 def test_audits_of_a_real_filter_pass_its_refusals_and_are_learned_the_same_by_a_replay() -> None:
     """Mutation: `PageMeasure` left `is_ok` out of the journal: the replay closed nothing."""
-    lived, replayed = (Bench.of([path_trap(PathTrap(max_barren=50))], audit_share=0.25) for _ in range(2))
+    lived, replayed = (Bench.of([path_trap(PathTrap(max_per_prefix=50))], audit_share=0.25) for _ in range(2))
     records = [lived.panel.learn(lived.panel.page(page(url, status=404)))[1] for url in farm(50).texts]
     sitting = lived.panel.links(farm(1_000))
     again = lived.panel.links(farm(1_000))

@@ -150,7 +150,7 @@ def test_a_large_forum_is_found_whole_in_the_default_configuration(form: str) ->
 
 def test_a_shape_is_closed_by_barren_answers_alone_and_then_at_once() -> None:
     """F60. Mutation: the bound counted `answered`; `again` was left out of the plug: those that waited were fetched."""
-    site = Site(Filters(path_trap=PathTrap(max_barren=50)), alike)
+    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), alike)
     site.fetch(site.find(numbered("http://a.example/trap/{}", 1_000)))
     assert len(site.fetched) == 51, "the first shows something new"
     assert set(site.refused.values()) == {Reason.PREFIX_BUDGET}
@@ -162,28 +162,32 @@ def test_a_shape_is_closed_by_barren_answers_alone_and_then_at_once() -> None:
 
 def test_urls_that_wait_are_held_or_are_aliases_cost_a_shape_nothing() -> None:
     """Only answers do: so there is nothing to refund. Mutation: the learned gate counted what it admitted."""
-    site = Site(Filters(path_trap=PathTrap(max_barren=50)), alike)
+    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), alike)
     assert len(site.find(numbered("http://a.example/trap/{}", 5_000))) == 5_000
     assert site.bench.rows("path_trap") == {}
 
 
 @pytest.mark.parametrize("status", [404, 410, 200])
 def test_errors_and_copies_are_barren(status: int) -> None:
-    site = Site(Filters(path_trap=PathTrap(max_barren=50)), alike)
+    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), alike)
     site.fetch(numbered("http://a.example/a?t={}", 200), status=status)
     assert 50 <= len(site.fetched) <= 51
 
 
 def test_a_shape_that_yields_one_new_page_in_twenty_is_never_closed() -> None:
     """Mutation: `is_spent` looked at the barren ones alone."""
-    site = Site(Filters(path_trap=PathTrap(max_barren=50)), lambda url: own(url) if int(url.rpartition("=")[2]) % 18 == 0 else alike(url))
+
+    def text(url: str) -> str:
+        return own(url) if int(url.rpartition("=")[2]) % 18 == 0 else alike(url)
+
+    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), text)
     site.fetch(numbered("http://a.example/a?t={}", 1_000))
     assert len(site.fetched) == 1_000
 
 
 def test_what_one_script_wastes_does_not_close_another() -> None:
     """The printable copies of topics, in the same folder."""
-    site = Site(Filters(path_trap=PathTrap(max_barren=50)), lambda url: alike(url) if "print" in url else own(url))
+    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), lambda url: alike(url) if "print" in url else own(url))
     for i in range(200):
         site.crawl([f"http://a.example/forum/print.php?t={i}", f"http://a.example/forum/viewtopic.php?t={i}"])
     assert sum("print" in url for url in site.fetched) == 51
@@ -192,10 +196,10 @@ def test_what_one_script_wastes_does_not_close_another() -> None:
 
 def test_a_short_new_text_counts_neither_way() -> None:
     """A gallery's captions; what always is the same is barren all the same."""
-    site = Site(Filters(path_trap=PathTrap(max_barren=50)), lambda url: f"caption {own(url)[:20]}")
+    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), lambda url: f"caption {own(url)[:20]}")
     site.fetch(numbered("http://a.example/photo.php?id={}", 300))
     assert len(site.fetched) == 300
-    empty = Site(Filters(path_trap=PathTrap(max_barren=50)), lambda url: "")
+    empty = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), lambda url: "")
     empty.fetch(numbered("http://a.example/photo.php?id={}", 300))
     assert len(empty.fetched) == 51
 
@@ -229,7 +233,7 @@ def test_dated_articles_are_no_calendar() -> None:
 
 
 def test_hosts_of_one_site_are_apart() -> None:
-    site = Site(Filters(path_trap=PathTrap(max_barren=24)), alike)
+    site = Site(Filters(path_trap=PathTrap(max_per_prefix=24)), alike)
     site.crawl(numbered("http://x.a.example/t/{}", 40))
     site.crawl(numbered("http://y.a.example/t/{}", 20))
     assert len(site.fetched) == 25 + 20
@@ -237,7 +241,7 @@ def test_hosts_of_one_site_are_apart() -> None:
 
 def test_what_a_head_gate_refused_is_barren() -> None:
     """Attachments by number: plug asks to hear of answers that were not read."""
-    bench = Bench.of([path_trap(PathTrap(max_barren=5))])
+    bench = Bench.of([path_trap(PathTrap(max_per_prefix=5))])
     for url in numbered("http://a.example/dl.php?id={}", 5):
         bench.panel.learn(bench.panel.unread(_without_text(url)))
     sitting = bench.panel.links(batch("http://a.example/dl.php?id=77", "http://a.example/other.php?id=77"))
