@@ -112,9 +112,13 @@ class AddressConnections:
         At others that are full an idle connection is closed now, as they may be tried in a moment.
         """
         keys = [_key(info) for info in infos]
-        i = next((i for i, key in enumerate(keys) if self._take(key)), None)
-        if i is None:
-            i = await self._wait(keys)
+        if self._take(keys[0]):
+            i = 0
+        elif keys[0] in self._idle:
+            i = await self._wait(keys[:1])  # the one that was reserved for the request
+        else:
+            i = next((i for i, key in enumerate(keys) if self._take(key)), -1)
+            i = i if i >= 0 else await self._wait(keys)
         for key in keys:
             if key != keys[i] and self._open[key] >= self._at_most:
                 self._close_idle(key)

@@ -12,20 +12,21 @@ Answer = Callable[[str, str], bytes]  # host without port, path → the whole re
 
 
 class CountingServer:
-    """Serves every host on one port of 127.0.0.1 while it is entered.
+    """Serves every host on one port of an address while it is entered.
 
     A connection is open from its acceptance until its other end has closed. At each acceptance the server looks at all others first.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, address: str = "127.0.0.1", port: int = 0) -> None:
         self._answer = answer
+        self._place = (address, port)
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self.most_open = self.n_accepted = 0
         self.paths: list[str] = []  # host and path of each request
 
     def __enter__(self) -> Self:
-        self._listening = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._listening = socket.create_server(self._place, backlog=128)
         self.port: int = self._listening.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
         return self

@@ -76,6 +76,24 @@ async def test_an_address_that_a_name_has_beside_counts_too(client: str) -> None
     assert server.most_open == 2
 
 
+class _Beside(Resolver):
+    """Knows a second address of every name."""
+
+    async def resolve(self, hostname: str) -> tuple[str, ...] | LookupFailed:
+        return ("127.0.0.1", "127.0.0.3")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_an_idle_connection_goes_before_another_address_is_asked(client: str) -> None:
+    """Mutation: `place` took the first address that had a place, which is not the one that was reserved."""
+    guard = AddressGuard(["127.0.0.0/8"])
+    with CountingServer(answer) as server, CountingServer(answer, "127.0.0.3", server.port) as beside:
+        async with fetching(client=client, address_connections=2, guard=guard, resolver=_Beside(Dns(), guard=guard)) as fetcher:
+            for host in HOSTS:
+                assert isinstance((await take(fetcher, server, [host]))[0], Fetched)
+    assert (server.most_open, server.n_accepted, beside.n_accepted) == (2, 12, 0)
+
+
 @asynccontextmanager
 async def _two_agents(tmp_path: Path, client: str, *, at_most: int) -> AsyncIterator[tuple[Fetcher, Fetcher]]:
     path = tmp_path / "lanes" / "addresses"

@@ -70,7 +70,7 @@ def server(tmp_path: Path, port: int) -> Iterator[ServerProcess]:
 
 def paced(server: ServerProcess, delay_s: float = DELAY_S) -> dict[str, Any]:
     """A crawl that takes a second or two, so that it can be stopped in the middle."""
-    observe = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "soft_error")}
+    observe = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "soft_error", "pattern_yield")}
     return options(server, politeness={"min_delay": delay_s}, filters=observe)
 
 
