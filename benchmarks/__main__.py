@@ -27,6 +27,7 @@ from benchmarks.ending import exit_with, started
 from benchmarks.growth import HOSTS
 from benchmarks.growth import read as growth_rows
 from benchmarks.peers.versions import machine
+from crawler import children
 from crawler.cli.common import folder, print_table
 from crawler.version import VERSION
 
@@ -95,7 +96,7 @@ def _agents(out: Path) -> list[Line]:
 
 
 def _parts(peers: Path, directory: Path | None) -> dict[str, Part]:
-    python = (sys.executable, "-m")
+    python = tuple(children.command("")[:-1])
     n_cores = len(os.sched_getaffinity(0))
     place = () if directory is None else ("--directory", str(directory))
     return {
@@ -133,7 +134,7 @@ def run(parts: Mapping[str, Part], out: Path | None, *, short: bool) -> list[Lin
 def _why_failed(command: tuple[str, ...]) -> str:
     """Run a benchmark, its progress passed on; return why it has no result, "" if it has one."""
     last = "it said nothing"
-    with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    with started(command, env=children.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         for line in process.stderr:
             print(line, end="", file=sys.stderr, flush=True)

@@ -17,6 +17,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from crawler import children
+
 MOST_S = 30.0
 _SITE = "http://www.example.org"
 
@@ -49,8 +51,8 @@ def main() -> int:
         log = Path(name) / "access.log.gz"
         with gzip.open(log, "wt", compresslevel=1) as file:
             file.writelines(f"{line}\n" for line in lines(n, random.Random(1)))
-        command = [sys.executable, "-m", "crawler.cli", "depth", "fit", str(log), "--json"]
-        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        command = children.command("crawler.cli", "depth", "fit", str(log), "--json")
+        found = json.loads(subprocess.run(command, env=children.environment(), check=True, capture_output=True, text=True).stdout)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = used.ru_utime + used.ru_stime
     print(", ".join(f"{found[what]:,} {what}" for what in ("lines", "torn", "sessions", "views")))

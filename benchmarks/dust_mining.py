@@ -12,10 +12,10 @@ import argparse
 import random
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
+from crawler import children
 from filters.dust.mine import mine
 from filters.dust.urllist import Sighting, UrlList
 
@@ -68,7 +68,8 @@ def main() -> None:
         return
     for n in args.urls:
         for kind in ("texts", "sizes"):
-            subprocess.run([sys.executable, "-m", "benchmarks.dust_mining", "--urls", str(n), "--one", kind], check=True)
+            command = children.command("benchmarks.dust_mining", "--urls", str(n), "--one", kind)
+            subprocess.run(command, env=children.environment(), check=True)
 
 
 if __name__ == "__main__":

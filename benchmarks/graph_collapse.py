@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.living.crawls import filter_names
+from crawler import children
 from crawler.crawl_bench import bench_settings
 from crawler.demo.labelled import PARTS, LabelledWeb
 from crawler.demo.process import ServerProcess
@@ -52,8 +53,8 @@ def crawl(server: ServerProcess, directory: Path) -> None:
     """Crawl the web with all filters enforced."""
     modes = tuple(f"filters.{name}.mode=enforce" for name in filter_names())
     create_store(directory, bench_settings(server, MAX_PAGES, ("limits.max_wait=2", *modes)))
-    command = [sys.executable, "-m", "crawler.cli", "resume", str(directory), "--progress", "none"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    command = children.command("crawler.cli", "resume", str(directory), "--progress", "none")
+    subprocess.run(command, env=children.environment(), check=True, stdout=subprocess.DEVNULL)
 
 
 def judge(web: LabelledWeb, subject: Subject, truth: list[str]) -> list[tuple[int, int, int, float]]:

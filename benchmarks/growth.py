@@ -36,6 +36,7 @@ import numpy as np
 from benchmarks.ending import exit_with, started
 from benchmarks.peers.versions import machine
 from config.settings import Limits, Settings
+from crawler import children
 from crawler.cli.common import folder, print_table
 from crawler.core.frontier import Frontier, Lease
 from crawler.core.model import CrawlURL, Fetched, Head, State
@@ -301,8 +302,8 @@ def read(out: Path, regime: str) -> list[Row]:
 def _apart(regime: str, of: argparse.Namespace, out: Path) -> str:
     """Measure a regime in a process of its own; return why there is no result, "" if there is one."""
     place = [] if of.directory is None else ["--directory", str(of.directory)]
-    command = [sys.executable, "-m", "benchmarks.growth", "--millions", of.millions, "--regime", regime, "--out", str(out), *place]
-    with started(command, stdout=subprocess.DEVNULL) as process:
+    command = children.command("benchmarks.growth", "--millions", of.millions, "--regime", regime, "--out", str(out), *place)
+    with started(command, stdout=subprocess.DEVNULL, env=children.environment()) as process:
         code = process.wait()
     return f"its process ended with exit {code}: no result" if code else ""
 

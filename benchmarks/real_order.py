@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks.living.crawls import filter_names
 from benchmarks.nginx import serving
+from crawler import children
 from crawler.core.order.by_name import NAMES
 from crawler.crawl_measures import CrawlMeasures, measure
 from crawler.graph.csr import F64, I64
@@ -91,8 +92,8 @@ def crawl(manuals: Sequence[Manual], order: str, directory: Path) -> None:
     }
     options = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
     seeds = [_url(manual) for manual in manuals]
-    command = [sys.executable, "-m", "crawler.cli", "crawl", *seeds, *options, "-o", str(directory), "--progress", "none"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    command = children.command("crawler.cli", "crawl", *seeds, *options, "-o", str(directory), "--progress", "none")
+    subprocess.run(command, env=children.environment(), check=True, stdout=subprocess.DEVNULL)
 
 
 def read(directory: Path) -> Crawl:

@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from benchmarks.nginx import serving
+from crawler import children
 
 SITES = {
     "http://127.0.0.2:8802/": Path("/usr/share/doc/postgresql-doc-15/html"),
@@ -83,7 +84,7 @@ def crawl(seed: str, directory: Path) -> list[dict[str, str]]:
     quick = ("politeness.min_delay=0", "politeness.delay_factor=0", "politeness.address_delay=0", "limits.min_free_disk=0")
     allowed = ("fetch.allow_addresses=[127.0.0.0/8]", "fetch.allow_ports=any", "identity.contact=https://example.org/bot")
     sets = [part for value in (*quick, *allowed) for part in ("--set", value)]
-    subprocess.run([sys.executable, "-m", "crawler.cli", "crawl", seed, *sets, "-o", str(directory)], check=True)
+    subprocess.run(children.command("crawler.cli", "crawl", seed, *sets, "-o", str(directory)), env=children.environment(), check=True)
     rows = _thresher("export", str(directory), "--fields", "url,status,type", "--format", "csv")
     return list(csv.DictReader(io.StringIO(rows)))
 
@@ -128,8 +129,8 @@ def explain(directory: Path, seed: str, root: Path, truth: set[str]) -> int:
 
 
 def _thresher(*arguments: str) -> str:
-    command = [sys.executable, "-m", "crawler.cli", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    command = children.command("crawler.cli", *arguments)
+    return subprocess.run(command, env=children.environment(), check=True, capture_output=True, text=True).stdout
 
 
 def main() -> int:

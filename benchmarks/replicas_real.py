@@ -24,6 +24,7 @@ from msgspec.structs import fields
 
 from benchmarks.nginx import serving
 from config.settings import Filters
+from crawler import children
 from crawler.core.minhash import shingles
 from crawler.core.model import U64
 from crawler.core.sketch import token_hashes
@@ -195,7 +196,7 @@ def _crawl(directory: Path) -> None:
     whole = ("limits.max_links_per_page=20000", "agents=1", *off)
     sets = [part for value in (*quick, *allowed, *whole) for part in ("--set", value)]
     seeds = [f"{_host(place)}/{start}" for place, (_, _, start) in enumerate(MANUALS)]
-    subprocess.run([sys.executable, "-m", "crawler.cli", "crawl", *seeds, *sets, "-o", str(directory)], check=True)
+    subprocess.run(children.command("crawler.cli", "crawl", *seeds, *sets, "-o", str(directory)), env=children.environment(), check=True)
 
 
 def main() -> int:

@@ -12,7 +12,6 @@ import gzip
 import os
 import random
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from crawler import children
 from crawler.demo.redirects import Simulated, simulated
 from crawler.redirect_log import read_file
 from filters.soft_error import calibrate
@@ -119,7 +119,9 @@ def _long(i: int) -> str:
 def _print_run(name: str, path: Path, options: Sequence[str]) -> None:
     """Run the command as a child; print what it used."""
     with open(os.devnull, "wb") as null:
-        child = subprocess.Popen([sys.executable, "-m", "crawler.cli", "soft-errors", str(path), *options], stdout=null, stderr=null)
+        child = subprocess.Popen(
+            children.command("crawler.cli", "soft-errors", str(path), *options), env=children.environment(), stdout=null, stderr=null
+        )
         _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     size = path.stat().st_size / 1e6

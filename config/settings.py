@@ -163,8 +163,8 @@ class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_segment_repeats: Positive = 3
     max_segments: Positive = 20
     max_params: Positive = 20
-    max_per_prefix: Positive = 5_000  # URLs admitted under one directory of a host
-    max_calendar: Positive = 200  # date-shaped URLs of one shape admitted per host
+    max_per_prefix: Positive = 5_000  # answers of one shape of URL that were nothing new
+    max_calendar: Positive = 200  # the same of one calendar: URLs that differ in a date
 
 
 class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -181,7 +181,7 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    mode: FilterMode = "off"
+    mode: FilterMode = "enforce"
     min_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.05  # share of a pattern's fetches that must be worth it
     error: Annotated[float, Meta(gt=0, lt=1)] = 0.05  # probability of ever setting back a pattern that yields min_yield
     audit_share: Share = 0.03  # of the URLs that are set back, fetched all the same

@@ -38,7 +38,7 @@ from filters.base import Plug
 from storage import failpoint
 from storage.env import Store
 
-_GRACE_S = 10.0  # for requests in flight after a stop
+_GRACE_S = 10.0  # for requests in flight after a stop or at a limit
 _TROUBLE_S = 2.0  # for a disk that refuses writes when a stop has come
 _GENTLE = (0, 3, 4)  # endings that let requests in flight finish
 _STARVED_S = 0.05
@@ -68,7 +68,7 @@ class Agent:
         self._report = report
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
-        self._tools = assemble(directory, store, settings, self._clock, ownership=team.ownership if team else None, filters=filters)
+        self._tools = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         rng = random.Random()  # noqa: S311 - jitter is no secret
         self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
@@ -241,15 +241,16 @@ class Agent:
         """Return why no request may start now, or ""."""
         if self._ending is not None:
             return "stopping"
-        if self._paused:
-            return self._paused
-        if self._store.trouble:
-            return f"the disk refuses writes: {self._store.trouble}"
+        if why := self._paused or self._trouble():
+            return why
         if self._committer.behind:
             return "the disk is slower than the crawl"
         if len(self._in_flight) >= self._throttle.allowed:
             return "the CPU is the limit"
         return self._over_limit(in_flight=len(self._in_flight))
+
+    def _trouble(self) -> str:
+        return f"the disk refuses writes: {self._store.trouble}" if self._store.trouble else ""
 
     def _over_limit(self, in_flight: int) -> str:
         limits, totals, elsewhere = self._settings.limits, self._settler.totals, self._left_behind
@@ -263,13 +264,12 @@ class Agent:
         return ""
 
     def _check_end(self) -> None:
-        """End the crawl when a limit is reached or nothing is due within `limits.max_wait`."""
-        if self._member is not None or self._ending is not None or self._in_flight or self._lookups.tasks:
+        """End the crawl when a limit is reached, whatever is in flight, or nothing is due within `limits.max_wait`."""
+        if self._member is not None or self._ending is not None:
             return
-        limit = self._over_limit(in_flight=0)
-        if limit:
+        if limit := self._over_limit(in_flight=0):
             self._end(Ending(0, f"{limit} reached"))
-        elif not self._hold_back() and (why := self._why_idle(self._wait)):
+        elif not (self._in_flight or self._lookups.tasks or self._hold_back()) and (why := self._why_idle(self._wait)):
             self._finish(why)
 
     def _why_idle(self, wait: Wait) -> str:
@@ -380,7 +380,7 @@ class Agent:
         status = self._fill(self._clock())
         self._loop_lag.fill(status)
         status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
-        status.why = self._ending.why if self._ending else "" if state == "crawling" else self._wait.why
+        status.why = self._ending.why if self._ending else self._trouble() or ("" if state == "crawling" else self._wait.why)
         if self._member is not None and isinstance(status, Report):
             status.resting = self._resting() if self._member.is_quiet else ""
             status.answered_before = self._before[1]

@@ -13,6 +13,7 @@ from math import inf
 
 import msgspec
 
+from crawler import children
 from crawler.metrics import Order, Report
 
 START_S = 120.0
@@ -41,6 +42,7 @@ class AgentLife:
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
+                env=children.environment(),
                 start_new_session=True,  # a terminal's Ctrl-C reaches the supervisor alone, which passes it on
                 limit=1 << 20,
             )

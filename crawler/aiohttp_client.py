@@ -17,22 +17,26 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
+from crawler.address_connections import AddressConnections
 from crawler.aiohttp_blame import blame_aiohttp
 from crawler.dns import LookupFailed, Resolver, Unresolved
 from crawler.exchange import Connections, Exchange, WireFault
-from crawler.guard import AddressGuard
+from crawler.guard import AddrInfo
 from crawler.lean import KEEP_ALIVE_S
-from crawler.wire import CURRENT, make_protocol
+from crawler.wire import CURRENT, WireProtocol, make_protocol
 
 _READ_BUFFER = 64 << 10
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections whose beginnings and ends are counted."""
+    """Makes connections whose beginnings and ends are counted, at addresses that have a place for them."""
 
     connections: Connections
+    places: AddressConnections
 
-    async def _wrap_create_connection(self, *args: Any, **options: Any) -> tuple[asyncio.Transport, ResponseHandler]:
+    async def _wrap_create_connection(
+        self, *args: Any, addr_infos: list[AddrInfo], **options: Any
+    ) -> tuple[asyncio.Transport, ResponseHandler]:
         make: Callable[[], ResponseHandler] = args[0]
         made: list[ResponseHandler] = []
 
@@ -41,11 +45,23 @@ class _Connector(aiohttp.TCPConnector):
             return made[-1]
 
         try:
-            return await super()._wrap_create_connection(remembered, *args[1:], **options)
+            async with self.places.place(addr_infos) as attempt:
+                return await super()._wrap_create_connection(remembered, *args[1:], addr_infos=attempt.infos, **options)
         except BaseException:
             for protocol in made:
                 self.connections.lost(protocol)
             raise
+
+    async def _get(self, key: Any, traces: Any) -> Any:
+        taken = await super()._get(key, traces)
+        if taken is not None and isinstance(taken.protocol, WireProtocol):
+            self.places.wake(taken.protocol.address, taken.protocol)
+        return taken
+
+    def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
+        super()._release(key, protocol, should_close=should_close)
+        if isinstance(protocol, WireProtocol) and protocol.is_connected():
+            self.places.rest(protocol.address, protocol, protocol.abort)
 
 
 class AiohttpClient:
@@ -55,7 +71,13 @@ class AiohttpClient:
     blame = staticmethod(blame_aiohttp)
 
     def __init__(
-        self, *, headers: Mapping[str, str], resolver: Resolver, guard: AddressGuard, tls: ssl.SSLContext, connections: Connections
+        self,
+        *,
+        headers: Mapping[str, str],
+        resolver: Resolver,
+        tls: ssl.SSLContext,
+        connections: Connections,
+        places: AddressConnections,
     ) -> None:
         connector = _Connector(
             limit=0,  # the frontier bounds requests, in all and per host
@@ -64,10 +86,10 @@ class AiohttpClient:
             use_dns_cache=False,
             happy_eyeballs_delay=0.25,
             keepalive_timeout=KEEP_ALIVE_S,
-            socket_factory=guard.open_socket,
+            socket_factory=places.open_socket,
         )
-        connector.connections = connections
-        connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections)
+        connector.connections, connector.places = connections, places
+        connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections, places)
         self._session = aiohttp.ClientSession(
             connector=connector,
             headers=headers,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from config.settings import Settings
 from crawler.clock import Clock
-from crawler.core.ownership import Ownership
 from crawler.core.url import URLSpace
 from crawler.desk import Desk
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
 from crawler.guard import AddressGuard
 from crawler.links import LinkGate
+from crawler.member import Team
 from crawler.parse import Parser
 from crawler.robots_book import RobotsBook
 from crawler.seeds import url_rules
@@ -33,17 +33,24 @@ def assemble(
     settings: Settings,
     clock: Clock,
     *,
-    ownership: Ownership | None = None,
+    team: Team | None = None,
     filters: Sequence[Plug] | None = None,
 ) -> Tools:
-    """Make what journeys need; inside a running loop. ownership: where there are other agents.    filters: in place of the registry's."""
+    """Make what journeys need; inside a running loop. team: the other agents, if there are any.    filters: in place of the registry's."""
     identity = settings.identity
     urls = URLSpace(store.secret, url_rules(settings))
     guard = AddressGuard(settings.fetch.allow_addresses)
     resolver = Resolver(settings.dns, guard=guard, clock=clock)
     fetcher = Fetcher(
-        settings.fetch, user_agent=identity.user_agent(VERSION), from_header=identity.from_header, resolver=resolver, guard=guard
+        settings.fetch,
+        user_agent=identity.user_agent(VERSION),
+        from_header=identity.from_header,
+        resolver=resolver,
+        guard=guard,
+        address_connections=settings.politeness.address_connections,
+        elsewhere=team.addresses if team else None,
     )
+    ownership = team.ownership if team else None
     chosen = plugs(settings, settings.seeds, ownership) if filters is None else filters
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
     parser, suspects = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page), Suspects(directory, store.suspects)

@@ -12,7 +12,6 @@ import json
 import os
 import select
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from typing import Any
 import msgspec
 
 from config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
+from crawler import children
 from crawler.agent_bench import STALLED_S, Watch, timed_crawl
 from crawler.core.errors import UsageError
 from crawler.demo.process import ServerProcess
@@ -112,7 +112,10 @@ def _crawl(directory: Path, stages: Path, core: int, server: ServerProcess) -> t
     status = Status()
     started = time.monotonic()
     process = subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-m", "crawler.agent_process", str(directory), str(stages)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        children.command("crawler.agent_process", str(directory), str(stages)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=children.environment(),
     )
     os.sched_setaffinity(process.pid, {core})
     try:

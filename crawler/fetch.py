@@ -3,6 +3,7 @@
 A client speaks the protocol: lean.py, or aiohttp_client.py as the reference. Around either stand
 
     guard.py    every socket is opened only to an address that may be reached
+    address_connections.py   and that has a place for one more connection
     dns.py      the names, from a cache that knows their lifetimes
     exchange.py every byte counted, below or in the parser
     decode.py   the body, bounded in what it decodes to
@@ -32,6 +33,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Protocol
 
 from config.settings import Fetch
+from crawler.address_connections import AddressConnections, ConnectionUse
 from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from crawler.core.politeness import parse_retry_after
 from crawler.core.url_spelling import latin1_href
@@ -110,18 +112,22 @@ class Fetcher:
         from_header: str,
         resolver: Resolver,
         guard: AddressGuard,
+        address_connections: int,
+        elsewhere: ConnectionUse | None = None,
         rate_grace_s: float = RATE_GRACE_S,
     ) -> None:
+        """address_connections: to one address, idle ones counted.    elsewhere: those of other agents, if there are any."""
         self._settings = settings
         self._loop = asyncio.get_running_loop()
         self._watches = Watches(self._loop, Limits.of(settings, rate_grace_s))
         self._connections = Connections(_spare_descriptors(settings.concurrency))
+        self._places = AddressConnections(guard, address_connections, elsewhere=elsewhere)
         self._client: Client = _client_class(settings.client)(
             headers=_headers(settings, user_agent, from_header),
             resolver=resolver,
-            guard=guard,
             tls=_tls(settings.ca_file),
             connections=self._connections,
+            places=self._places,
         )
 
     async def fetch(
@@ -149,6 +155,7 @@ class Fetcher:
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""
+        self._places.close()
         await self._client.close()
 
     async def _request(self, fetch: _Fetch, total_s: float) -> Outcome:

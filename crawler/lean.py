@@ -15,14 +15,16 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
 
 import aiohappyeyeballs
 
+from crawler.address_connections import AddressConnections
 from crawler.blame import blame
 from crawler.dns import LookupFailed, Resolver, Unresolved
 from crawler.exchange import Connections, Exchange, WireFault
-from crawler.guard import AddressGuard, AddrInfo
+from crawler.guard import AddrInfo
 from crawler.lean_connection import LeanConnection
 
 KEEP_ALIVE_S = 15.0
@@ -40,15 +42,15 @@ class LeanClient:
         *,
         headers: Mapping[str, str],
         resolver: Resolver,
-        guard: AddressGuard,
         tls: ssl.SSLContext,
         connections: Connections,
+        places: AddressConnections,
     ) -> None:
         self._head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
         self._resolver = resolver
-        self._guard = guard
         self._tls = tls
         self._connections = connections
+        self._places = places
         self._loop = asyncio.get_running_loop()
         self._idle: dict[str, list[LeanConnection]] = {}
         self._busy: set[LeanConnection] = set()
@@ -72,9 +74,11 @@ class LeanClient:
         scheme, authority, target = _parts(text)
         origin = text[: len(scheme) + 3 + len(authority)]
         idle = self._idle.get(origin)
-        connection = idle.pop() if idle else await self._connect(origin, scheme, authority)
-        if idle == []:
-            del self._idle[origin]
+        if idle:
+            connection = idle[-1]
+            self._wake(connection)
+        else:
+            connection = await self._connect(origin, scheme, authority)
         self._busy.add(connection)
         try:
             connection.begin(exchange, b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target.encode(), authority.encode(), self._head))
@@ -90,6 +94,7 @@ class LeanClient:
         if is_wanted and connection.is_reusable() and self._connections.n_open <= self._connections.at_most:
             connection.idle_since = self._loop.time()
             self._idle.setdefault(connection.origin, []).append(connection)
+            self._places.rest(connection.address, connection, partial(self._drop, connection))
             if self._sweeper is None:
                 self._sweeper = self._loop.call_later(KEEP_ALIVE_S / 3, self._sweep)
         else:
@@ -98,8 +103,18 @@ class LeanClient:
     def lost(self, connection: LeanConnection) -> None:
         """Forget a connection that has ended."""
         self._connections.lost(connection)
+        self._wake(connection)
+
+    def _drop(self, connection: LeanConnection) -> None:
+        """Close an idle connection, which nobody can take any more."""
+        self._wake(connection)
+        connection.close()
+
+    def _wake(self, connection: LeanConnection) -> None:
+        """Take a connection from the idle ones, if it is one of them."""
         idle = self._idle.get(connection.origin)
         if idle is not None and connection in idle:
+            self._places.wake(connection.address, connection)
             idle.remove(connection)
             if not idle:
                 del self._idle[connection.origin]
@@ -133,14 +148,25 @@ class LeanClient:
         return connection
 
     async def _open_socket(self, infos: list[AddrInfo]) -> socket.socket:
-        if len(infos) > 1:
-            return await aiohappyeyeballs.start_connection(
-                infos,
-                happy_eyeballs_delay=_HAPPY_EYEBALLS_S,
-                loop=self._loop,
-                socket_factory=self._guard.open_socket,
-            )
-        sock = self._guard.open_socket(infos[0])
+        """Connect to one of the addresses. Those that had no place when it was their turn are tried again when they have."""
+        if len(infos) == 1:
+            return await self._connect_socket(infos)
+        async with self._places.place(infos) as attempt:
+            try:
+                return await aiohappyeyeballs.start_connection(
+                    attempt.infos,
+                    happy_eyeballs_delay=_HAPPY_EYEBALLS_S,
+                    loop=self._loop,
+                    socket_factory=self._places.open_socket,
+                )
+            except OSError:
+                if not attempt.full:
+                    raise
+        return await self._open_socket(attempt.full)
+
+    async def _connect_socket(self, infos: list[AddrInfo]) -> socket.socket:
+        async with self._places.place(infos):
+            sock = self._places.open_socket(infos[0])
         try:
             sock.setblocking(False)
             await self._loop.sock_connect(sock, infos[0][4])

@@ -42,7 +42,7 @@ class LeanConnection(asyncio.Protocol):
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._address = ""
+        self.address = ""  # that it leads to, once it is open
         self._exchange: Exchange | None = None
         self._parser: Any = None
         self._headers: list[tuple[bytes, bytes]] = []
@@ -63,7 +63,7 @@ class LeanConnection(asyncio.Protocol):
         """Send a request."""
         self._exchange = exchange
         exchange.is_reused = self._n_served > 0
-        exchange.address = self._address
+        exchange.address = self.address
         exchange.sent_at = exchange.read_at = self._loop.time()
         self._n_served += 1
         self._parser = httptools.HttpResponseParser(self)
@@ -147,7 +147,7 @@ class LeanConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
         peer = transport.get_extra_info("peername")
-        self._address = peer[0] if peer else ""
+        self.address = peer[0] if peer else ""
         self._owner.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

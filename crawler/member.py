@@ -10,9 +10,9 @@ from crawler.arrivals import Arrivals
 from crawler.committer import Committer
 from crawler.core.errors import StoreError
 from crawler.core.ownership import Ownership
-from crawler.core.ports import AddressUse
 from crawler.lanes import Lanes
 from crawler.metrics import Order, Report
+from crawler.shared_addresses import SharedAddresses
 from storage.env import Store
 from storage.partitions import lanes_path
 
@@ -21,7 +21,7 @@ class Team(NamedTuple):
     """What the agents of one crawl have in common, as one of them sees it."""
 
     ownership: Ownership
-    addresses: AddressUse
+    addresses: SharedAddresses
 
 
 class Member:

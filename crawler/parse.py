@@ -13,17 +13,15 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-import os
-import sys
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from config.settings import Parse
+from crawler import children
 from crawler.core import html
 from crawler.core.model import Flag
 from crawler.core.parsed import Parsed
@@ -31,7 +29,6 @@ from crawler.parser_process import LENGTH, Request, Setup
 
 _START_TIMEOUT_S: Final = 30.0
 _READ_BUFFER: Final = 1 << 20
-_PACKAGES: Final = str(Path(__file__).resolve().parents[1])
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 
@@ -128,14 +125,12 @@ class _Child:
     @classmethod
     async def start(cls, setup: Setup) -> _Child:
         """Start a process and wait until it is ready."""
-        paths = [_PACKAGES, os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OPENBLAS_NUM_THREADS": "1"}
         child = cls(
             await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "crawler.parser_process"),
+                *children.command("crawler.parser_process"),
                 stdin=PIPE,
                 stdout=PIPE,
-                env=environment,
+                env=children.environment(OPENBLAS_NUM_THREADS="1"),
                 limit=_READ_BUFFER,
                 start_new_session=True,  # Ctrl-C is for the crawler
             )

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
+from crawler import children
 from crawler.parser_process import LENGTH
 from filters.panel import Panel
 
 _LONGEST_S: Final = 300.0
 _READ_BUFFER: Final = 1 << 20
-_PACKAGES: Final = str(Path(__file__).resolve().parents[1])
 _log = logging.getLogger(__name__)
 
 Asked = tuple[str, bytes]  # filter, site
@@ -111,13 +108,11 @@ class Studies:
 
 
 async def _start() -> Process:
-    paths = [_PACKAGES, os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OPENBLAS_NUM_THREADS": "1"}
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "crawler.study_process"),
+        *children.command("crawler.study_process"),
         stdin=PIPE,
         stdout=PIPE,
-        env=environment,
+        env=children.environment(OPENBLAS_NUM_THREADS="1"),
         limit=_READ_BUFFER,
         start_new_session=True,  # Ctrl-C is for the crawler
     )

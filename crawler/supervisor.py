@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ from typing import Protocol
 import msgspec
 
 from config.settings import Settings
+from crawler import children
 from crawler.agent_life import AgentLife
 from crawler.core.errors import StoreError
 from crawler.crew import LIMITS, Crew
@@ -34,14 +34,15 @@ from crawler.ending import Ending, finished
 from crawler.error_log import NAME
 from crawler.metrics import Order, Report, Status, merged
 from crawler.shard import left_behind
-from storage.partitions import shard_path
+from crawler.shared_addresses import strike
+from storage.partitions import ADDRESSES, lanes_path, shard_path
 from storage.private import private
 from storage.rot import damage
 
 SILENCE_S = 30.0
 SETTLE = "--settle"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-AGENT = (sys.executable, "-m", "crawler.agent_process")
+AGENT = tuple(children.command("crawler.agent_process"))
 _GRAVEST = (1, 2, 6, 5, 74, 143, 130, 129, 3, 4, 0)  # first
 _FORCED_S = 10.0
 _ENDED = ("done", "stopped", "failed")
@@ -139,6 +140,7 @@ class Supervisor:
             )
             self._crew.started(agent)
             code = await life.run(self._signals, lambda report: self._heard(agent, report))
+            strike(lanes_path(self._directory) / ADDRESSES, agent)
             if code in _GRAVEST and code != 1:
                 break
             if self._signals or (self._is_ending and code == -signal.SIGINT):  # it died of them, before it could handle any
@@ -202,10 +204,12 @@ class Supervisor:
             self._consider_end(self._crew.heard(agent, report))
 
     def _consider_end(self, why: str) -> None:
-        """End the crawl if it is at an end, or at the one limit that is counted over all agents."""
-        max_bytes, max_pages = self._limits.max_bytes, self._limits.max_pages
+        """End the crawl if it is at an end, or at a limit that counts for all agents, whatever is in flight."""
+        max_bytes, max_pages, max_time = self._limits.max_bytes, self._limits.max_pages, self._limits.max_time
         if max_bytes is not None and self.status.wire_bytes >= max_bytes:
             self._end = Ending(0, "limits.max_bytes reached")
+        elif max_time is not None and max(report.running_s for report in self._reports.values()) >= max_time:
+            self._end = Ending(0, "limits.max_time reached")
         elif why and max_pages is not None and self.status.pages >= max_pages:
             self._end = Ending(0, "limits.max_pages reached")
         elif why and any(report.resting.startswith(LIMITS) for report in self._reports.values()):

@@ -1,35 +1,52 @@
-"""Path traps: endless URL spaces, told by the shape of the URL and by how many URLs one place has already yielded.
+"""Path traps: endless URL spaces, told by the shape of one URL and by what all URLs of one shape have yielded.
 
 By shape (static gate): a path segment that occurs more than `max_segment_repeats` times, more than `max_segments` segments, more than
 `max_params` query parameters.
-By yield (learned gate): at most `max_per_prefix` URLs are admitted in one directory of a host (`/tags/7` and `/tags/7/` are both in
-`/tags/`), and at most `max_calendar` date-shaped
-URLs of one shape (digits aside, the same URL), so that a calendar ends although each of its pages is new.
+By yield: of each shape (path_shapes.py) the answers are counted that were nothing new: no 200, a copy or a soft error by the panel's word,
+or a page that shows, beside what its URL says, what one of the last eight of its shape has shown (pattern_yield/news.py). After
+`max_per_prefix` of them a shape is closed, unless one answer in twenty was new: its URLs are refused when they are found, and those that
+wait when their turn comes. A calendar (dates of one form) is closed after `max_calendar` such answers, and after ten times as many whatever
+they were, since calendars never end.
 
-Memory: per site, hash of (host, directory) or (host, shape) → number of URLs admitted; 4 bytes each.
+Only answers count. A URL that waits, that a filter holds, or that is the alias of another costs a shape nothing: a forum of any size is
+found whole as long as its topics are new, however fast they are found. One filter's word against a page counts neither way, nor does a new
+text that is too short to tell pages apart.
+
+Memory: per site, 17 bytes of key → four numbers and eight texts' hashes of a shape, at most 60 bytes. Time: 20 µs a page, 60 with a date in
+its URL; 1 µs a link of a site without a closed shape, 5 of others.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
+from collections.abc import Collection
+from types import NoneType
+from typing import Final
 
 import msgspec
-import numpy as np
 import xxhash
 
 from config.settings import PathTrap
-from crawler.core.model import LinkBatch, Reason, Verdict
+from crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Candidate, Effects, LinkJudgement, LinkRuling
+from crawler.core.url import is_home
+from filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Candidate, Effects, LinkJudgement, LinkRuling, Plug
+from filters.path_shapes import calendar_of, shape_of
+from filters.pattern_yield.news import Said, news, said
 
 NAME = "path_trap"
-_DIGITS = re.compile(r"\d+")
-_DATE = re.compile(
-    r"(?:19|20|21)(?<!\d\d\d)\d\d([-/_.]?)(?:0?[1-9]|1[0-2])(?:\1(?:0?[1-9]|[12]\d|3[01]))?(?!\d)"
-    r"|\b(?:year|yr|month|mon|day|date)=\d",
-    re.IGNORECASE,
-)
+LATELY: Final = 8  # texts that a shape remembers
+YIELDS: Final = 0.05  # share of the answers that are new, from which on a shape is never closed
+GENEROUS: Final = 10  # times `max_calendar` answers close a calendar, new ones or not
+_MIN_TOKENS = 20  # of a text that tells pages apart
+_CLOSED_WEIGHT = 1e12
+_NO_VERDICT = Verdict(NAME)
+
+
+def plug(settings: PathTrap, *, judges: Collection[str] = ()) -> Plug:
+    """Build the filter. judges: filters that drop pages."""
+    links, pages = YieldTrap(settings), YieldCount(settings, judges=judges)
+    return Plug(NAME, Mode(settings.mode), static=ShapeTrap(settings), learned=links, page=pages, again=links.may_refuse, unread=True)
 
 
 class ShapeTrap:
@@ -55,69 +72,150 @@ class ShapeTrap:
         return Reason.PATH_TRAP if segments and max(segments.values()) > self._max_repeats else None
 
 
-class Measure(msgspec.Struct, array_like=True, frozen=True):
-    """Memory cells of a batch: per link its directory's, and its calendar's or b""."""
+class Shape(msgspec.Struct, array_like=True):
+    """What the URLs of one shape, or of one calendar, have yielded."""
 
-    prefixes: list[bytes]
-    calendars: list[bytes]
+    answered: int = 0
+    barren: int = 0
+    new: int = 0
+    lately: list[int] = []  # what was shown lately, as 4 bytes of its hash
+
+    def learn(self, *, shows: int, is_old: bool, is_new: bool) -> None:
+        """Count one answer. shows: hash of what the page shows beside its URL, 0 if that is not known."""
+        self.answered += 1
+        if is_old or (shows and shows in self.lately):
+            self.barren += 1
+            return
+        self.new += is_new
+        if shows:
+            self.lately = [*self.lately[1 - LATELY :], shows]
+
+    def is_spent(self, at_most: int) -> bool:
+        """Return whether so many answers were barren, and hardly any of the others new."""
+        return self.barren >= at_most and self.new < YIELDS * (self.new + self.barren)
+
+
+_decode: Final = msgspec.msgpack.Decoder(Shape).decode
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+class PageMeasure(msgspec.Struct, array_like=True, dict=True):
+    """What learning needs of a page; what it shows is taken from the page, which stands beside it, only if that counts."""
+
+    cells: list[bytes]  # where the memory has its shape and its calendar
+    is_ok: bool
+    shows: int = 0  # 4 bytes of a hash
+    has_text: bool = False  # enough to tell it from others
+
+    def read(self) -> None:
+        """Take from the page what it shows, if it stands beside."""
+        page: Page | None = self.__dict__.get("page")
+        if page is not None and not self.shows:
+            self.shows = news(page.url.text, page.url.host, page.tokens) & 0xFFFFFFFF or 1
+            self.has_text = len(page.tokens) >= _MIN_TOKENS
+
+
+class YieldCount:
+    """Page gate: gives no verdict, and counts what each shape yields."""
+
+    name = NAME
+    measure_type = PageMeasure
+
+    def __init__(self, settings: PathTrap, *, judges: Collection[str] = ()) -> None:
+        self._bounds = _Bounds(settings)
+        self._judges = frozenset(judges)
+
+    def measure(self, page: Page, /) -> PageMeasure:
+        url = page.url
+        measure = PageMeasure(_cells(url.text, url.host, url.key[:8]), page.status == 200)
+        measure.__dict__["page"] = page
+        return measure
+
+    def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+        return _NO_VERDICT, NO_EFFECTS
+
+    def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+        word = said(judgement, self._judges) if measure.is_ok else Said.OLD
+        if word is not Said.OLD:
+            measure.read()
+        for cell in measure.cells:
+            shape = _read(memory, cell)
+            shape.learn(shows=measure.shows, is_old=word is Said.OLD, is_new=word is Said.NEW and measure.has_text)
+            memory.put(cell, _encode(shape), weight=float(shape.answered))
+            if self._bounds.closes(cell, shape):
+                memory.put(_mark(cell[:8]), b"closed", weight=_CLOSED_WEIGHT)
+        return NO_EFFECTS
 
 
 class YieldTrap:
-    """Learned gate: budgets per directory and per calendar."""
+    """Learned gate: refuses URLs of closed shapes. Learns nothing."""
 
     name = NAME
-    measure_type = Measure
+    measure_type = NoneType
+
+    def __init__(self, settings: PathTrap) -> None:
+        self._bounds = _Bounds(settings)
+
+    def measure(self, batch: LinkBatch, /) -> LinkBatch:
+        return batch
+
+    def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+        closed = {site for site in {key[:8] for key in batch.keys} if memory.get(_mark(site)) is not None}
+        if not closed:
+            return NOTHING_REFUSED, NO_EFFECTS
+        refused: dict[int, Verdict] = {}
+        for i, (text, host, key) in enumerate(zip(batch.texts, batch.hosts, batch.keys, strict=True)):
+            if key[:8] in closed and not is_home(text) and (verdict := self._verdict(text, host, key[:8], memory)) is not None:
+                refused[i] = verdict
+        return (LinkRuling(refused) if refused else NOTHING_REFUSED), NO_EFFECTS
+
+    def _verdict(self, text: str, host: str, site: bytes, memory: Memory) -> Verdict | None:
+        for cell in _cells(text, host, site):
+            shape = _read(memory, cell)
+            if self._bounds.closes(cell, shape):
+                kind, reason = ("calendar", Reason.PATH_TRAP) if _is_calendar(cell) else ("shape", Reason.PREFIX_BUDGET)
+                evidence: dict[str, str | int | float] = {"kind": kind, "answered": shape.answered, "barren": shape.barren}
+                return Verdict(NAME, keep=False, follow=False, score=1.0, reason=reason, evidence=evidence)
+        return None
+
+    def observe(self, batch: LinkBatch, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+        return NOTHING_LEARNED
+
+    def may_refuse(self, key: bytes, memory: Memory, /) -> bool:
+        """Return whether a URL of this site may be refused when its turn comes."""
+        return memory.get(_mark(key[:8])) is not None
+
+
+class _Bounds:
+    """When a shape or a calendar is closed."""
 
     def __init__(self, settings: PathTrap) -> None:
         self._max_per_prefix = settings.max_per_prefix
         self._max_calendar = settings.max_calendar
 
-    def measure(self, batch: LinkBatch, /) -> Measure:
-        prefixes, calendars = [], []
-        for text, host, key in zip(batch.texts, batch.hosts, batch.keys, strict=True):
-            path = text[len(host) :].partition("?")[0]
-            prefixes.append(key[:8] + _digest(host + path[: path.rindex("/", 0, max(1, len(path) - 1)) + 1]))
-            shape = _calendar_shape(text, host)
-            calendars.append(key[:8] + _digest(shape) if shape else b"")
-        return Measure(prefixes, calendars)
-
-    def decide(self, measure: Measure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        counts = _read(memory, measure)
-        refused: dict[int, Verdict] = {}
-        for i, (prefix, calendar) in enumerate(zip(measure.prefixes, measure.calendars, strict=True)):
-            if calendar and counts[calendar] >= self._max_calendar:
-                refused[i] = _refuse(Reason.PATH_TRAP, "calendar", counts[calendar])
-            elif counts[prefix] >= self._max_per_prefix:
-                refused[i] = _refuse(Reason.PREFIX_BUDGET, "directory", counts[prefix])
-            else:
-                counts[prefix] += 1
-                if calendar:
-                    counts[calendar] += 1
-        return (LinkRuling(refused) if refused else NOTHING_REFUSED), NO_EFFECTS
-
-    def observe(self, measure: Measure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
-        admitted = np.flatnonzero(judgement.admitted).tolist()
-        gained = Counter(measure.prefixes[i] for i in admitted)
-        gained.update(measure.calendars[i] for i in admitted if measure.calendars[i])
-        for cell, value in zip(gained, memory.get_many(gained), strict=True):
-            count = (int.from_bytes(value, "big") if value else 0) + gained[cell]
-            memory.put(cell, min(count, 0xFFFFFFFF).to_bytes(4, "big"), weight=float(count))
-        return NO_EFFECTS
+    def closes(self, cell: bytes, shape: Shape) -> bool:
+        if not _is_calendar(cell):
+            return shape.is_spent(self._max_per_prefix)
+        return shape.is_spent(self._max_calendar) or shape.answered >= GENEROUS * self._max_calendar
 
 
-def _digest(text: str) -> bytes:
-    return xxhash.xxh3_64_digest(text.encode())
+def _cells(text: str, host: str, site: bytes) -> list[bytes]:
+    """Return where the memory has what a URL counts for."""
+    cells = [site + b"s" + xxhash.xxh3_64_digest(shape_of(text, host).encode())]
+    if calendar := calendar_of(text, host):
+        cells.append(site + b"c" + xxhash.xxh3_64_digest(calendar.encode()))
+    return cells
 
 
-def _calendar_shape(text: str, host: str) -> str:
-    """Return the URL with its digits generalised if a date stands in it, else ""."""
-    return _DIGITS.sub("#", text) if _DATE.search(text, len(host)) else ""
+def _is_calendar(cell: bytes) -> bool:
+    return cell[8:9] == b"c"
 
 
-def _read(memory: Memory, measure: Measure) -> Counter[bytes]:
-    cells = {cell for cell in (*measure.prefixes, *measure.calendars) if cell}
-    return Counter({cell: int.from_bytes(value, "big") for cell, value in zip(cells, memory.get_many(cells), strict=True) if value})
+def _mark(site: bytes) -> bytes:
+    """Return where it stands that a shape of the site is closed."""
+    return site + b"!"
 
 
-def _refuse(reason: Reason, kind: str, admitted: int) -> Verdict:
-    return Verdict(NAME, keep=False, follow=False, score=1.0, reason=reason, evidence={"kind": kind, "admitted": admitted})
+def _read(memory: Memory, cell: bytes) -> Shape:
+    value = memory.get(cell)
+    return Shape() if value is None else _decode(value)

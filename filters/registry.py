@@ -27,7 +27,7 @@ def plugs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
             static=media.ExtensionFilter(of.media),
             head=media.TypeFilter(of.media, settings.fetch.accept_types),
         ),
-        Plug(path_trap.NAME, Mode(of.path_trap.mode), static=path_trap.ShapeTrap(of.path_trap), learned=path_trap.YieldTrap(of.path_trap)),
+        path_trap.plug(of.path_trap, judges=judges(of)),
         _plug("soft_error", of, owners=owners),
         exact_duplicate.plug(of.exact_duplicate),
         _plug("near_replica", of, owners=owners, tells_copies=of.exact_duplicate.mode != "enforce"),

@@ -40,7 +40,7 @@ from storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
 from storage.segments import SegmentWriter
 from storage.writer import Writer
 
-PATIENCE_S = 60.0
+PATIENCE_S = 10.0
 _CUT_AT_ONCE = 4096
 _SPARE_BYTES = 16 << 20
 

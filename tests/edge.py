@@ -10,6 +10,7 @@ from typing import Any
 from hostile import Script, Site, serve
 
 from config.settings import Dns, Fetch
+from crawler.address_connections import ConnectionUse
 from crawler.core.model import CrawlURL, Failed, Fetched, Outcome
 from crawler.core.url import URLRules, URLSpace
 from crawler.dns import Resolver
@@ -50,6 +51,8 @@ async def fetching(
     resolver: Resolver | None = None,
     from_header: str = "",
     rate_grace_s: float = 10.0,
+    address_connections: int = 1_000,
+    elsewhere: ConnectionUse | None = None,
     **settings: Any,
 ) -> AsyncIterator[Fetcher]:
     """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `config.settings.Fetch`."""
@@ -61,6 +64,8 @@ async def fetching(
         from_header=from_header,
         resolver=resolver,
         guard=guard,
+        address_connections=address_connections,
+        elsewhere=elsewhere,
         rate_grace_s=rate_grace_s,
     )
     try:

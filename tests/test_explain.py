@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.settings import Filters, Override, PathTrap, Scope, Settings
-from crawler.core.model import LinkBatch, Reason, State
+from crawler.core.model import Fetched, Head, Reason, State
 from crawler.core.robots import RobotsRecord, file_hash
 from crawler.core.url import BadURL, URLRules, URLSpace
 from crawler.explain import Explainer, Story
+from crawler.records import unread_page
 from crawler.spelling import steps
 from filters.panel import Panel
 from filters.registry import plugs
@@ -48,17 +49,18 @@ def robots(small: SmallStore, kind: str, body: bytes = b"", **record: float) -> 
 
 
 def fill_a_directory(small: SmallStore) -> None:
-    """Let the path trap learn of two URLs in one directory."""
+    """Let the path trap learn that two URLs of one shape are errors."""
     panel = Panel(plugs(small.settings, small.settings.seeds), small.store.memory, audit_share=0.0)
     for name in ("/d/1", "/d/2"):
-        panel.learn(panel.links(LinkBatch.of(small.url(name))))
+        missing = Fetched(small.url(name), Head(small.url(name), 404, (), "127.0.0.1", 0.01), b"", 0, 0.02)
+        panel.learn(panel.unread(unread_page(missing)))
 
 
 def test_a_filter_that_learns_is_asked_with_its_memory_as_it_is(small: SmallStore) -> None:
     fill_a_directory(small)
     story = told(small, "https://a.example/d/3")
     assert story.today is not None
-    assert story.today.outcome == "be refused: prefix_budget (path_trap; kind directory, admitted 2)"
+    assert story.today.outcome == "be refused: prefix_budget (path_trap; kind shape, answered 2, barren 2)"
     learned = [ruling for ruling in story.today.rulings if ruling.gate == "learned"]
     assert [(ruling.by, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("path_trap", "prefix_budget")]
 

@@ -19,6 +19,7 @@ import msgspec
 from benchmarks.living.apache import Place
 from benchmarks.living.site import Site
 from config.settings import Filters
+from crawler import children
 from crawler.core.url import URLSpace
 from crawler.seeds import url_rules
 from storage.view import View
@@ -97,8 +98,8 @@ def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], del
     sets = [part for value in (*_QUICK, *_ALLOWED, *own, *modes, *site.settings) for part in ("--set", value)]
     n_before, cpu_before = _count(access), _cpu()
     seed = place.url(site.hosts[0], site.seed)
-    command = [sys.executable, "-m", "crawler.cli", "crawl", seed, *sets, "-o", str(directory), "--progress", "none"]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+    command = children.command("crawler.cli", "crawl", seed, *sets, "-o", str(directory), "--progress", "none")
+    subprocess.run(command, env=children.environment(), check=True, stdout=sys.stderr)
     cpu_s, n_served = _cpu() - cpu_before, _count(access) - n_before
     totals = json.loads(thresher("stats", str(directory), "--json"))
     requests = Counter(line.split("\t")[4] for line in log.read_text("ascii").splitlines())
@@ -116,8 +117,8 @@ def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], del
 
 def thresher(*arguments: str) -> str:
     """Run a command; return its standard output."""
-    command = [sys.executable, "-m", "crawler.cli", *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    command = children.command("crawler.cli", *arguments)
+    return subprocess.run(command, env=children.environment(), check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def holders(directory: Path, urls: Iterable[str]) -> dict[str, list[str]]:

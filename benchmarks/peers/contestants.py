@@ -7,11 +7,12 @@ floors, start from every host's home page where they can be told to, and have 10
 
 from __future__ import annotations
 
-import sys
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from crawler import children
 from crawler.crawl_bench import bench_settings
 from crawler.demo.process import ServerProcess
 from crawler.filter_bench import names, with_filters
@@ -58,8 +59,8 @@ def _ours(on: str) -> Callable[[Path, Job], list[str]]:
         settings = settings if on == "default" else with_filters(settings, names() if on == "every" else [])
         create_store(job.directory / "crawl", settings)
         # a shell, so that standard input stays open: its end would tell the agent that its supervisor is gone
-        agent = f"exec {sys.executable} -m crawler.agent_process {job.directory / 'crawl'} < <(sleep infinity) > /dev/null"
-        return ["bash", "-c", f"cd {ROOT} && {agent}"]
+        agent = shlex.join(children.command("crawler.agent_process", str(job.directory / "crawl")))
+        return ["env", f"PYTHONPATH={ROOT}", "bash", "-c", f"exec {agent} < <(sleep infinity) > /dev/null"]
 
     return command
 
@@ -67,7 +68,7 @@ def _ours(on: str) -> Callable[[Path, Job], list[str]]:
 def _floor(mode: str) -> Callable[[Path, Job], list[str]]:
     def command(_: Path, job: Job) -> list[str]:
         given = job.urls if mode == "fetch" else job.seeds
-        return ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "benchmarks.peers.floors", mode, str(given)]
+        return ["env", f"PYTHONPATH={ROOT}", *children.command("benchmarks.peers.floors", mode, str(given))]
 
     return command
 

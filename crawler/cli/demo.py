@@ -49,7 +49,7 @@ def demo_settings(server: ServerProcess, seconds: float | None) -> Settings:
         limits=Limits(max_time=seconds, min_free_disk=0),
         fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
         dns=Dns(static=server.web.static_dns()),
-        filters=Filters(path_trap=PathTrap(max_calendar=20)),
+        filters=Filters(path_trap=PathTrap(max_calendar=2)),
     )
 
 

@@ -92,7 +92,12 @@ async def _fetch(origin: str, space: URLSpace, settings: Settings) -> Outcome:
     resolver = Resolver(settings.dns, guard=guard)
     identity = settings.identity
     fetcher = Fetcher(
-        settings.fetch, user_agent=identity.user_agent(VERSION), from_header=identity.from_header, resolver=resolver, guard=guard
+        settings.fetch,
+        user_agent=identity.user_agent(VERSION),
+        from_header=identity.from_header,
+        resolver=resolver,
+        guard=guard,
+        address_connections=settings.politeness.address_connections,
     )
     url = space.url(f"{origin}/robots.txt", purpose=Purpose.ROBOTS)
     try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import click
 import msgspec
 
+from crawler import children
 from crawler.cli.common import directory_argument, json_option, print_json, printable
 from crawler.core.errors import StoreError
 from storage.env import require_store
@@ -57,9 +56,8 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
 
 def verified(directory: str, *, bodies: bool) -> list[str]:
     """Return what is wrong with a store. A child looks: reading a page that a cut file lacks kills the process that does it."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
-    command = [sys.executable, "-P", "-c", _CHILD, directory, str(bodies)]
-    child = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own interpreter and code
+    command = children.code(_CHILD, directory, str(bodies))
+    child = subprocess.run(command, env=children.environment(), stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own interpreter and code
     if child.returncode < 0:
         return [f"{directory}: damaged: reading it kills the reader (signal {-child.returncode}). Restore it from a backup"]
     try:

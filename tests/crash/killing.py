@@ -134,7 +134,7 @@ class Bench:
 
     def options(self, server: ServerProcess) -> Options:
         tells = ("near_replica",) if self.agents > 1 else ()  # of every page to another agent
-        filters = {name: {"mode": self.mode} for name in ("path_trap", "exact_duplicate", "soft_error", *tells)}
+        filters = {name: {"mode": self.mode} for name in ("path_trap", "exact_duplicate", "soft_error", "pattern_yield", *tells)}
         pace, fetch = {"min_delay": MIN_DELAY_S}, {"concurrency": CONCURRENCY}
         return {"agents": self.agents, **options(server, politeness=pace, fetch=fetch, filters=filters)}
 

@@ -70,7 +70,7 @@ def server(tmp_path: Path, port: int) -> Iterator[ServerProcess]:
 
 def paced(server: ServerProcess, delay_s: float = DELAY_S) -> dict[str, Any]:
     """A crawl that takes a second or two, so that it can be stopped in the middle."""
-    observe = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "soft_error")}
+    observe = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "soft_error", "pattern_yield")}
     return options(server, politeness={"min_delay": delay_s}, filters=observe)
 
 
@@ -234,6 +234,15 @@ async def test_a_full_disk_is_exit_74_and_resume_finds_the_rest(store: Path, who
     assert findings(store).n_queued > 0
     assert await Supervisor(store, Display()).run() == 0
     assert differences(whole, findings(store)) == NOTHING
+
+
+async def test_a_disk_that_stays_full_is_told_and_ends_the_crawl_in_its_ten_seconds(store: Path) -> None:
+    """F86: not after a minute; the status says what is wrong while the disk is tried again."""
+    running = asyncio.ensure_future(Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main()")).run())
+    await until(lambda: running.done() or "refuses writes" in status(store)["why"])
+    assert not running.done()
+    assert await asyncio.wait_for(running, 30) == 74
+    assert "the disk refuses" in status(store)["why"]
 
 
 async def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, server: ServerProcess, whole: Findings) -> None:

@@ -47,6 +47,7 @@ class LittleWeb:
         self.requests: list[str] = []  # "a.test/1", in order of arrival; robots.txt left out
         self.robots_requests: list[str] = []
         self.generate: Callable[[str], Sequence[str]] | None = None  # the links of a place that was not put here
+        self.generated_text = ""  # of all such places; "": each has its own
         self.missing: dict[str, Callable[[str], None]] = {}  # prefix of places that were not put here → what puts one
         self.heard: Callable[[str], None] = lambda _: None  # called with the place of each request
         self._times: dict[str, list[tuple[float, float]]] = {}  # host → (arrival, answer) of each request
@@ -124,7 +125,7 @@ class LittleWeb:
         if gate := self._gates.get(place):
             await gate.wait()
         if place not in self._answers and self.generate is not None and not place.endswith(ROBOTS):
-            self.page(place, *self.generate(place))
+            self.page(place, *self.generate(place), text=self.generated_text)
         prefix = max((prefix for prefix in self.missing if place.startswith(prefix)), key=len, default="")
         if place not in self._answers and prefix and not place.endswith(ROBOTS):
             self.missing[prefix](place)

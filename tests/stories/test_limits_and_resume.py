@@ -47,7 +47,7 @@ class Place(NamedTuple):
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Without faults, so that every crawl of the same server sees the same web."""
     directory = tmp_path_factory.mktemp("place")
-    observe = {"path_trap": {"mode": "observe"}, "exact_duplicate": {"mode": "observe"}}
+    observe = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "pattern_yield")}
     with demo("kill", directory, **WEB, error_share=0.0) as server:
         here = Place(server, options(server, filters=observe), Findings({}, [], 0, {}))
         with here.crawl(directory) as life:

@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from config.settings import ExactDuplicate, Filters, SoftError
+from config.settings import ExactDuplicate, Filters, PatternYield, SoftError
 
 WORDS = " ".join(f"word{i}" for i in range(40))
 
 
 def limited(max_links: int) -> Filters:
-    of = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0))
+    of = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0), pattern_yield=PatternYield(mode="off"))
     return msgspec.structs.replace(of, exact_duplicate=ExactDuplicate(max_links=max_links))
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, NearReplica, PathTrap, Settings
+from config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, NearReplica, PathTrap, PatternYield, Settings
 from crawler.core.model import Reason
 from crawler.demo.knobs import profile
 from crawler.demo.plan import Kind
@@ -46,7 +46,7 @@ def in_mode(mode: Any) -> Filters:
     """Return every filter in one mode, with limits that refuse much of the demo web."""
     return Filters(
         audit_share=0.0,
-        path_trap=PathTrap(mode=mode, max_per_prefix=4, max_calendar=1, max_segments=2),
+        path_trap=PathTrap(mode=mode, max_segments=2),
         exact_duplicate=ExactDuplicate(mode=mode),
         media=Media(mode=mode),
         near_replica=NearReplica(mode=mode),
@@ -64,7 +64,7 @@ async def test_filters_that_observe_change_nothing_but_recorded_verdicts(tmp_pat
             crawls[mode] = await crawl(tmp_path / mode, demo_settings(server, filters=in_mode(mode)))
             n_requests[mode] = server.n_requests - before
     off, observe, enforce = crawls["off"], crawls["observe"], crawls["enforce"]
-    assert n_requests["off"] == n_requests["observe"] > 1.5 * n_requests["enforce"]
+    assert n_requests["off"] == n_requests["observe"] > n_requests["enforce"]
     assert {url: row.state for url, row in off.rows.items()} == {url: row.state for url, row in observe.rows.items()}
     assert {url: page.sha256 for url, page in off.pages.items()} == {url: page.sha256 for url, page in observe.pages.items()}
     assert {url: page.has_body for url, page in off.pages.items()} == {url: page.has_body for url, page in observe.pages.items()}
@@ -74,12 +74,12 @@ async def test_filters_that_observe_change_nothing_but_recorded_verdicts(tmp_pat
     assert skipped(tmp_path / "off") == skipped(tmp_path / "observe")
     assert (off.status.saved, observe.status.saved) == ({}, {})
     assert off.status.would_save == {}
-    assert observe.status.would_save.keys() == {"exact_duplicate", "near_replica", "path_trap"}, "what they would have saved is told"
+    assert observe.status.would_save.keys() == {"exact_duplicate", "near_replica"}, "what they would have saved is told"
     assert not any(page.verdicts for page in off.pages.values())
     copies = {url for url, page in observe.pages.items() if page.verdicts}
     assert len(copies) > 10
     assert {verdict.filter for url in copies for verdict in observe.pages[url].verdicts} == {"exact_duplicate", "near_replica"}
-    assert enforce.status.saved.keys() >= {"exact_duplicate", "path_trap"}
+    assert enforce.status.saved.keys() >= {"exact_duplicate"}
 
 
 # -- endless spaces
@@ -135,9 +135,9 @@ def calendar(place: str) -> list[str]:
     [
         (repeated, "trap.test/", 130),
         (parameters, "trap.test/", 31),
-        (directory, "trap.test/tags/0", 40),
-        (pagination, "trap.test/page/0/", 40),
-        (calendar, "trap.test/cal/2024/05/", 24),
+        (directory, "trap.test/tags/0", 41),
+        (pagination, "trap.test/page/0/", 41),
+        (calendar, "trap.test/cal/2024/05/", 25),
     ],
 )
 async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path, generate: Any, start: str, most: int) -> None:
@@ -146,8 +146,9 @@ async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path
         web.page("a.test/", start, *[f"a.test/{i}" for i in range(10)])
         for i in range(10):
             web.page(f"a.test/{i}")
-        web.generate = generate
-        tight = Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=40, max_calendar=24, max_params=4))
+        web.generate, web.generated_text = generate, "what every page of the trap shows " * 5
+        off = {"exact_duplicate": ExactDuplicate(mode="off"), "pattern_yield": PatternYield(mode="off")}
+        tight = Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=40, max_calendar=24, max_params=4), **off)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=tight))
     in_trap = sum(place.startswith("trap") for place in web.requests)
     assert len(web.requests) - in_trap == 11
@@ -155,12 +156,45 @@ async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path
     assert crawled.ending.why == "nothing is left to do"
 
 
+@pytest.mark.parametrize("mode", ["observe", "enforce"])
+async def test_a_path_trap_that_observes_says_what_it_would_have_saved(tmp_path: Path, mode: Any) -> None:
+    """Those that wait are judged again when their turn comes, too."""
+    n = 60
+    async with LittleWeb() as web:
+        places = [f"a.test/trap/{i}" for i in range(n)]
+        web.page("a.test/", *places)
+        for place in places:
+            web.page(place, text="what every page of the trap shows " * 5)
+        off = {"exact_duplicate": ExactDuplicate(mode="off"), "pattern_yield": PatternYield(mode="off")}
+        trap = Filters(audit_share=0.0, path_trap=PathTrap(mode=mode, max_per_prefix=20), **off)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=trap))
+    assert len(web.requests) == 1 + (n if mode == "observe" else 21)
+    said = crawled.status.would_save, crawled.status.saved
+    assert said == (({"path_trap": n - 21}, {}) if mode == "observe" else ({}, {"path_trap": n - 21}))
+
+
+@pytest.mark.parametrize("topic", ["forum.test/topic-{}.html", "forum.test/viewtopic.php?t={}"])
+async def test_a_forum_in_one_directory_is_found_whole(tmp_path: Path, topic: str) -> None:
+    """Its lists name far more topics than may be barren before the first is fetched. `python -m benchmarks.forum` has 4,331 of them."""
+    n_topics, a_list = 240, 40
+    async with LittleWeb() as web:
+        lists = [f"forum.test/index.php?start={start}" for start in range(0, n_topics, a_list)]
+        web.page("forum.test/", *lists)
+        for i, place in enumerate(lists):
+            web.page(place, *(topic.format(t) for t in range(i * a_list, (i + 1) * a_list)))
+        for t in range(n_topics):
+            web.page(topic.format(t), "forum.test/")
+        crawled = await crawl(tmp_path / "c", settings(web, ["forum.test/"], filters=Filters(path_trap=PathTrap(max_per_prefix=20))))
+    assert {web.place(url) for url in crawled.pages} == {"forum.test/", *lists, *map(topic.format, range(n_topics))}
+    assert len(web.requests) == 1 + len(lists) + n_topics
+
+
 async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path) -> None:
     """F60: session ids stop at their host's budget, calendars at their shape's."""
     most = 100
     knobs = profile("story", calendar_share=0.3, session_id_share=0.2, pages_per_host=(5, 9), error_share=0.0)
     async with Server(knobs) as server:
-        filters = Filters(audit_share=0.0, path_trap=PathTrap(max_calendar=20))
+        filters = Filters(audit_share=0.0, path_trap=PathTrap(max_calendar=2))
         limits = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=most)
         crawled = await crawl(tmp_path / "c", demo_settings(server, filters=filters, limits=limits))
         truth = server.web.truth()
@@ -169,7 +203,7 @@ async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path)
     kinds = {planted.kind for url, planted in truth.urls.items() if url not in answered}
     assert kinds <= {Kind.ASSET}
     visited = [(trap.kind, sum(trap.holds(*split(url)) for url in crawled.pages)) for trap in truth.traps]
-    assert max(n for kind, n in visited if kind is Kind.CALENDAR) == 2 * 20  # months and days
+    assert max(n for kind, n in visited if kind is Kind.CALENDAR) == 2 * 20  # months and days, each of them new: ten times `max_calendar`
     assert most - 1 <= max(n for kind, n in visited if kind is Kind.SESSION) <= most, "its home page has no session"
     assert crawled.status.hosts_parked == {"host_budget": 1}
 
