@@ -49,6 +49,7 @@ from filters.near_replica.records import (
     Pending,
     children_of,
     host_key,
+    judged,
     name_of,
     name_on,
     page_key,
@@ -243,7 +244,7 @@ class ReplicaGate:
 
     def _again(self, key: bytes, value: bytes, memory: Memory) -> Effect | None:
         pending = msgspec.msgpack.decode(value, type=Pending)
-        page, original = (read(memory, page_key(name), Known) for name in (key[9:], pending.original))
+        page, original = (judged(memory, name) for name in (key[9:], pending.original))
         if page is None or original is None or pending.tries >= _MOST_TRIES:
             memory.delete(key)
             return None
