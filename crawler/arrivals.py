@@ -86,7 +86,7 @@ class Arrivals:
         message: Message = decode(packed)
         match message:
             case Links() as links:
-                gated = self._tools.links.gate(links.texts)
+                gated = self._tools.links.gate(list(dict.fromkeys(links.texts)))
                 url(links.source)
                 return lambda now: self._links(links, gated, now)
             case Edge() as edge:

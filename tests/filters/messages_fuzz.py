@@ -40,6 +40,7 @@ from storage.verify import _of_shard
 from storage.view import View
 
 ME, OTHER = 0, 1
+_INT = (1 << 63) - 1
 NOW = 1_700_000_000.0
 _SECRET = bytes(16)  # that of SPACE
 _OWNERS = Ownership(divided(2), ME)
@@ -124,12 +125,13 @@ def _of(found: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
         case inspect.FloatType(ge=ge):
             return st.one_of(st.sampled_from((0.0, 1.0, NOW)), st.floats(min_value=ge, allow_nan=False))
         case inspect.IntType(ge=ge, le=le, lt=lt):
-            most = le if le is not None else lt - 1 if lt is not None else None
-            return _BY_NAME.get(name) or st.one_of(st.integers(ge or 0, 3), st.integers(ge, most))
+            least = -_INT if ge is None else ge
+            most = le if le is not None else _INT if lt is None else lt - 1
+            return _BY_NAME.get(name, st.one_of(st.integers(max(least, 0), min(most, 3)), st.integers(least, most)))
         case inspect.BytesType(min_length=least, max_length=most):
             return _bytes_of(least or 0, most, name)
         case inspect.StrType():
-            return _BY_NAME.get(name) or st.text(max_size=8)
+            return _BY_NAME.get(name, st.text(max_size=8))
         case _:
             raise AssertionError(f"nothing is drawn for {found}")
 
@@ -141,7 +143,7 @@ def _bytes_of(least: int, most: int | None, name: str) -> st.SearchStrategy[Any]
         return _eights
     if least == most == compare.NAME_IN_GRID:
         return _knowns.map(compare.name_in_grid)
-    return _BY_NAME["tags"] if most == 64 else _BY_NAME.get(name) or _bytes
+    return _BY_NAME["tags" if most == 64 else name] if most == 64 or name in _BY_NAME else _bytes
 
 
 def _struct(found: inspect.StructType) -> st.SearchStrategy[Any]:
