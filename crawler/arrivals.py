@@ -84,13 +84,15 @@ class Arrivals:
         """Return what a message asks for. Changes nothing; raises whatever an unreadable message makes it raise."""
         url, settler, panel = self._tools.urls.url, self._settler, self._tools.panel
         message: Message = decode(packed)
+        owners, key = self._tools.ownership, self._place(message)
+        if owners is not None and key and not owners.is_own(key):
+            raise ValueError(f"it is about a site that agent {owners.owner(key)} has")
         match message:
             case Links() as links:
                 gated = self._tools.links.gate(list(dict.fromkeys(links.texts)))
                 url(links.source)
                 return lambda now: self._links(links, gated, now)
             case Edge() as edge:
-                url(edge.target)
                 return lambda now: settler.told_of_redirect(edge.original, edge.target, now)
             case End() as end:
                 target = url(end.target)

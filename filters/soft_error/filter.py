@@ -131,8 +131,9 @@ class Reduced(msgspec.Struct, array_like=True, frozen=True):
     hint: str = ""
 
     def __post_init__(self) -> None:
-        if {len(self.target_key), len(self.counted_as)} - {0, len(self.key)}:
-            raise ValueError(f"expected keys of a target of {len(self.key)} bytes, or none")
+        n_bytes = len(self.key) if self.target else 0
+        if (len(self.target_key), len(self.counted_as)) != (n_bytes, n_bytes):
+            raise ValueError(f"expected keys of {n_bytes} bytes of the target {self.target!r}")
 
 
 class Prober:

@@ -27,12 +27,13 @@ from crawler.core.model import FILTERS_OWN, Cause, Flag, Page, Reason, RedirectP
 from crawler.core.ownership import Ownership, divided
 from crawler.core.url import origin_of
 from crawler.member import Team
-from crawler.messages import Answered, Ask, Edge, End, Message, News, encode
+from crawler.messages import Answered, Ask, Edge, End, Message, News, RobotsAnswer, RobotsAsk, encode
 from crawler.shared_addresses import SharedAddresses, create
 from filters.near_replica import compare
 from filters.near_replica.filter import ReplicaGate
 from filters.near_replica.records import Known
 from filters.registry import plugs
+from filters.soft_error.filter import Reduced
 from filters.soft_error.kinds import Kind
 from storage.env import Store
 from storage.schema import QuarantineRecord
@@ -101,7 +102,7 @@ _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
         st.lists(_eights, max_size=9).map(b"".join), st.binary(min_size=4096, max_size=4096).map(lambda cell: bytes(at % 54 for at in cell))
     ),
     "sketch": st.lists(st.integers(0, 9), max_size=9, unique=True).map(lambda found: struct.pack(f"<{len(found)}I", *sorted(found))),
-    **dict.fromkeys(("target_key", "counted_as"), st.sampled_from((b"", *_KEYS))),
+    **dict.fromkeys(("target_key", "counted_as"), st.sampled_from(_KEYS)),
     "n_words": st.integers(0, 300),
     "day": st.integers(0, 20_000),
 }
@@ -148,8 +149,17 @@ def _bytes_of(least: int, most: int | None, name: str) -> st.SearchStrategy[Any]
 
 def _struct(found: inspect.StructType) -> st.SearchStrategy[Any]:
     drawn = {field.name: _of(field.type, field.name) for field in found.fields}
-    if found.cls in (Edge, End):  # a redirect of the other agent's, and the end of one of this one's
-        drawn["original"] = st.sampled_from([SPACE.key(url) for url in (_FOREIGN if found.cls is Edge else _OWN)])
+    if found.cls is End:  # of a chain that begins here; the others lead here
+        drawn["original"] = st.sampled_from([SPACE.key(url) for url in _OWN])
+    elif found.cls is Edge:
+        drawn |= {"original": st.sampled_from([SPACE.key(url) for url in _FOREIGN]), "target": st.sampled_from(_OWN)}
+    elif found.cls is RobotsAsk:
+        drawn["hop"] = st.sampled_from(_OWN)
+    elif found.cls is RobotsAnswer:  # either failed, or has a status
+        drawn["cause"] = st.sampled_from([str(cause) for cause in Cause])
+    elif found.cls is Reduced:  # with a target, or without
+        without = {**drawn, **{name: st.just(type(empty)()) for name, empty in (("target", ""), ("target_key", b""), ("counted_as", b""))}}
+        return st.one_of(st.builds(Reduced, **drawn), st.builds(Reduced, **without))
     return st.builds(found.cls, **drawn)
 
 
