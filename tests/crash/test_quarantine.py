@@ -121,7 +121,7 @@ async def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it
 ) -> None:
     """Each agent's first message of links ends it in the middle of its doing. The crawl goes on without it, and with it finds all there is.
 
-    Mutation: the agent was given up after three deaths; half of the message was committed.
+    Mutation: nothing was ever found guilty, and the agents were given up after three deaths.
     """
     with demo("kill", tmp_path, port=port, **WEB) as server:
         store = create(server, tmp_path)
