@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from crawler.arrivals import Arrivals, unreadable
 from crawler.core.model import Purpose, Request
+from crawler.effects import asked_by
 from crawler.settle import Settler
 from crawler.suspects import offered_work, words_of
 from crawler.visit import Tools
@@ -47,7 +48,8 @@ class Offered:
             case "finding":
                 self._settler.found(record.who, record.site, record.payload, now)
             case "answer":
-                self._settler.requested_again(record.who, Request(record.url, Purpose(record.purpose)), now)
+                self._settler.requested(*asked_by(record.who), Request(record.url, Purpose(record.purpose)), now)
+                self._settler.close()
             case _:
                 try:
                     deed = None if self._arrivals.send_on(record.payload) else self._arrivals.read(record.payload)

@@ -134,11 +134,6 @@ class Settler:
         self._effects.request(effect, who, now, agent=agent)
         self._carry_out((), now)
 
-    def requested_again(self, asker: str, effect: Request, now: float) -> None:
-        """Make a filter's request once more.    asker: as the row of the first one named it"""
-        self.requested(*asked_by(asker), effect, now)
-        self.close()
-
     def learned(self, learned: Learned, now: float) -> None:
         """A filter has learned otherwise than by judging."""
         asked, record = learned
