@@ -26,9 +26,8 @@ from crawler.lookups import Lookups
 from crawler.loop_lag import LoopLag
 from crawler.member import Member, Team
 from crawler.metrics import Order, Rate, Report, Status, fill_hosts, usage
-from crawler.readmit import Readmission
+from crawler.preparation import prepare
 from crawler.request_log import RequestLog
-from crawler.seeds import Seeder
 from crawler.settle import Settler
 from crawler.sleeps import Sleeps
 from crawler.throttle import Throttle, low_disk
@@ -72,8 +71,6 @@ class Agent:
         rng = random.Random()  # noqa: S311 - jitter is no secret
         self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
-        self._seeder = Seeder(store, self._settler.admission, self._tools.urls, self._tools.ownership)
-        self._readmission = Readmission(store, self._settler, self._tools)
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
         self._throttle = Throttle(settings.fetch.concurrency)
         self._requests = RequestLog(settings.log.requests)
@@ -81,7 +78,13 @@ class Agent:
         self._loop_lag = LoopLag()
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
-        self._lookups = Lookups(self._frontier, self._tools.resolver, self._settler, self._clock, done=self._looked_up)
+        self._lookups = Lookups(
+            self._frontier,
+            self._tools.resolver,
+            self._clock,
+            failed=lambda *failure: self._committer.whole(self._settler.unresolvable, *failure),
+            done=self._looked_up,
+        )
         self._timer: asyncio.TimerHandle | None = None
         self._ending: Ending | None = None
         self._ended = asyncio.Event()
@@ -93,13 +96,17 @@ class Agent:
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
         self._dry: Wait | None = None  # what the frontier has said, if nothing has been settled since
+        self._arrivals = Arrivals(store, self._frontier, self._tools, self._settler)
         self._member = self._join(team) if team is not None else None
 
     def _join(self, team: Team) -> Member:
         """Become one of several agents."""
         self._frontier.share(team.addresses)
-        arrivals = Arrivals(self._store, self._frontier, self._tools, self._settler)
-        return Member(self._directory, self._store, team, arrivals, self._committer, self._clock, failed=self._commit_failed)
+
+        def carry_out(sender: int, message: bytes) -> None:
+            self._committer.whole(self._arrivals.carry_out, sender, message, self._clock())
+
+        return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._commit_failed)
 
     async def run(self) -> Ending:
         """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
@@ -107,7 +114,8 @@ class Agent:
             self._group = group
             studying = group.create_task(self._tools.studies.run(self._studied))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
-            await self._prepare()
+            await prepare(self._store, self._tools, self._settler, self._arrivals, self._committer, stopping=self._ended.is_set)
+            self._prepared = True
             talking = [group.create_task(self._member.run(self._told))] if self._member is not None else []
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
             self._dispatch()
@@ -120,14 +128,6 @@ class Agent:
         assert self._ending is not None
         self._publish("failed" if self._ending.code not in (0, 3, 4) else "stopped" if self._ending.code == 3 else "done")
         return self._ending
-
-    async def _prepare(self) -> None:
-        """Count what the last life died of, admit the seeds, carry out what a resume changed; a stop cuts it short."""
-        if self._tools.suspects.accuse():
-            self._store.end_visit()
-        await self._seeder.run(self._committer, self._settings.seeds, self._clock(), stopping=self._ended.is_set)
-        await self._readmission.run(self._committer, self._clock, stopping=self._ended.is_set)
-        self._prepared = True
 
     def obey(self, order: Order) -> None:
         """Do what the supervisor of several agents says."""
@@ -192,14 +192,10 @@ class Agent:
                 await asyncio.sleep(_STARVED_S)  # neither has this one; answers must be read for connections to come free
 
     def _settle(self, made: Visit, now: float) -> None:
-        """Write a visit. Half of one, if our own code fails in the middle, must not be committed, neither now nor while this life ends."""
+        """Write a visit."""
         self._dry = None
-        try:
-            with self._tools.suspects.watching(made.lease.entry.url.key):
-                self._settler.settle(made, now)
-        except BaseException:
-            self._committer.broken = True
-            raise
+        with self._tools.suspects.watching(made.lease.entry.url.key):
+            self._committer.whole(self._settler.settle, made, now)
 
     def _take(self) -> Lease | None:
         """Reserve the next URL, or note what is waited for. The only caller of `Frontier.pop`."""
@@ -327,7 +323,7 @@ class Agent:
         """Let a filter learn from a study; what it asks for is looked for at once."""
         if self._ending is not None:
             return
-        self._settler.studied(who, site, finding, self._clock())
+        self._committer.whole(self._settler.studied, who, site, finding, self._clock())
         self._told()
 
     def _committed(self) -> None:

@@ -53,7 +53,8 @@ def assemble(
     ownership = team.ownership if team else None
     chosen = plugs(settings, settings.seeds, ownership) if filters is None else filters
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
-    parser, suspects = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page), Suspects(directory, store.suspects)
+    parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
+    suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
     links = LinkGate(urls, store.seen, panel, settings, ownership)
     return Tools(
         settings=settings,
@@ -66,7 +67,7 @@ def assemble(
         panel=panel,
         links=links,
         suspects=suspects,
-        studies=Studies(panel),
+        studies=Studies(panel, suspects, store.quarantine),
         clock=clock,
         ownership=ownership,
     )

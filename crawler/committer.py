@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import ParamSpec
 
 from config.settings import Store as StoreSettings
 from storage.env import Store
 
+P = ParamSpec("P")
 _GROUPS_BEHIND = 1  # groups' worth of visits that may wait beside the one that is written before fetching pauses: rows take memory
 
 
@@ -44,6 +46,14 @@ class Committer:
             self._store.pending_visits >= _GROUPS_BEHIND * self._settings.commit_visits
             or self._store.pending_bytes >= _GROUPS_BEHIND * self._settings.commit_bytes
         )
+
+    def whole(self, write: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Write visits. Half of one, if our own code fails in the middle, must not be committed, neither now nor while this life ends."""
+        try:
+            write(*args, **kwargs)
+        except BaseException:
+            self.broken = True
+            raise
 
     def settled(self, *, idle: bool) -> None:
         """Say that a visit has joined the open group; `idle`: no other visit is about to join it."""

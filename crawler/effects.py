@@ -57,6 +57,12 @@ _FREED_AT_ONCE = 500  # URLs in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
+def asked_by(asker: str) -> tuple[int | None, str]:
+    """Return who asked for a request, by its row: the agent, None if it is this one, and the filter."""
+    who, _, agent = asker.partition(_AT)
+    return int(agent) if agent else None, who
+
+
 class Effector:
     """Carries out effects on the store and the frontier."""
 

@@ -25,6 +25,8 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     parts += [f"{reason}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
     if status.held:
         parts.append(f"held by filters: {_count(status.held, 'URL')}")
+    if status.quarantined:
+        parts.append(f"quarantined: {', '.join(f'{n:,} {what}' for what, n in status.quarantined.items())}")
     answered = status.pages + status.redirects
     error_rate = status.failed / (status.failed + answered) if status.failed else 0.0
     cause, n = max(status.causes.items(), key=lambda item: item[1], default=("", 0))

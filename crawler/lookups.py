@@ -6,20 +6,22 @@ import asyncio
 from collections.abc import Callable
 
 from crawler.core.frontier import Frontier
+from crawler.core.model import Cause
 from crawler.dns import LookupFailed, Resolver
-from crawler.settle import Settler
+
+Failed = Callable[[str, Cause, str, float], None]  # name, why, in words, now
 
 
 class Lookups:
     """The look-ups of one agent that are under way."""
 
     def __init__(
-        self, frontier: Frontier, resolver: Resolver, settler: Settler, clock: Callable[[], float], *, done: Callable[[], None]
+        self, frontier: Frontier, resolver: Resolver, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]
     ) -> None:
-        """done: called when one has ended."""
+        """failed: told of a name without an address.    done: called when one has ended."""
         self._frontier = frontier
         self._resolver = resolver
-        self._settler = settler
+        self._failed = failed
         self._clock = clock
         self._done = done
         self.tasks: set[asyncio.Task[None]] = set()
@@ -35,7 +37,7 @@ class Lookups:
         answer = await self._resolver.resolve(hostname)
         now = self._clock()
         if isinstance(answer, LookupFailed):
-            self._settler.unresolvable(hostname, answer.cause, answer.detail, now)
+            self._failed(hostname, answer.cause, answer.detail, now)
         else:
             self._frontier.resolved(hostname, now)
 

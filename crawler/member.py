@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from crawler.arrivals import Arrivals
 from crawler.committer import Committer
 from crawler.core.errors import StoreError
 from crawler.core.ownership import Ownership
@@ -32,12 +31,12 @@ class Member:
         directory: Path,
         store: Store,
         team: Team,
-        arrivals: Arrivals,
+        carry_out: Callable[[int, bytes], None],
         committer: Committer,
-        clock: Callable[[], float],
         *,
         failed: Callable[[StoreError], None],
     ) -> None:
+        """carry_out: does what a sender's message asks for, as a visit.    failed: told of a store that is too old for good."""
         self.may_have = 0  # pages in all
         self._grant = 0
         self._wave = 0
@@ -45,7 +44,7 @@ class Member:
             lanes_path(directory),
             store,
             team.ownership,
-            carry_out=lambda sender, message: arrivals.carry_out(sender, message, clock()),
+            carry_out=carry_out,
             behind=lambda: committer.behind or committer.broken,
             failed=failed,
         )

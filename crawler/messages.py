@@ -10,14 +10,26 @@
 | `Ask`         | the site of a URL          | a filter wants to have it requested: do, and answer                       |
 | `Answered`    | what the filter asked for  | what it learns from the answer                                            |
 | `News`        | a site                     | a filter has found something about it, or for it                          |
+
+What no agent of ours would write is refused when it is decoded: a key of another length, a negative count.
 """
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
+from crawler.core.ownership import MOST_AGENTS
 from crawler.core.url import URLSpace
+
+Key = Annotated[bytes, Meta(min_length=16, max_length=16)]  # of a URL
+Site = Annotated[bytes, Meta(min_length=8, max_length=8)]
+Count = Annotated[int, Meta(ge=0, le=(1 << 31) - 2)]  # of clicks, of redirects: one more fits in 32 bits
+Code = Annotated[int, Meta(ge=0, le=999)]  # status of an answer, 0 for none
+Agent = Annotated[int, Meta(ge=0, lt=MOST_AGENTS)]
 
 
 class _Message(msgspec.Struct, array_like=True):
@@ -28,47 +40,47 @@ class Links(_Message, tag=1):
     """URLs that a page names; `source` is the page, with its place in the crawl."""
 
     source: str
-    seed_distance: int
-    site_depth: int
-    hops: int
+    seed_distance: Count
+    site_depth: Count
+    hops: Count
     is_redirect: bool
-    gift: float  # of cash, to each
+    gift: Annotated[float, Meta(ge=0)]  # of cash, to each
     texts: list[str]
-    sites: list[bytes]  # that the page's site links to for the first time, 8 bytes each
+    sites: list[Site]  # that the page's site links to for the first time
 
 
 class Edge(_Message, tag=2):
     """One redirect."""
 
-    original: bytes  # key
+    original: Key
     target: str
-    status: int
+    status: Code
 
 
 class End(_Message, tag=3):
     """Where a chain of redirects ended: what its target was answered."""
 
-    original: bytes  # key of the URL that `Edge` told of
-    hops: int  # from there to the target
+    original: Key  # of the URL that `Edge` told of
+    hops: Count  # from there to the target
     target: str
-    status: int  # 0: it has no answer
+    status: Code
     fingerprint: bytes
 
 
 class RobotsAsk(_Message, tag=4):
     """A hop of a robots.txt; `asker` is told the answer under `asked`."""
 
-    asker: int
+    asker: Agent
     asked: str  # the hop as the asker remembers it
     hop: str
-    hops: int
+    hops: Count
 
 
 class RobotsAnswer(_Message, tag=5):
     """An outcome, as far as robots.txt is judged by it."""
 
     asked: str
-    status: int  # 0: failed
+    status: Code  # 0: failed
     headers: list[tuple[bytes, bytes]]
     body: bytes
     flags: list[str]
@@ -82,7 +94,7 @@ class RobotsAnswer(_Message, tag=5):
 class Ask(_Message, tag=6):
     """A filter's own request."""
 
-    asker: int
+    asker: Agent
     who: str  # the filter
     url: str
     purpose: int

@@ -46,6 +46,7 @@ class Status(msgspec.Struct, kw_only=True):
     would_save: dict[str, int] = {}  # by filter that only observes
     queued: int = 0
     held: int = 0  # by filters
+    quarantined: dict[str, int] = {}  # what killed its receiver and was set aside, by what it is
     known: int = 0
     in_flight: int = 0
     hosts_active: int = 0

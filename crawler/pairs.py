@@ -41,7 +41,9 @@ class Pairs:
     def after_foreign_end(
         self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float
     ) -> list[RedirectPair]:
-        """The chain that leaves us at `original` has come to its end: return the pairs that this completes."""
+        """The chain that leaves us at `original` has come to its end: return the pairs that this completes, none if it never left us."""
+        if self._organs.redirects.edge(original) is None:
+            return []
         before = [(key, hops + n) for key, n in self._ending_at(original, MAX_HOPS - hops)]
         return self._complete(target, status, fingerprint, [(original, hops), *before], now)
 

@@ -137,9 +137,10 @@ class Post:
         self._send(hop.key, RobotsAsk(self._ownership.me, hop.text, hop.text, hop.hops))
 
     def answer(self, origin: str, outcome: Outcome) -> None:
-        """Tell another agent how the robots.txt that it asked for was answered."""
+        """Tell another agent how the robots.txt that it asked for was answered; nobody, if there is no such agent any more."""
         asker, asked = asked_by(origin)
-        self._organs.lanes.send(asker, encode(answer_of(asked, outcome)))
+        if asker in self._ownership.others:
+            self._organs.lanes.send(asker, encode(answer_of(asked, outcome)))
 
     # -- filters
 
@@ -169,7 +170,7 @@ def is_asker(origin: str) -> bool:
 
 def asked_by(origin: str) -> tuple[int, str]:
     """Return the agent that asked, and what it remembers the question by."""
-    _, asker, asked = origin.split(_ASKED)
+    _, asker, asked = origin.split(_ASKED, 2)
     return int(asker), asked
 
 

@@ -132,6 +132,7 @@ def summary(status: Status) -> Table:
         ("skipped", _counts(status.skipped) or "nothing"),
         ("saved by filters", _counts(status.saved) or "nothing"),
         *([("would be saved", _counts(status.would_save))] if status.would_save else []),
+        *([("quarantined", f"{_counts(status.quarantined)}; see `thresher quarantine`")] if status.quarantined else []),
         (
             "cost",
             f"{status.cpu_s:.1f} CPU s, peak memory {size(status.rss_bytes)}"

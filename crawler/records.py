@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from crawler.core.model import NO_KEY, Directives, Failed, Fetched, Judgement, Page, Verdict
-from storage.schema import PageRecord, VerdictRecord
+from storage.schema import FailureRecord, PageRecord, VerdictRecord
 
 _TITLE = 1_000  # characters of a title that are kept
 
@@ -56,6 +56,11 @@ def unread_page(outcome: Fetched) -> Page:
     url, head = outcome.url, outcome.head
     nothing = np.zeros(0, dtype=np.uint64)
     return Page(url, head.status, head.mime_type, "", "", nothing, b"", (), "", Directives(), 0)
+
+
+def failure_record(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:
+    """Return what is kept of a request that failed.    final: no other will be made"""
+    return FailureRecord(str(outcome.cause), outcome.detail, now, attempts, final, outcome.head.status if outcome.head else 0)
 
 
 def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from crawler.core.errors import StoreError
 from crawler.core.ownership import N_PARTITIONS, divided
 from storage.env import Store
-from storage.moving import Move, moves
+from storage.moving import Move, move_quarantined, moves
 from storage.partitions import Partitions, ranges_of, read_partitions, shard_path, write_partitions
 
 _ALONE = Partitions(1, [(0, N_PARTITIONS - 1, 0)])
@@ -59,4 +59,6 @@ def _move(path: Path, planned: Partitions) -> None:
                 move.copy_common()
                 met.add((source, target))
             move.run()
+        for k in set(range(planned.shards)) - set(after):
+            move_quarantined(stores[k], stores[0])
     write_partitions(path, Partitions(planned.shards, planned.moving))

@@ -31,17 +31,18 @@ from crawler.core.model import (
 )
 from crawler.core.politeness import RETRIES
 from crawler.core.ports import Entry
-from crawler.effects import Effector
+from crawler.effects import Effector, asked_by
 from crawler.links import Sifted, Skip, presentable
 from crawler.pairs import Pairs
 from crawler.post import Post, is_asker
-from crawler.records import page_record, unread_page
+from crawler.records import failure_record, page_record, unread_page
+from crawler.suspects import answer_work, finding_work
 from crawler.totals import Totals
 from crawler.visit import Tools, Visit
 from filters.base import LinkJudgement, Naming
 from filters.panel import Asked, Learned, Record, Sitting
 from storage.env import Store
-from storage.schema import FailureRecord, PageRecord, SeenRow
+from storage.schema import FailureRecord, PageRecord, QuarantineRecord, SeenRow
 
 ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
@@ -128,8 +129,8 @@ class Settler:
             self._store.journal.put(self._notes)
             self._notes = []
 
-    def requested(self, agent: int, who: str, effect: Request, now: float) -> None:
-        """A filter at another agent asks for a request to one of our hosts."""
+    def requested(self, agent: int | None, who: str, effect: Request, now: float) -> None:
+        """A filter, if `agent` says so at another agent, asks for a request to one of our hosts."""
         self._effects.request(effect, who, now, agent=agent)
         self._carry_out((), now)
 
@@ -141,10 +142,18 @@ class Settler:
         self._carry_out(asked, now)
 
     def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
-        """Let a filter learn from the study that it asked for; a visit of its own."""
+        """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own."""
+        self._tools.suspects.attempt(
+            finding_work(who, site),
+            lambda: self.found(who, site, finding, now),
+            lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
+        )
+        self._store.end_visit()
+
+    def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+        """Let a filter learn from a study; the caller ends the visit."""
         self.learned(self._tools.panel.found(who, site, finding), now)
         self.close()
-        self._store.end_visit()
 
     # -- what became of the lease
 
@@ -197,8 +206,9 @@ class Settler:
         """Write the rules of the origins; return until when their hosts wait, and why."""
         until, why = 0.0, ""
         for origin in origins:
-            if self._post is not None and is_asker(origin):
-                self._post.answer(origin, outcome)
+            if is_asker(origin):
+                if self._post is not None:
+                    self._post.answer(origin, outcome)
                 continue
             record = self._tools.robots.learn(origin, outcome, now)
             self._frontier.set_crawl_delay(self._tools.urls.queue_key(origin), self._tools.robots.queue_delay(origin))
@@ -236,11 +246,17 @@ class Settler:
         entry, outcome = visit.lease.entry, visit.outcome
         target = self._tools.urls.url(visit.target, purpose=entry.url.purpose) if visit.target else None
         status = outcome.head.status if outcome is not None and outcome.head is not None else 0
-        self._tell(entry, Answer(entry.url, now, visit.page, status, target, _failure_of(visit)), now)
+        self._tell(entry, Answer(entry.url, now, visit.page, status, target, visit.failure), now)
 
     def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
-        """Tell the filter that asked how its request has ended."""
-        self.learned(self._effects.answered(self._store.requests.pop(entry.seq), answer), now)
+        """Tell the filter that asked how its request has ended; one whose answer killed an earlier life is not told."""
+        asker, url = self._store.requests.pop(entry.seq), answer.url
+        what = f"answers to requests of {asked_by(asker)[1]}"
+        self._tools.suspects.attempt(
+            answer_work(entry.seq),
+            lambda: self.learned(self._effects.answered(asker, answer), now),
+            lambda why: QuarantineRecord("answer", what, now, why, who=asker, url=url.text, purpose=url.purpose),
+        )
 
     def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry
@@ -252,7 +268,7 @@ class Settler:
         match outcome:
             case Failed() if retry is not None:
                 self.totals.failed(outcome.cause, terminal=False)
-                self._store.failures.put(entry.url.key, _failure(outcome, retry.attempt, now, final=False))
+                self._store.failures.put(entry.url.key, failure_record(outcome, retry.attempt, now, final=False))
             case Failed():
                 self._fail(entry.url, outcome, entry.attempt + 1, now)
             case Redirect():
@@ -276,7 +292,7 @@ class Settler:
     def _fail(self, url: CrawlURL, outcome: Failed, attempts: int, now: float) -> None:
         """No more tries: say why, and keep an error's or a partial body if there is one."""
         self.totals.failed(outcome.cause, terminal=True)
-        self._store.failures.put(url.key, _failure(outcome, attempts, now))
+        self._store.failures.put(url.key, failure_record(outcome, attempts, now))
         status = 0
         if outcome.head is not None:
             status = outcome.head.status
@@ -380,20 +396,3 @@ class Settler:
     def _note_skip(self, skip: Skip, via: bytes) -> None:
         self.totals.skip(skip.reason)
         self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
-
-
-def _failure_of(visit: Visit) -> str:
-    """Return why a request has neither a page nor a target, "" if it has one."""
-    if visit.refused is not None:
-        return str(visit.refused.reason)
-    match visit.outcome:
-        case Failed(cause=cause):
-            return str(cause)
-        case Fetched(refused=Reason() as reason):
-            return str(reason)
-        case _:
-            return ""
-
-
-def _failure(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:
-    return FailureRecord(str(outcome.cause), outcome.detail, now, attempts, final, outcome.head.status if outcome.head else 0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from config.settings import Settings
 from crawler.core.errors import StoreError
 from crawler.core.ownership import Ownership
-from crawler.metrics import Status, merged
+from crawler.metrics import StateName, Status, merged
 from crawler.totals import Totals
 from storage.env import PATIENCE_S, Store
 from storage.partitions import crawl_of, read_partitions, retired_paths
@@ -27,13 +28,24 @@ def ownership_of(shard: Path) -> Ownership | None:
 
 def left_behind(crawl: Path) -> Status:
     """Return what the shards count that have no agent any more: requests, pages, bytes. What was to be done there, others have."""
-    counted = []
-    for path in retired_paths(crawl):
-        status = Status(state="done")
-        with View(path) as view:
-            Totals(view.counters).fill(status)
-        counted.append(status)
-    return merged(counted)
+    return merged([counted(path, "done") for path in retired_paths(crawl)])
+
+
+def counted(shard: Path, state: StateName) -> Status:
+    """Return what a shard counts, as of its last commit.    state: that the status is to say"""
+    status = Status(state=state)
+    with View(shard) as view:
+        status.at = view.clock
+        Totals(view.counters).fill(status)
+    return status
+
+
+def progress(shard: Path) -> int:
+    """Return a number that has grown if the shard's agent got any further: by a page, or by knowing what it dies of. 0 without a store."""
+    with suppress(StoreError), View(shard) as view:
+        totals = Totals(view.counters)
+        return totals.pages + totals.accused
+    return 0
 
 
 def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Settings]:

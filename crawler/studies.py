@@ -2,7 +2,7 @@
 
 A filter asks for a study of a site; the material is gathered in the loop when the study's turn comes, in pieces between which the loop goes
 on; the finding is told in the loop, in a commit of its own. One study runs at a time. One that the child dies of, or that takes too long,
-is given up for this life of the crawl.
+is given up for this life of the crawl; one that kills the agent while it is gathered, or whose finding is quarantined, for good.
 
 The child is started when it is first needed, about 0.3 s of processor time, and ended with the crawl.
 """
@@ -18,7 +18,9 @@ from typing import Final
 
 from crawler import children
 from crawler.parser_process import LENGTH
+from crawler.suspects import Suspects, gathering_work
 from filters.panel import Panel
+from storage.quarantine import Quarantine
 
 _LONGEST_S: Final = 300.0
 _READ_BUFFER: Final = 1 << 20
@@ -30,8 +32,10 @@ Asked = tuple[str, bytes]  # filter, site
 class Studies:
     """A queue of studies and the child that does them."""
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: Panel, suspects: Suspects, quarantine: Quarantine) -> None:
         self._panel = panel
+        self._suspects = suspects
+        self._quarantine = quarantine
         self._waiting: dict[Asked, None] = {}
         self._current: Asked | None = None
         self._given_up: set[Asked] = set()
@@ -46,9 +50,13 @@ class Studies:
     def ask(self, who: str, site: bytes) -> None:
         """Have a filter's material on a site studied; asking again before its turn changes nothing."""
         asked = (who, site)
-        if asked != self._current and asked not in self._given_up:
-            self._waiting[asked] = None
-            self._wake.set()
+        if asked == self._current or asked in self._given_up:
+            return
+        if self._suspects.guilty(gathering_work(who, site)) is not None or self._quarantine.has_finding(who, site):
+            self._given_up.add(asked)
+            return
+        self._waiting[asked] = None
+        self._wake.set()
 
     async def run(self, found: Callable[[str, bytes, bytes], None]) -> None:
         """Do the studies one after another until cancelled. found(filter, site, finding) is told each result, in the loop."""
@@ -78,11 +86,15 @@ class Studies:
         found(who, site, finding)
 
     async def _gathered(self, who: str, site: bytes) -> bytes:
-        pieces = []
-        for piece in self._panel.gather(who, site):
+        pieces: list[bytes] = []
+        source, work = self._panel.gather(who, site), gathering_work(who, site)
+        while True:
+            with self._suspects.trying(work):
+                piece = next(source, None)
+            if piece is None:
+                return b"".join(pieces)
             pieces.append(piece)
             await asyncio.sleep(0)
-        return b"".join(pieces)
 
     async def _ask_child(self, who: str, material: bytes) -> bytes:
         child = self._child = self._child or await _start()

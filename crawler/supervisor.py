@@ -1,11 +1,13 @@
 """The supervisor: starts each agent in a process of its own, shows their progress, and restarts one on its own disk when it dies or hangs.
 
 An agent dies when it is killed or crashes; it hangs when it has sent no status for 30 s, or none at all for 2 min: a large store takes its
-time to open. It is started again after a growing pause; when it dies three times in a minute without one more page, the supervisor gives up
-with exit 1 and the state is safe. Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are final.
+time to open. It is started again after a growing pause; when it dies three times in a minute without one more page, and without knowing
+of one more piece of work that kills it (crawler/suspects.py), the supervisor gives up with exit 1 and the state is safe. Exit codes that
+an agent chooses itself (done, stopped, locked, disk full …) are final.
 
 One agent ends by itself. Several rest, each when it has nothing to do, until all do (crawler/crew.py); then they are told to end. If one
-ends for good otherwise, the others are stopped, and the gravest exit code is the crawl's.
+ends for good otherwise, the others are told to stop, and why; the gravest exit code is the crawl's. An agent that died, or never came to
+say anything, counts in the status with what its shard has committed.
 
 SIGINT, SIGTERM and SIGHUP are passed on: the first stops gracefully, the second at once. An agent that has not ended 10 s after the second
 is killed, at the third any is: that costs what had not been committed.
@@ -32,8 +34,8 @@ from crawler.core.errors import StoreError
 from crawler.crew import LIMITS, Crew
 from crawler.ending import Ending, finished
 from crawler.error_log import NAME
-from crawler.metrics import Order, Report, Status, merged
-from crawler.shard import left_behind
+from crawler.metrics import Order, Report, StateName, Status, merged
+from crawler.shard import counted, left_behind, progress
 from crawler.shared_addresses import strike
 from storage.partitions import ADDRESSES, lanes_path, shard_path
 from storage.private import private
@@ -46,11 +48,16 @@ AGENT = tuple(children.command("crawler.agent_process"))
 _GRAVEST = (1, 2, 6, 5, 74, 143, 130, 129, 3, 4, 0)  # first
 _FORCED_S = 10.0
 _ENDED = ("done", "stopped", "failed")
+_ENDS_WELL = (0, 3, 4)
+_FAULTS = {
+    2: "its configuration cannot be used",
+    5: "its store is in use by another process",
+    6: "its store is damaged or of another version",
+    74: "the disk refuses writes",
+}
 _DEATHS = 3
 _DEATHS_WITHIN_S = 60.0
-
-
-# Signals by which a process dies that reads in memory where a damaged page sends it.
+# signals by which a process dies that reads in memory where a damaged page sends it
 _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
 
 
@@ -88,9 +95,12 @@ class Supervisor:
         self._silence_s = silence_s
         self._agent = agent
         self._lives: dict[int, AgentLife] = {}
-        self._reports: dict[int, Report] = {}
+        self._reports: dict[int, Report] = {}  # of this life of each agent
+        self._counted: dict[int, Status] = {}  # what each shard had when its agent began
         self._signals: list[int] = []
-        self._is_ending = False  # the agents were told to end, or to stop since one of them has
+        self._stop: Ending | None = None  # what the others are told when one has ended for good
+        self._fault = ""  # what ended the crawl that no agent could say
+        self._unreadable: set[int] = set()  # agents whose stores are damaged
         self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
         self._left_behind = left_behind(directory)
         self._crew = Crew(n_agents, self._most_pages(), self._tell)
@@ -112,16 +122,37 @@ class Supervisor:
                 loop.add_signal_handler(number, self._signalled, number)
         codes = await asyncio.gather(*(self._keep(agent) for agent in range(self._n_agents)))
         code = min(codes, key=_GRAVEST.index)
-        if self._end is not None and code == self._end.code:
-            self.status.why = self._end.why
-            write_status(self._directory, self.status)
-        elif self._signals and self.status.state not in _ENDED:  # no agent lived to say so
-            self.status.state, self.status.why = (
-                "stopped",
-                f"{'forced' if code > 128 else 'stopped'} by {signal.Signals(self._signals[-1]).name}",
-            )
-            write_status(self._directory, self.status)
+        if self._reports or code in (1, StoreError.exit_code):  # else none was ever at work: the status that is there is of others
+            self._conclude(code)
         return code
+
+    def _conclude(self, code: int) -> None:
+        """Write how the crawl has ended, with the figures of those agents that did not live to send their last ones."""
+        was_said = [report.state for report in self._reports.values()]
+        self._survey("stopped")
+        status = self.status
+        if self._end is not None and code == self._end.code:
+            status.why = self._end.why
+        elif code not in _ENDS_WELL and code < 128 and "failed" not in was_said:
+            status.state, status.why = "failed", self._fault
+        elif self._signals and not status.why:  # no agent lived to say so
+            status.why = f"{'forced' if code > 128 else 'stopped'} by {signal.Signals(self._signals[-1]).name}"
+        write_status(self._directory, status)
+
+    def _survey(self, state: StateName) -> None:
+        """Bring the status of the whole up to date.    state: of agents that are gone without their last word"""
+        for agent in range(self._n_agents):
+            report = self._reports.get(agent)
+            if agent not in self._unreadable and (report is None or report.state not in _ENDED):
+                with suppress(StoreError):
+                    self._counted[agent] = counted(shard_path(self._directory, agent), state)
+                    self._reports.pop(agent, None)
+        self._merge()
+
+    def _merge(self) -> None:
+        known: dict[int, Status] = {**self._counted, **self._reports}
+        self.status = merged(list(known.values()), self._left_behind)
+        self.status.restarts = self._n_restarts
 
     @property
     def was_signalled(self) -> bool:
@@ -130,9 +161,13 @@ class Supervisor:
 
     async def _keep(self, agent: int) -> int:
         """Let an agent live until it ends for good; return its exit code."""
+        shard = shard_path(self._directory, agent)
         while True:
-            pages = self._pages(agent)
-            command = (*self._agent, str(shard_path(self._directory, agent)), *((SETTLE,) if self._settle else ()))
+            before = progress(shard)
+            self._reports.pop(agent, None)
+            with suppress(StoreError):
+                self._counted[agent] = counted(shard, "starting")
+            command = (*self._agent, str(shard), *((SETTLE,) if self._settle else ()))
             life = self._lives[agent] = AgentLife(
                 command,
                 silence_s=self._silence_s,
@@ -143,64 +178,76 @@ class Supervisor:
             strike(lanes_path(self._directory) / ADDRESSES, agent)
             if code in _GRAVEST and code != 1:
                 break
-            if self._signals or (self._is_ending and code == -signal.SIGINT):  # it died of them, before it could handle any
+            if self._signals:  # it died of them, before it could handle any
                 code = 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
                 break
-            is_last = not self._may_restart(agent, progressed=self._pages(agent) > pages)
-            if (is_last or -code in _BY_DAMAGE) and await self._is_damaged(agent):
-                return StoreError.exit_code
-            how = f"{how_ended(code)}, {self._directory / NAME} says more"
-            if is_last:
-                self._note(agent, f"died {_DEATHS} times without progress (last {how}); the state is safe: `thresher resume` goes on")
-                code = 1
+            final = await self._after_death(agent, code, before)
+            if final is not None:
+                code = final
                 break
+            if self._stop is not None:
+                return 3
+        if code == StoreError.exit_code:
+            self._unreadable.add(agent)
+        if code not in _ENDS_WELL:
+            self._fault = self._fault or f"{self._name(agent)} ended with exit {code}: {_FAULTS.get(code, 'it was forced to')}"
+        if self._end is None:
+            self._stop_the_others(agent, code)
+        return code
+
+    async def _after_death(self, agent: int, code: int, before: int) -> int | None:
+        """Say what became of an agent that died; return the exit code if that was its last life, None once it may be started again.
+
+        before: its progress when this life began.
+        """
+        how = f"{how_ended(code)}, {self._directory / NAME} says more"
+        if -code in _BY_DAMAGE and await self._is_damaged(agent):  # before this process reads the store itself
+            return StoreError.exit_code
+        if self._may_restart(agent, progressed=progress(shard_path(self._directory, agent)) > before):
             pause = 0.2 * 2 ** len(self._deaths[agent])
             self._note(agent, f"died ({how}); it is restarted on its own disk in {pause:.1f} s")
             self._n_restarts += 1
             self.status.restarts = self._n_restarts
             await asyncio.sleep(pause)
-            if self._is_ending:
-                return 3
-        if self._end is None:
-            self._stop_the_others(agent)
-        return code
+            return None
+        if await self._is_damaged(agent):
+            return StoreError.exit_code
+        died = f"died {_DEATHS} times without progress (last {how})"
+        self._fault = self._fault or f"{self._name(agent)} {died}; the state is safe"
+        self._note(agent, f"{died}; the state is safe: `thresher resume` goes on")
+        return 1
 
     async def _is_damaged(self, agent: int) -> bool:
-        """Look whether what an agent died of is its store; if so, say it, and end the crawl."""
+        """Look whether what an agent died of is its store; if so, say it. Nothing is read from it any more."""
         found = await asyncio.to_thread(damage, shard_path(self._directory, agent))
-        if not found:
-            return False
-        self._note(agent, f"cannot go on: {found[0]}")
-        self.status.state, self.status.why = "failed", found[0]
-        write_status(self._directory, self.status)
-        if self._end is None:
-            self._stop_the_others(agent)
-        return True
+        if found:
+            self._fault = self._fault or found[0]
+            self._note(agent, f"cannot go on: {found[0]}")
+        return bool(found)
 
-    def _stop_the_others(self, agent: int) -> None:
+    def _stop_the_others(self, agent: int, code: int) -> None:
         """One agent has ended and was not told to: what it has of the crawl the others cannot do."""
-        if self._is_ending or self._signals:
+        if self._stop is not None or self._signals:
             return
-        self._is_ending = True
-        for other, life in self._lives.items():
+        self._stop = Ending(3, self._fault if code not in _ENDS_WELL else f"{self._name(agent)} has ended (exit {code})")
+        for other in self._lives:
             if other != agent:
-                life.signal(signal.SIGINT)
+                self._tell(other, Order(end=self._stop.why, code=self._stop.code))
 
-    def _pages(self, agent: int) -> int:
-        return self._reports[agent].pages if agent in self._reports else 0
+    def _name(self, agent: int) -> str:
+        return "the agent" if self._n_agents == 1 else f"agent {agent}"
 
     def _note(self, agent: int, what: str) -> None:
-        self._display.note(f"the agent {what}" if self._n_agents == 1 else f"agent {agent} {what}")
+        self._display.note(f"{self._name(agent)} {what}")
 
     def _heard(self, agent: int, report: Report) -> None:
         self._reports[agent] = report
-        self.status = merged(list(self._reports.values()), self._left_behind)
-        self.status.restarts = self._n_restarts
+        self._merge()
         write_status(self._directory, self.status)
         self._display.update(self.status)
-        if self._end is not None:
-            self._tell(agent, Order(end=self._end.why, code=self._end.code))  # a life that began after the others were told
-        elif self._n_agents > 1 and not self._is_ending and not self._signals:
+        if (end := self._end or self._stop) is not None:
+            self._tell(agent, Order(end=end.why, code=end.code))  # a life that began after the others were told
+        elif self._n_agents > 1 and not self._signals:
             self._consider_end(self._crew.heard(agent, report))
 
     def _consider_end(self, why: str) -> None:

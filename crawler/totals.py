@@ -5,6 +5,7 @@ from __future__ import annotations
 from crawler.core.model import Cause, Reason, State
 from crawler.metrics import Status
 from storage.counters import Counters
+from storage.quarantine import ACCUSED, COUNTED
 
 _SAVED = "saved:"
 _WOULD_SAVE = "would_save:"
@@ -31,6 +32,11 @@ class Totals:
     def answered(self) -> int:
         """Pages and redirects: how often a server has answered for a URL."""
         return self._counters.get("pages") + self._counters.get("redirects")
+
+    @property
+    def accused(self) -> int:
+        """How much work other than pages has been found to kill whoever does it."""
+        return self._counters.get(ACCUSED)
 
     @property
     def error_rate(self) -> float:
@@ -89,6 +95,7 @@ class Totals:
         status.robots_requests, status.redirects, status.failed = of("robots_requests"), of("redirects"), of("failed")
         status.queued = of("state:queued")
         status.held = of("state:held")
+        status.quarantined = self._named(COUNTED)
         status.known = sum(of(f"state:{state.name.lower()}") for state in State if state is not State.OUTBOX)
         status.hosts = of("hosts")
         status.causes, status.skipped = self.causes(), self._named(_SKIPPED)

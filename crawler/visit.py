@@ -83,6 +83,19 @@ class Visit(msgspec.Struct):
     sifted: Sifted | None = None
     target: str = ""  # canonical target of a redirect
 
+    @property
+    def failure(self) -> str:
+        """Why a request has neither a page nor a target, "" if it has one."""
+        if self.refused is not None:
+            return str(self.refused.reason)
+        match self.outcome:
+            case Failed(cause=cause):
+                return str(cause)
+            case Fetched(refused=Reason() as reason):
+                return str(reason)
+            case _:
+                return ""
+
 
 async def visit(lease: Lease, tools: Tools) -> Visit:
     """Make the journey of the URL that `lease` reserves."""

@@ -205,21 +205,31 @@ class Panel:
         part = self._askers.get(asker)
         return None if part is None else _encode(part.reduce(answer))
 
-    def answered_abroad(self, asker: str, reduced: bytes) -> Learned:
-        """Tell a filter of the answer to a request that may have been made by another agent."""
+    def answered_abroad(self, asker: str, reduced: bytes, read: Any = None) -> Learned:
+        """Tell a filter of the answer to a request that may have been made by another agent.    read: by `read_answer`, if it was"""
         part = self._askers.get(asker)
         if part is None:
             return (), None
-        answer = msgspec.msgpack.decode(reduced, type=part.answer_type)
+        answer = self.read_answer(asker, reduced) if read is None else read
         asked = tuple((asker, effect) for effect in part.answered(answer, self._memories[asker]))
         return asked, Record(Gate.ANSWER, b"", [(asker, reduced)])
 
-    def told(self, name: str, news: bytes) -> Learned:
-        """Let a filter learn what it was told at another agent."""
+    def read_answer(self, asker: str, reduced: bytes) -> Any:
+        """Return what a filter learns from an answer, None if there is no such filter. Raises `msgspec.MsgspecError`."""
+        part = self._askers.get(asker)
+        return None if part is None else msgspec.msgpack.decode(reduced, type=part.answer_type)
+
+    def read_news(self, name: str, news: bytes) -> Any:
+        """Return what a filter is told, None if there is no such filter. Raises `msgspec.MsgspecError`."""
+        part = self._correspondents.get(name)
+        return None if part is None else msgspec.msgpack.decode(news, type=part.news_type)
+
+    def told(self, name: str, news: bytes, read: Any = None) -> Learned:
+        """Let a filter learn what it was told at another agent.    read: by `read_news`, if it was"""
         part = self._correspondents.get(name)
         if part is None:
             return (), None
-        asked = part.told(msgspec.msgpack.decode(news, type=part.news_type), self._memories[name])
+        asked = part.told(self.read_news(name, news) if read is None else read, self._memories[name])
         return tuple((name, effect) for effect in asked if self._may(name, effect)), Record(Gate.TOLD, b"", [(name, news)])
 
     def _may(self, name: str, effect: Effect) -> bool:
@@ -230,9 +240,11 @@ class Panel:
         """Yield a copy of what a filter wants to have studied, piece by piece."""
         return self._students[student].gather(site, self._memories[student])
 
-    def found(self, student: str, site: bytes, finding: bytes) -> tuple[tuple[Asked, ...], Record]:
+    def found(self, student: str, site: bytes, finding: bytes) -> Learned:
         """Tell a filter what a study came to; return what it asks for and what the journal keeps. An observer asks for studies alone."""
-        part = self._students[student]
+        part = self._students.get(student)
+        if part is None:
+            return (), None
         asked = part.found(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[student])
         effects = tuple((student, effect) for effect in asked if self._may(student, effect))
         return effects, Record(Gate.STUDY, site, [(student, finding)])

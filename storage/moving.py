@@ -248,6 +248,19 @@ class Move:
                 self._step(self._to)
 
 
+def move_quarantined(source: Store, target: Store) -> None:
+    """Move what is quarantined in a shard that is to have no agent any more, so that it can be offered again."""
+    rows = source.quarantine.all()
+    for key, record in rows:
+        target.quarantine.adopt(key, record)
+    if rows:
+        _commit(target)
+    for key, record in rows:
+        source.quarantine.take(key, record)
+    if rows:
+        _commit(source)
+
+
 def _is_of_no_site(row: bytes) -> bool:
     """Return whether a filter's record is of no site.    row: its key, or that of the bytes used"""
     return row[_TAG : _TAG + 8].endswith(_NO_SITE)

@@ -12,6 +12,7 @@ from storage.lanes import LaneTable
 from storage.links import Links
 from storage.memory import Memory
 from storage.pages import Pages
+from storage.quarantine import Quarantine, Trials
 from storage.queues import Queues
 from storage.redirects import Redirects
 from storage.requests import Requests
@@ -47,6 +48,8 @@ class Organs:
         self.site_links = SiteLinks(rows, self.queues)
         self.robots = RobotsTable(rows)
         self.suspects = SuspectTable(rows)
+        self.trials = Trials(rows)
+        self.quarantine = Quarantine(rows)
         self.verdicts = Verdicts(rows)
         self.journal = Journal(rows)
         self.lanes = LaneTable(rows)

@@ -29,6 +29,8 @@ state
     memory_bytes  filter hash 2 ‖ site 8              → bytes used 8
     verdicts      kh 16                               → list of RevisionRecord
     suspects      kh 16                               → SuspectRecord
+    trials        work 17 (crawler/suspects.py)       → TrialRecord
+    quarantine    shard 2 ‖ number 8                  → QuarantineRecord: see storage/quarantine.py
     counters      name                                → signed 8
     outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/messages.py): see storage/lanes.py
 results, keyed by the number of the visit, append-only
@@ -80,6 +82,8 @@ FAILURES: Final = "failures"
 REQUESTS: Final = "requests"
 VERDICTS: Final = "verdicts"
 SUSPECTS: Final = "suspects"
+TRIALS: Final = "trials"
+QUARANTINE: Final = "quarantine"
 COUNTERS: Final = "counters"
 OUTBOX: Final = "outbox"
 PAGES: Final = "pages"
@@ -121,6 +125,8 @@ TABLES: Final[dict[str, Table]] = {
     REQUESTS: Table(STATE),
     VERDICTS: Table(STATE),
     SUSPECTS: Table(STATE),
+    TRIALS: Table(STATE),
+    QUARANTINE: Table(STATE, prefix=0),
     COUNTERS: Table(STATE),
     OUTBOX: Table(STATE),
     PAGES: Table(RESULTS, append=True),
@@ -229,6 +235,30 @@ class SuspectRecord(msgspec.Struct, array_like=True):
     crashes: int = 0
 
 
+class TrialRecord(msgspec.Struct, array_like=True):
+    """Work other than a page (a message, a finding, an answer) that processes died of."""
+
+    deaths: int = 0
+    raised: str = ""  # what our own code raised at it; "": the process was gone without a word
+
+
+class QuarantineRecord(msgspec.Struct, array_like=True):
+    """Work that was set aside instead of being done. Of the fields that follow `offered` each kind has its own."""
+
+    kind: str  # "message", "finding" or "answer"
+    what: str  # in words, as it is counted: "links", "news of near_replica", "answer to soft_error"
+    at: float
+    why: str = ""
+    offered: bool = False  # the operator wants it to be tried once more, at the next start
+    payload: bytes = b""  # message: as it was sent; finding: as the study came to it
+    sender: int = 0  # message: the agent that sent it
+    number: int = 0  # message: its number in the sender's lane
+    who: str = ""  # finding, answer: the filter; answer: as in `requests`
+    site: bytes = b""  # finding
+    url: str = ""  # answer: what was requested
+    purpose: int = 0  # answer
+
+
 class JournalEntry(msgspec.Struct, array_like=True):
     """What the filters of one gate measured and how the panel judged: enough to teach empty memories the same again."""
 
@@ -313,6 +343,8 @@ ALIAS: Final = Codec(AliasRecord)
 REVISIONS: Final = Codec(list[RevisionRecord])
 FAILURE: Final = Codec(FailureRecord)
 SUSPECT: Final = Codec(SuspectRecord)
+TRIAL: Final = Codec(TrialRecord)
+QUARANTINED: Final = Codec(QuarantineRecord)
 PAGE: Final = Codec(PageRecord)
 JOURNAL_ENTRIES: Final = Codec(list[JournalEntry])
 SKIP_LINE: Final = msgspec.json.Decoder(SkipLine)

@@ -34,6 +34,7 @@ from storage.packing import (
     unpack_u64,
 )
 from storage.partitions import require_crawl, shard_paths
+from storage.quarantine import COUNTED
 from storage.rot import damaged_pages, damaged_rows
 from storage.schema import (
     ALIASES,
@@ -206,9 +207,11 @@ def _counters(view: View) -> Iterator[str]:
     found = Counter(f"state:{unpack_seen(value).state.name.lower()}" for _, value in view.rows(SEEN))
     found["hosts"] = sum(1 for _ in view.rows(HOSTS))
     found["rows:due"] = sum(1 for _ in view.rows(DUE))
+    found.update(COUNTED + record.what for _, record in view.quarantine.all())
     found["rows:pages"] = sum(1 for key, _ in view.rows(PAGES) if unpack_u64(key) < view.visit)
     counters = view.counters
-    for name in sorted({*found, *(f"state:{state.name.lower()}" for state in State)}):
+    known = (*(f"state:{state.name.lower()}" for state in State), *counters.all(COUNTED))
+    for name in sorted({*found, *known}):
         if counters.get(name) != found[name]:
             yield f"counter {name}: says {counters.get(name)}, there are {found[name]}"
 

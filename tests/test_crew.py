@@ -134,13 +134,18 @@ def test_the_last_page_goes_to_one_who_has_work(todo: list[int], max_pages: int,
 
 
 _STOPPABLE = """
-import signal, sys, time
-signal.signal(signal.SIGINT, lambda *_: sys.exit(3))
+import json, select, sys
 if sys.argv[1].endswith("agent-1"):
     sys.exit(%d)
-while True:
+why = ""
+while not why:
     print("{}", flush=True)
-    time.sleep(0.02)
+    while select.select([0], [], [], 0.02)[0]:
+        why = json.loads(sys.stdin.readline()).get("end") or why
+        if why:
+            break
+print(json.dumps({"state": "stopped", "why": why, "pages": 7}), flush=True)
+sys.exit(3)
 """
 
 
@@ -148,8 +153,15 @@ while True:
 async def test_if_one_agent_ends_for_good_the_others_are_stopped_and_the_gravest_code_counts(
     tmp_path: Path, ends_with: int, code: int
 ) -> None:
-    """A full disk, a lock, three deaths in a row (9 is no ending of ours), an end that nobody asked for. Broken: the crawl never ends."""
+    """A full disk, a lock, three deaths in a row (9 is no ending of ours), an end that nobody asked for. Broken: the crawl never ends.
+
+    The status says what happened; broken: "stopped by SIGINT", and the state of a dead agent's last report.
+    """
     command = (sys.executable, "-S", "-c", _STOPPABLE % ends_with)
     supervisor = Supervisor(tmp_path, Silent(sys.stderr), n_agents=2, agent=command)
     assert await supervisor.run() == code
-    assert supervisor.status.restarts == (2 if ends_with == 9 else 0)
+    status = supervisor.status
+    assert status.restarts == (2 if ends_with == 9 else 0)
+    assert (status.state, status.pages) == ("failed" if ends_with else "stopped", 7)
+    assert status.why.startswith("agent 1 ")
+    assert str(ends_with) in status.why

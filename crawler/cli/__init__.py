@@ -28,6 +28,7 @@ COMMANDS = {
     "rank": "rank",
     "report": "report",
     "verify": "verify",
+    "quarantine": "quarantine",
     "soft-errors": "soft_errors",
     "dust": "dust",
     "patterns": "patterns",

@@ -16,6 +16,8 @@ from storage.export.reading import reading
 from storage.lock import lock_holder
 from storage.view import View
 
+_ENDED = ("done", "stopped", "failed")
+
 
 class Report(Status, kw_only=True):
     """The last status of a crawl, and whether somebody still works on it."""
@@ -35,14 +37,22 @@ def status(directory: str, as_json: bool) -> int:
     """
     path = Path(directory)
     with reading(path) as view:
-        report = _written(path) or _counted(view)
-    report.holder = lock_holder(path)
-    report.alive = report.holder != 0
+        report = _report(path, view)
     if as_json:
         print_json(report)
     else:
         print_table(("", ""), _rows(report))
     return 0
+
+
+def _report(path: Path, view: View) -> Report:
+    """Return the last status; where nobody is left who could have brought it up to date, with the figures of the last commit."""
+    report = _written(path) or _counted(view)
+    report.holder = lock_holder(path)
+    report.alive = report.holder != 0
+    if not report.alive and report.state not in _ENDED:
+        Totals(view.counters).fill(report)
+    return report
 
 
 def _written(path: Path) -> Report | None:
@@ -70,7 +80,7 @@ def crawl_state(path: Path, view: View) -> str:
 def _rows(report: Report) -> list[tuple[str, object]]:
     ended = not report.alive
     state = f"{report.state}: {report.why}" if report.why else report.state
-    if ended and report.state not in ("done", "stopped", "failed"):
+    if ended and report.state not in _ENDED:
         state = f"ended without a word (its last state was {state})"
     classes = {name: report.status_classes[name] for name in sorted(report.status_classes)}
     return [
@@ -89,6 +99,7 @@ def _rows(report: Report) -> list[tuple[str, object]]:
         ("parked", _counts(report.hosts_parked)),
         ("skipped", _counts(report.skipped)),
         ("saved by filters", _counts(report.saved)),
+        ("quarantined", _counts(report.quarantined) + ("; see `thresher quarantine`" if report.quarantined else "")),
         ("cost", f"{report.cpu_s:.1f} CPU s, peak memory {size(report.rss_bytes)}, {report.restarts:,} restarts"),
     ]
 

@@ -115,7 +115,9 @@ class Frontier:
         queue = self._urls.queue_key(url.host)
         host = self._bench.hosts.get(queue)
         if host is None:
-            record = self._store.host(queue) or self._new_host(queue, url)
+            record = self._store.host(queue)
+            if record is None and (record := self._new_host(queue, url)) is not None:
+                self._store.save_host(queue, record)  # its site counts it; the request may not come to be made in this life
             host = self._bench.load(queue, record, now) if record is not None else None
         if host is None:
             return False

@@ -22,9 +22,10 @@ a page at its band's owner.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
 from config.settings import NearReplica
 from crawler.core.model import Effect, Judgement, Page, Reason, Tell, Verdict
@@ -33,7 +34,7 @@ from crawler.core.ports import Memory
 from filters.base import NO_EFFECTS, Effects
 from filters.near_replica import compare
 from filters.near_replica.collide import Grid
-from filters.near_replica.records import NAME, Known, keys_of, page_key, read, template_key, write
+from filters.near_replica.records import NAME, Known, judged, keys_of, page_key, read, require_signature, template_key, write
 
 if TYPE_CHECKING:
     from filters.near_replica.filter import Measure, ReplicaGate
@@ -42,38 +43,53 @@ _SITE: Final = 8
 _BAND: Final = 64  # pages in a box of a band
 _PLACE: Final = b"\0\0\0band"  # with a byte before it, in place of a site
 _encode = msgspec.msgpack.Encoder().encode
+_Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
+_Name = Annotated[bytes, Meta(min_length=NAME, max_length=NAME)]
+_Found = Annotated[bytes, Meta(min_length=compare.NAME_IN_GRID, max_length=compare.NAME_IN_GRID)]
+_Tag = Annotated[bytes, Meta(min_length=_SITE + 1, max_length=64)]
 
 
 class Sought(msgspec.Struct, array_like=True, frozen=True, tag=1):
     """A kept page, as a band knows it."""
 
-    page: bytes  # key
-    name: bytes  # with a few slots, as compare.py has it in its grid
+    page: _Key
+    name: _Found  # with a few slots, as compare.py has it in its grid
     signature: bytes
-    tags: list[bytes]  # by which it is found from now on
-    asked: list[bytes]  # by which others may be found, those among them
+    tags: list[_Tag]  # by which it is found from now on
+    asked: list[_Tag]  # by which others may be found, those among them
+
+    def __post_init__(self) -> None:
+        require_signature(self.signature)
 
 
 class Hint(msgspec.Struct, array_like=True, frozen=True, tag=2):
     """A kept page of yours looks like a page of another agent's."""
 
-    name: bytes  # of yours
-    page: bytes  # key of the other one
-    other: bytes  # its name
-    tags: list[bytes]  # by which it was found
+    name: _Name  # of yours
+    page: _Key  # of the other one
+    other: _Name  # its name
+    tags: list[_Tag]  # by which it was found
 
 
 class Offered(msgspec.Struct, array_like=True, frozen=True, tag=3):
     """What your page may replicate."""
 
-    name: bytes  # of yours
+    name: _Name  # of yours
     original: Known
-    tags: list[bytes]
-    lent: list[Known]  # what the original links to
+    tags: list[_Tag]
+    lent: list[Known]  # what the original links to: of each no more than its signature
+
+    def __post_init__(self) -> None:
+        self.original.require_whole()
+        for known in self.lent:
+            known.require_signature()
 
 
 class Shared:
-    """What the agents tell one another of their pages, and what they make of it."""
+    """What the agents tell one another of their pages, and what they make of it.
+
+    News that no agent would write is refused when it is decoded: what it says is compared with pages here, and stays among them.
+    """
 
     def __init__(self, gate: ReplicaGate, settings: NearReplica, owners: Ownership) -> None:
         self.name = gate.name
@@ -121,16 +137,16 @@ class Shared:
 
     def _hinted(self, news: Hint, memory: Memory) -> Effects:
         """Offer the page that is meant, or the one that it replicates itself."""
-        known = read(memory, page_key(news.name), Known)
+        known = judged(memory, news.name)
         if known is not None and known.replica_of:
-            known = read(memory, page_key(known.replica_of), Known)
+            known = judged(memory, known.replica_of)
         if known is None or known.replica_of or known.name == news.other:
             return NO_EFFECTS
         return (_offer(known, news.page, news.other, news.tags, memory),)
 
     def _offered(self, news: Offered, memory: Memory) -> Effects:
         """Compare with what may be kept in place of a page of this agent's; if that is so, it is found here from now on."""
-        page, original = read(memory, page_key(news.name), Known), news.original
+        page, original = judged(memory, news.name), news.original
         if page is None or page.replica_of or self._owners.is_own(original.page):
             return NO_EFFECTS
         if _order(page) < _order(original):

@@ -36,10 +36,9 @@ from filters.near_replica.records import (
     SLOTS,
     HostRecord,
     Known,
+    judged,
     keys_of,
-    page_key,
     paths_of,
-    read,
     template_key,
 )
 from filters.near_replica.rp import F64
@@ -95,7 +94,7 @@ def nearest(page: Known, minima: bytes, grid: Grid, limits: Limits, memory: Memo
     near = sorted((rp, name[:NAME]) for name, rp in close if name[:NAME] != page.name and may_resemble(brief, name, least))
     best: Likeness | None = None
     for rp, name in near[:MOST_CANDIDATES]:
-        known = read(memory, page_key(name), Known)
+        known = judged(memory, name)
         if known is None or known.replica_of or _are_told_apart(page, known):
             continue
         found = likeness(page, known, rp, limits, memory, template=template if known.name[:4] == page.name[:4] else b"")
@@ -191,7 +190,7 @@ def vote(host: HostRecord, page: Known, memory: Memory) -> None:
     if host.n_voters not in (_MIN_VOTERS, ENOUGH_VOTERS):
         return
     names = [host.voters[at : at + NAME] for at in range(0, len(host.voters), NAME)]
-    voters = [page if name == page.name else read(memory, page_key(name), Known) for name in names]
+    voters = [page if name == page.name else judged(memory, name) for name in names]
     memory.put(template_key(page), _common(b"".join([voter.minima for voter in voters if voter is not None])))
     if host.n_voters == ENOUGH_VOTERS:
         host.voters = b""

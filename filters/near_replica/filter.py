@@ -49,6 +49,7 @@ from filters.near_replica.records import (
     Pending,
     children_of,
     host_key,
+    judged,
     name_of,
     name_on,
     page_key,
@@ -217,13 +218,13 @@ class ReplicaGate:
             compare.vote(host, page, memory)
         if original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]:
             _count_mirrored(host, original, memory)
-        effects = self._mirror(page, own, host) if host.replicates or host.mirror_of else NO_EFFECTS
+        effects = self._mirror(page, own, host)
         write(memory, host_key(page), host, weight=_LASTING)
         return host, effects
 
     def _mirror(self, page: Known, own: Verdict, host: HostRecord) -> Effects:
         effects: list[Effect] = []
-        if not host.mirror_of and host.n_pages >= _MIN_MIRROR:
+        if host.replicates and not host.mirror_of and host.n_pages >= _MIN_MIRROR:
             origin, n = max(host.replicates.items(), key=lambda item: item[1])
             if n >= self._settings.mirror_share * host.n_pages:
                 host.mirror_of = origin
@@ -243,7 +244,7 @@ class ReplicaGate:
 
     def _again(self, key: bytes, value: bytes, memory: Memory) -> Effect | None:
         pending = msgspec.msgpack.decode(value, type=Pending)
-        page, original = (read(memory, page_key(name), Known) for name in (key[9:], pending.original))
+        page, original = (judged(memory, name) for name in (key[9:], pending.original))
         if page is None or original is None or pending.tries >= _MOST_TRIES:
             memory.delete(key)
             return None

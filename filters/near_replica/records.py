@@ -42,6 +42,7 @@ COMPONENTS: Final = 5
 NAME: Final = 8  # bytes
 MOST_CHILDREN: Final = 16
 _HALF: Final = np.uint64(32)
+_KEY: Final = 16
 _SIGNATURE: Final = struct.Struct(f"<{COMPONENTS}f")
 Components = tuple[float, ...]
 R = TypeVar("R")
@@ -62,6 +63,20 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
     replica_of: bytes = b""  # name of the kept page that it replicates
     at: float = 0.0  # when it was fetched
     exempt: bool = False  # it is no replica whatever it looks like
+
+    def require_signature(self) -> None:
+        """Raise ValueError unless this may be of a page that is lent: known by its key, name and signature."""
+        if (len(self.page), len(self.name)) != (_KEY, NAME):
+            raise ValueError(f"expected a page's key of {_KEY} bytes and its name of {NAME}, found {len(self.page)} and {len(self.name)}")
+        require_signature(self.signature)
+
+    def require_whole(self) -> None:
+        """Raise ValueError unless this may be of a page that was judged."""
+        self.require_signature()
+        if len(self.minima) != SLOTS or len(self.children) % NAME or len(self.children) > NAME * MOST_CHILDREN:
+            raise ValueError(
+                f"expected {SLOTS} slots and at most {MOST_CHILDREN} links, found {len(self.minima)} and {len(self.children)} bytes"
+            )
 
     @property
     def r(self) -> Components:
@@ -96,6 +111,18 @@ class Pending(msgspec.Struct, array_like=True):
     original: bytes  # name
     merged: bool  # it counts as a replica so far
     tries: int = 0
+
+
+def judged(memory: Memory, name: bytes) -> Known | None:
+    """Return a page that can be compared, None if there is none: one that was only lent (abroad.py) has no more than its signature."""
+    known = read(memory, page_key(name), Known)
+    return known if known is not None and known.minima else None
+
+
+def require_signature(signature: bytes) -> None:
+    """Raise ValueError unless every component of a signature is between 0 and 1."""
+    if len(signature) != _SIGNATURE.size or not all(0.0 <= at <= 1.0 for at in _SIGNATURE.unpack(signature)):
+        raise ValueError(f"expected a signature of {COMPONENTS} numbers from 0 to 1, found {signature.hex()}")
 
 
 def signature_of(r: Sequence[float]) -> bytes:

@@ -17,18 +17,19 @@ Memory: a pair's measure a target more than with one agent. Time: 20 µs a pair,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from crawler.core.model import Answer, Effect, Judgement, RedirectPair, Tell, Verdict
 from crawler.core.ownership import Ownership
 from crawler.core.ports import Memory
 from filters.base import NO_EFFECTS, Asker, Effects
-from filters.soft_error import stream
+from filters.soft_error import hyperloglog, stream
 from filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, FaultySites, Table, Target
 from filters.soft_error.redirects import Measure, RedirectGate
-from filters.soft_error.stream import PairKeys
+from filters.soft_error.stream import Key, PairKeys
 
 _FEW = 8  # originals up to which all are told of each
 _LAST = Table(b"M", Measure)
@@ -39,25 +40,29 @@ class Counted(msgspec.Struct, array_like=True, frozen=True, tag=1):
     """A pair whose target is the owner's."""
 
     keys: PairKeys
-    page: bytes  # key of the target; `keys` has that of the form it is counted under
-    n: int  # originals that the teller knows to end there
+    page: Key  # of the target; `keys` has that of the form it is counted under
+    n: Annotated[int, Meta(ge=0)]  # originals that the teller knows to end there
     is_unseen: bool  # the teller does not know how the target looks
 
 
 class Tally(msgspec.Struct, array_like=True, frozen=True, tag=2):
     """What the owner knows of a target."""
 
-    target: bytes  # as it is counted
+    target: Key  # as it is counted
     cell: bytes
     form: str  # kind of soft error, "" for none
-    page: bytes
+    page: Key
     look: Target | None
+
+    def __post_init__(self) -> None:
+        if not hyperloglog.is_cell(self.cell):
+            raise ValueError(f"expected a cell of hashes or registers, found {len(self.cell)} bytes")
 
 
 class Form(msgspec.Struct, array_like=True, frozen=True, tag=3):
     """URLs of this form are targets of soft errors."""
 
-    target: bytes
+    target: Key
     kind: str
 
 

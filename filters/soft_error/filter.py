@@ -117,9 +117,9 @@ class Reduced(msgspec.Struct, array_like=True, frozen=True):
     """What an answer teaches."""
 
     url: str
-    key: bytes
-    directory: bytes
-    host: bytes
+    key: stream.Key
+    directory: stream.Key
+    host: stream.Key
     day: int
     status: int
     failure: str
@@ -129,6 +129,11 @@ class Reduced(msgspec.Struct, array_like=True, frozen=True):
     is_home: bool = False
     look: Look | None = None
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        n_bytes = len(self.key) if self.target else 0
+        if (len(self.target_key), len(self.counted_as)) != (n_bytes, n_bytes):
+            raise ValueError(f"expected keys of {n_bytes} bytes of the target {self.target!r}")
 
 
 class Prober:

@@ -29,6 +29,13 @@ _M = 1 << _P
 _Q = 64 - _P
 
 
+def is_cell(cell: bytes) -> bool:
+    """Return whether bytes may be a cell."""
+    if len(cell) == _M:
+        return max(cell) <= _Q + 1
+    return len(cell) <= EXACT * _HASH and len(cell) % _HASH == 0
+
+
 def add(cell: bytes, thing: bytes) -> bytes:
     """Return the cell with a thing added: the same object if that changes nothing.    thing: 8 bytes of a hash"""
     if len(cell) == _M:

@@ -48,6 +48,10 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
     n_words: int
     title: bytes  # 8: hash of the title; b"" if it quotes the URL, and then says nothing
 
+    def __post_init__(self) -> None:
+        if len(self.sketch) % 4:
+            raise ValueError(f"expected a sketch of hashes of 4 bytes, found {len(self.sketch)} bytes")
+
 
 class Likeness(Enum):
     """How a page compares with probes."""

@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import xxhash
+from msgspec import Meta
 
 from crawler.core.model import CrawlURL
 from crawler.core.ports import Memory
@@ -35,6 +36,7 @@ from crawler.core.url import queue_name
 from filters.soft_error import hyperloglog
 from filters.soft_error.score import ONE_EACH, Weights, sigma
 
+Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
 MAX_ORIGINALS = 1024  # of one target that are scored again
 _SITE = 8
 _LENGTHS = struct.Struct(">3H")
@@ -43,10 +45,10 @@ _LENGTHS = struct.Struct(">3H")
 class PairKeys(msgspec.Struct, array_like=True, frozen=True):
     """A redirect pair as the stream counts it; a msgspec type, for a filter's measure."""
 
-    original: bytes  # key of the original, 16
-    host: bytes  # of the original's host: its site's key 8, hash of its name 8
-    target: bytes  # key of the target, 16
-    target_host: bytes  # as `host`, 16
+    original: Key
+    host: Key  # of the original's host: its site's key 8, hash of its name 8
+    target: Key
+    target_host: Key  # as `host`
 
 
 class Evidence(NamedTuple):

@@ -20,7 +20,7 @@ from crawler.metrics import Status
 from crawler.supervisor import write_status
 
 ROOT = Path(__file__).parents[2]
-READERS = ("status", "stats", "hosts", "explain", "export", "verify")
+READERS = ("status", "stats", "hosts", "explain", "export", "verify", "quarantine")
 
 HOLDER = """
 import sys

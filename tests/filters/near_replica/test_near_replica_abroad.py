@@ -109,3 +109,23 @@ def test_a_host_whose_pages_replicate_another_agent_s_host_is_a_mirror() -> None
     team = Team(3, plugs)
     asked = [effect for i in range(24) for site in (one, other) for effect in team.learn(shown(site, f"{i}", words(i), i))]
     assert Park(f"http://{other}", Reason.MIRROR) in asked or Park(f"http://{one}", Reason.MIRROR) in asked
+
+
+@pytest.mark.parametrize("mode", ["enforce", "observe"])
+def test_a_replica_at_another_path_of_a_host_of_many_pages_makes_no_mirror_of_it(mode: str) -> None:
+    """The offered page is the first of its host's that replicates any, and at a path of its own: no page of the host stands for a mirror.
+
+    Mutation: `_mirror` counted the origins of a host that replicates none.
+    """
+
+    def of_mode(owners: Ownership | None) -> Sequence[Plug]:
+        return [plug(NearReplica(mode=mode), owners, tells_copies=True)]
+
+    one, other, _ = sites(Team(3, of_mode))
+    alone = [shown(other, f"{i}", words(100 + i), i) for i in range(24)]
+    pair = [shown(one, "here", words(1), 90.0), shown(other, "there", words(1), 91.0)]
+    team = Team(3, of_mode)
+    asked = [effect for each in (*alone, *pair) for effect in team.learn(each)]
+    revised = [effect.page for effect in asked if isinstance(effect, Revise)]
+    assert revised == ([pair[1].url.key] if mode == "enforce" else [])
+    assert not any(isinstance(effect, Park) for effect in asked)

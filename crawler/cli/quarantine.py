@@ -1,0 +1,67 @@
+"""`thresher quarantine`: what killed its receiver and was set aside, and how it is tried again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from crawler.cli.common import directory_argument, json_option, print_json, print_table
+from crawler.core.errors import UsageError
+from storage.env import Store
+from storage.export.fields import iso
+from storage.export.reading import reading
+from storage.partitions import shard_paths
+from storage.quarantine import name_of
+from storage.schema import QuarantineRecord
+
+
+@click.command(epilog="Example: thresher quarantine example --again")
+@directory_argument
+@click.argument("rows", nargs=-1, metavar="[ROW]...")
+@click.option("--again", is_flag=True, help="Offer it again: `resume` tries it once more.")
+@json_option
+def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool) -> int:
+    """Show what was set aside in the crawl in DIR since it killed the agent that was to do it.
+
+    That may be a message of one agent to another, what the study of a site came to, or the answer to a request that a filter made. With
+    --again all of it, or the ROWs that are named, is offered again: the next `thresher resume DIR` tries it; what kills its agent once more
+    comes back here.
+    """
+    path = Path(directory)
+    with reading(path) as view:
+        found = {name_of(key): record for key, record in view.quarantine.all()}
+    if unknown := [row for row in rows if row not in found]:
+        raise UsageError(f"{unknown[0]}: expected a row of the quarantine of {path}, found none of that name. Without rows all are shown")
+    chosen = set(rows or found)
+    if again:
+        _offer(path, chosen)
+        click.echo(f"{len(chosen):,} offered again; `thresher resume {path}` tries them", err=True)
+    shown = [_row(name, record, offered=record.offered or again) for name, record in found.items() if name in chosen]
+    if as_json:
+        for row in shown:
+            print_json(row)
+    else:
+        print_table(("row", "what", "from", "set aside", "offered", "why"), [list(row.values()) for row in shown])
+    return 0
+
+
+def _offer(path: Path, names: set[str]) -> None:
+    """Mark rows; each shard's in one commit."""
+    for shard in shard_paths(path):
+        with Store.open(shard, None, time.time()) as store:
+            for key, record in store.quarantine.all():
+                if name_of(key) in names:
+                    store.quarantine.offer(key, record)
+
+
+def _row(name: str, record: QuarantineRecord, *, offered: bool) -> dict[str, object]:
+    return {
+        "row": name,
+        "what": record.what,
+        "from": f"agent {record.sender}, message {record.number}" if record.kind == "message" else record.url or record.site.hex(),
+        "at": iso(record.at),
+        "offered": offered,
+        "why": record.why,
+    }

@@ -1,0 +1,32 @@
+"""What an agent does before its first request.
+
+It counts what the last life died of, tries again what the operator offers, admits the seeds, and carries out what a resume changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crawler.arrivals import Arrivals
+from crawler.committer import Committer
+from crawler.offered import Offered
+from crawler.readmit import Readmission
+from crawler.seeds import Seeder
+from crawler.settle import Settler
+from crawler.visit import Tools
+from storage.env import Store
+
+
+async def prepare(
+    store: Store, tools: Tools, settler: Settler, arrivals: Arrivals, committer: Committer, *, stopping: Callable[[], bool]
+) -> None:
+    """Do all of it, in groups that are committed. Once `stopping`, seeds and changes are left to the next life."""
+    if tools.suspects.accuse():
+        store.end_visit()
+        await committer.drain()
+        tools.suspects.acquit()
+    committer.whole(Offered(store, tools, settler, arrivals).carry_out, tools.clock())
+    await Seeder(store, settler.admission, tools.urls, tools.ownership).run(
+        committer, tools.settings.seeds, tools.clock(), stopping=stopping
+    )
+    await Readmission(store, settler, tools).run(committer, tools.clock, stopping=stopping)

@@ -1,0 +1,184 @@
+"""Work that kills its agent costs a life or two, then it is set aside, told of, and tried again when the operator says so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from harness import Findings, demo, differences, findings, free_port, options, write_config
+
+from config.load import load
+from config.settings import Settings
+from crawler.cli import thresher as group
+from crawler.core.ownership import Ownership, divided
+from crawler.core.url import URLSpace
+from crawler.demo.process import ServerProcess
+from crawler.metrics import Status
+from crawler.opening import create_store, reconfigure
+from crawler.progress import headline
+from crawler.resharding import reshard
+from crawler.seeds import url_rules
+from crawler.shared_addresses import create as create_addresses
+from crawler.supervisor import AGENT, Supervisor, write_status
+from storage.env import Store
+from storage.partitions import ADDRESSES, Partitions, lanes_path, ranges_of, shard_path, write_partitions
+from storage.schema import QuarantineRecord
+from storage.shards import open_view
+from storage.verify import verify
+
+WEB: dict[str, Any] = {"n_sites": 6, "hosts_per_site": [1, 1], "pages_per_host": [8, 8], "n_seeds": 6}
+SECRET = bytes(range(1, 33))  # by which either of two agents has some of the sites
+OBSERVE = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "soft_error")}
+NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
+POISON = """
+    import os, signal, sys
+    from pathlib import Path
+    from crawler.settle import Settler
+    before, mark = Settler.admit_foreign, Path(sys.argv[1]) / "poison"
+    def poisoned(self, source, sifted, gift, now, *, is_redirect):
+        number = self._store.lanes.heard(1 - self._tools.ownership.me) + 1
+        if not mark.exists():
+            mark.write_text(str(number))
+        before(self, source, sifted, gift, now, is_redirect=is_redirect)
+        if int(mark.read_text()) == number:
+            {kills}
+    Settler.admit_foreign = poisoned
+    """
+RAISES, DIES = "raise RuntimeError('planted')", "os.kill(os.getpid(), signal.SIGSEGV)"
+
+
+class Display:
+    """Keeps what the supervisor notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def update(self, status: Status) -> None:
+        pass
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+def agent(code: str) -> tuple[str, ...]:
+    """Return the command of an agent in which `code` runs first."""
+    return (sys.executable, "-c", "from crawler.agent_process import main\n" + textwrap.dedent(code) + "\nmain()")
+
+
+async def run(store: Path, n_agents: int, command: tuple[str, ...] | None = None) -> tuple[int, Supervisor]:
+    """Crawl to an end."""
+    if n_agents > 1:
+        create_addresses(lanes_path(store) / ADDRESSES)
+    with open_view(store) as view:
+        settings = view.settings
+    supervisor = Supervisor(store, Display(), n_agents=n_agents, settings=settings, agent=command or AGENT)
+    return await supervisor.run(), supervisor
+
+
+def create(server: ServerProcess, directory: Path, n_agents: int = 2, **limits: int) -> Path:
+    """Make a store in which nothing has been crawled yet."""
+    sections = {**options(server, filters=OBSERVE, limits=limits), "agents": n_agents}
+    settings, store = load([write_config(directory, sections, server.web.seeds())]).settings, directory / "store"
+    for k in range(n_agents):
+        Store.create(shard_path(store, k), settings, 1.0, secret=SECRET).close()
+    if n_agents > 1:
+        write_partitions(store, Partitions(n_agents, ranges_of(divided(n_agents))))
+    space = URLSpace(SECRET, url_rules(settings))
+    owners = Ownership(divided(2), 0)
+    assert {owners.owner(space.key(seed)) for seed in settings.seeds} == {0, 1}
+    return store
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, port: int) -> Findings:
+    """What one agent finds that nothing kills."""
+    directory = tmp_path_factory.mktemp("whole")
+    with demo("kill", directory, port=port, **WEB) as server:
+        store = create(server, directory, 1)
+        assert asyncio.run(run(store, 1))[0] == 0
+    return findings(store)
+
+
+def thresher(*words: object) -> Result:
+    """Run a command in this process."""
+    return CliRunner().invoke(group, [*map(str, words)])
+
+
+@pytest.mark.parametrize(("kills", "deaths"), [(RAISES, 1), (DIES, 2)])
+async def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it_is_offered_again(
+    tmp_path: Path, whole: Findings, port: int, kills: str, deaths: int
+) -> None:
+    """Each agent's first message of links ends it in the middle of its doing. The crawl goes on without it, and with it finds all there is.
+
+    Mutation: nothing was ever found guilty, and the agents were given up after three deaths.
+    """
+    with demo("kill", tmp_path, port=port, **WEB) as server:
+        store = create(server, tmp_path)
+        code, supervisor = await run(store, 2, agent(POISON.format(kills=kills)))
+        assert code == 0
+        assert supervisor.status.restarts == 2 * deaths
+        assert supervisor.status.quarantined == {"links": 2}
+        assert "quarantined: " in supervisor.status.why
+        assert verify(store) == []
+        shown = thresher("quarantine", store, "--json")
+        rows = [json.loads(line) for line in shown.stdout.splitlines()]
+        assert [row["what"] for row in rows] == ["links"] * len(rows)
+        assert all(("planted" if kills is RAISES else "gone 2 times") in row["why"] for row in rows)
+        assert "links" in thresher("status", store).stdout
+        offered = thresher("quarantine", store, "--again")
+        assert "offered again" in offered.stderr
+        assert (await run(store, 2))[0] == 0
+        assert thresher("quarantine", store, "--json").stdout == ""
+        assert differences(whole, findings(store)) == NOTHING
+        assert verify(store) == []
+
+
+async def test_when_an_agent_dies_for_good_the_status_says_so_with_the_figures_of_the_store(tmp_path: Path) -> None:
+    """Of a resumed crawl one agent dies before it says a word. Broken: "stopped by SIGINT", "Crawl crawling", pages of one shard alone."""
+    with demo("kill", tmp_path, **WEB) as server:
+        store = create(server, tmp_path, max_pages=20)
+        assert (await run(store, 2))[0] == 0
+        reconfigure(store, (), (), (), ("limits.max_pages=500", "politeness.min_delay=0.5"))
+        code, supervisor = await run(store, 2, agent("import os, sys\nif sys.argv[1].endswith('agent-1'):\n    os._exit(9)"))
+    assert code == 1
+    status = supervisor.status
+    assert (status.state, status.why) == ("failed", "agent 1 died 3 times without progress (last exit 9); the state is safe")
+    assert str(headline(status)) == f"Crawl failed: {status.why}"
+    with open_view(store) as view:
+        n_pages = sum(1 for _ in view.all_pages())
+    told = json.loads(thresher("status", store, "--json").stdout)
+    assert status.pages == told["pages"] == n_pages >= 20
+    assert "SIGINT" not in str(told)
+
+
+async def test_a_status_that_nobody_lived_to_bring_up_to_date_has_the_figures_of_the_store(tmp_path: Path) -> None:
+    """The supervisor was killed: what it wrote last is older than the last commit."""
+    with demo("kill", tmp_path, **WEB) as server:
+        store = create(server, tmp_path, 1, max_pages=20)
+        _, supervisor = await run(store, 1)
+    supervisor.status.state, supervisor.status.pages = "crawling", 7
+    write_status(store, supervisor.status)
+    assert json.loads(thresher("status", store, "--json").stdout)["pages"] == 20
+
+
+def test_what_is_quarantined_in_a_shard_without_an_agent_is_the_first_one_s(tmp_path: Path) -> None:
+    """Else nobody could try it again. Mutation: it stayed where it was."""
+    store, record = tmp_path / "store", QuarantineRecord("message", "links", 1.0, "planted", payload=b"x", sender=0, number=3)
+    create_store(store, Settings(agents=2))
+    with Store.open(shard_path(store, 1), None, 0.0) as opened:
+        key = opened.quarantine.add(1, record)
+    reshard(store, 1)
+    with Store.open(store, None, 0.0) as opened:
+        assert opened.quarantine.all() == [(key, record)]
+    assert verify(store) == []

@@ -1,0 +1,150 @@
+"""An answer, a finding or a message that kills the agent is set aside in the next life, and done when it is offered again and mended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from little_web import SECRET, LittleWeb, crawl, settings
+from planted import PageScript, SeenAnswer
+
+from config.settings import Settings
+from crawler.agent import Agent
+from crawler.core.model import Mode, Purpose, Request
+from crawler.core.ports import Memory
+from crawler.messages import encode
+from crawler.preparation import prepare
+from filters.base import NO_EFFECTS, Effects, Plug
+from storage.env import Store
+from storage.lanes import heard_durably
+from storage.schema import QuarantineRecord
+from storage.verify import verify
+from storage.view import View
+
+SITE = bytes(range(8))
+
+
+class Frail(PageScript):
+    """An asker that raises an exception over each answer, half way, until it is mended."""
+
+    is_mended = False
+
+    def answered(self, reduced: SeenAnswer, memory: Memory, /) -> Effects:
+        if not self.is_mended:
+            memory.put(bytes(8) + b"half", b"done")
+            raise RuntimeError("planted")
+        return super().answered(reduced, memory)
+
+
+async def test_an_answer_that_kills_the_agent_is_set_aside_and_requested_again_when_it_is_offered(tmp_path: Path) -> None:
+    """Mutation: the next life let the filter learn from it again."""
+    path = tmp_path / "c"
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1")
+        web.page("a.test/1")
+        web.page("a.test/probe")
+        asker = Frail("asker", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
+        plugs = [Plug("asker", Mode.ENFORCE, page=asker, asker=asker)]
+        with pytest.raises(ExceptionGroup):
+            await crawl(path, settings(web, ["a.test/"]), plugs)
+        crawled = await crawl(path, settings(web, ["a.test/"]), plugs)
+        assert crawled.status.quarantined == {"answers to requests of asker": 1}
+        assert set(crawled.pages) == {web.url("a.test/"), web.url("a.test/1")}
+        (record,) = _offered(path)
+        assert record.why == "RuntimeError: planted"
+        asker.is_mended = True
+        n_before = web.requests.count("a.test/probe")
+        assert (await crawl(path, settings(web, ["a.test/"]), plugs)).status.quarantined == {}
+        assert web.requests.count("a.test/probe") == n_before + 1
+    assert [answer.url for answer in asker.answers] == [web.url("a.test/probe")]
+    with View(path) as view:
+        assert view.memory("asker").get(bytes(8) + b"half") is None
+
+
+class Pupil:
+    """A student of which the finding, or what is gathered, raises an exception."""
+
+    name = "pupil"
+    finding_type = str
+
+    def __init__(self) -> None:
+        self.is_mended = False
+        self.findings: list[str] = []
+
+    def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
+        yield b""
+
+    def found(self, site: bytes, finding: str, memory: Memory, /) -> Effects:
+        if not self.is_mended:
+            raise RuntimeError("planted")
+        self.findings.append(finding)
+        return NO_EFFECTS
+
+
+async def _life(path: Path, plug: Plug, do: Callable[[Agent], None]) -> None:
+    """Begin an agent, let it do something, and end it."""
+    chosen = Settings()
+    exists = (path / "state").exists()
+    with Store.open(path, chosen, 0.0) if exists else Store.create(path, chosen, 0.0, secret=SECRET) as store:
+        agent = Agent(path, store, chosen, report=lambda _: None, filters=[plug])
+        try:
+            async with asyncio.TaskGroup() as agent._group:
+                await prepare(store, agent._tools, agent._settler, agent._arrivals, agent._committer, stopping=lambda: True)
+                do(agent)
+        finally:
+            await agent.close()
+    assert verify(path) == []
+
+
+def _offered(path: Path) -> list[QuarantineRecord]:
+    """Offer all that is quarantined again; return it."""
+    with Store.open(path, None, 0.0) as store:
+        rows = store.quarantine.all()
+        for key, record in rows:
+            store.quarantine.offer(key, record)
+    return [record for _, record in rows]
+
+
+async def test_a_finding_that_kills_the_agent_is_set_aside_not_studied_again_and_done_when_it_is_offered(tmp_path: Path) -> None:
+    pupil, path = Pupil(), tmp_path / "c"
+    plug = Plug("pupil", Mode.ENFORCE, student=pupil)
+
+    def study(agent: Agent) -> None:
+        agent._studied("pupil", SITE, b"\xa4rule")
+
+    with pytest.raises(ExceptionGroup):
+        await _life(path, plug, study)
+    await _life(path, plug, study)
+    (record,) = _offered(path)
+    assert (record.what, record.why, record.payload) == ("findings of pupil", "RuntimeError: planted", b"\xa4rule")
+
+    def ask(agent: Agent) -> None:
+        agent._tools.studies.ask("pupil", SITE)
+        assert not agent._tools.studies.busy
+
+    with pytest.raises(ExceptionGroup):
+        await _life(path, plug, ask)  # it is offered, and kills once more
+    await _life(path, plug, ask)
+    assert [record.offered for record in _offered(path)] == [False]
+    pupil.is_mended = True
+    await _life(path, plug, lambda _: None)
+    assert pupil.findings == ["rule"]
+    assert _offered(path) == []
+
+
+async def test_what_cannot_be_read_is_set_aside_in_the_visit_that_acknowledges_it(tmp_path: Path) -> None:
+    """No life is lost to it. Mutation: the watermark was moved in a visit of its own."""
+    path = tmp_path / "c"
+
+    def hear(agent: Agent) -> None:
+        before = agent._store.pending_visits
+        agent._arrivals.carry_out(3, encode((99, "nonsense")), 1.0)
+        assert agent._store.pending_visits == before + 1
+
+    await _life(path, Plug("none", Mode.ENFORCE), hear)
+    (record,) = _offered(path)
+    assert (record.what, record.sender, record.number, record.why.split(":")[0]) == ("unreadable messages", 3, 1, "cannot be read")
+    with Store.open(path, None, 0.0) as store:
+        assert heard_durably(store, 3) == 1
