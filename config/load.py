@@ -1,7 +1,7 @@
 """YAML files, environment and --set → Settings, each value with its origin.
 
-Precedence: --set (the last wins) > environment THRESHER_* > YAML files (a later one wins) > defaults. Sections and the mappings
-`dns.static` and `fetch.headers` are merged key by key; a list is replaced as a whole.
+Precedence: flags of their own (--max-pages) > --set (the last wins) > environment THRESHER_* > YAML files (a later one wins) > defaults.
+Sections and mappings as `dns.static` and `fetch.headers` are merged key by key; a list is replaced as a whole.
 
     crawl.yaml      politeness: {min_delay: 2}
     environment     THRESHER_POLITENESS__MIN_DELAY=2        two underscores separate levels
@@ -29,7 +29,7 @@ from config.options import options
 from config.render import as_json_text, as_yaml
 from config.schema import Leaf
 from config.settings import Settings
-from config.yaml_tree import Node, Place, Scalar, shown
+from config.yaml_tree import Listing, Node, Place, Scalar, shown
 
 PREFIX = "THRESHER_"
 STDIN = "-"
@@ -38,9 +38,18 @@ _DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who set a value: "default", "crawl.yaml:12", "env THRESHER_POLITENESS__MIN_DELAY", "--set politeness.min_delay"."""
+    """Who set a value: "default", "crawl.yaml:12", "env THRESHER_POLITENESS__MIN_DELAY", "--set politeness.min_delay", "--delay"."""
 
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """An option given by a flag of its own, as --max-pages 100; a flag that may be repeated sets a list."""
+
+    name: str
+    key: str
+    value: str | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,7 @@ def load(
     sets: Sequence[str] = (),
     environ: Mapping[str, str] = {},
     stdin: Callable[[], str] | None = None,
+    flags: Sequence[Flag] = (),
 ) -> Loaded:
     """Merge all layers and check the result. A path "-" reads `stdin`. Raises ConfigError."""
     leaves: dict[str, Leaf] = {}
@@ -68,7 +78,9 @@ def load(
         if name.startswith(PREFIX):
             _merge(leaves, _from_variable(name, environ[name]))
     for text in sets:
-        _merge(leaves, _from_flag(text))
+        _merge(leaves, _from_set(text))
+    for flag in flags:
+        _merge(leaves, _from_flag(flag))
     settings = msgspec.convert(_nested(leaves), Settings)
     check(settings, lambda key: _where(leaves, key))
     return Loaded(settings, _origins(leaves))
@@ -130,7 +142,16 @@ def _from_variable(name: str, value: str) -> dict[str, Leaf]:
     return schema.read_at(key, _value(value, place))
 
 
-def _from_flag(text: str) -> dict[str, Leaf]:
+def _from_flag(flag: Flag) -> dict[str, Leaf]:
+    """Read an option's own flag; its value is text as it stands, never YAML."""
+    values = (flag.value,) if isinstance(flag.value, str) else flag.value
+    place = Place(flag.name, label=f"{flag.name} {shown(' '.join(values))[1:-1]}")
+    if isinstance(flag.value, str):
+        return schema.read_at(flag.key, Scalar(flag.value.strip(), True, place))
+    return schema.read_at(flag.key, Listing([Scalar(value, False, place) for value in values], place))
+
+
+def _from_set(text: str) -> dict[str, Leaf]:
     key, equals, value = text.partition("=")
     key = key.strip()
     label = f"--set {shown(text)[1:-1]}"

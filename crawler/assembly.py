@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from config.settings import Settings
+from crawler.bare_seeds import BareSeeds
 from crawler.clock import Clock
+from crawler.core.own_site import OwnSite
 from crawler.core.ownership import Ownership
 from crawler.core.url import URLSpace
 from crawler.desk import Desk
@@ -39,12 +41,13 @@ def assemble(
     """Make what journeys need; inside a running loop. ownership: where there are other agents.    filters: in place of the registry's."""
     identity = settings.identity
     urls = URLSpace(store.secret, url_rules(settings))
-    guard = AddressGuard(settings.fetch.allow_addresses)
+    guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings))
     resolver = Resolver(settings.dns, guard=guard, clock=clock)
     fetcher = Fetcher(
         settings.fetch, user_agent=identity.user_agent(VERSION), from_header=identity.from_header, resolver=resolver, guard=guard
     )
-    chosen = plugs(settings, settings.seeds, ownership) if filters is None else filters
+    bare = BareSeeds.of(store)
+    chosen = plugs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
     parser, suspects = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page), Suspects(directory, store.suspects)
     links = LinkGate(urls, store.seen, panel, settings, ownership)
@@ -61,5 +64,6 @@ def assemble(
         suspects=suspects,
         studies=Studies(panel),
         clock=clock,
+        bare=bare,
         ownership=ownership,
     )

@@ -73,6 +73,8 @@ class Settler:
             self._without_request(visit, now)
         elif purpose in FILTERS_OWN:
             self._answer(visit, visit.outcome, now)
+        elif visit.gives_way and isinstance(visit.outcome, Failed):
+            self._give_way(visit, visit.outcome, now)
         else:
             self._page(visit, visit.outcome, now)
         self.admission.landed(visit.lease.entry.seq)
@@ -236,11 +238,18 @@ class Settler:
         entry, outcome = visit.lease.entry, visit.outcome
         target = self._tools.urls.url(visit.target, purpose=entry.url.purpose) if visit.target else None
         status = outcome.head.status if outcome is not None and outcome.head is not None else 0
-        self._tell(entry, Answer(entry.url, now, visit.page, status, target, _failure_of(visit)), now)
+        self._tell(entry, Answer(entry.url, now, visit.page, status, target, visit.failure), now)
 
     def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
         """Tell the filter that asked how its request has ended."""
         self.learned(self._effects.answered(self._store.requests.pop(entry.seq), answer), now)
+
+    def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
+        """A seed given without a scheme cannot be reached by https: its http form is asked for in its place."""
+        self.totals.request(outcome.wire_bytes)
+        self.totals.failed(outcome.cause, terminal=False)
+        self._frontier.skip(visit.lease, now, requested=outcome)
+        self.admission.give_way(visit.lease.entry.url, outcome, now)
 
     def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry
@@ -380,19 +389,6 @@ class Settler:
     def _note_skip(self, skip: Skip, via: bytes) -> None:
         self.totals.skip(skip.reason)
         self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
-
-
-def _failure_of(visit: Visit) -> str:
-    """Return why a request has neither a page nor a target, "" if it has one."""
-    if visit.refused is not None:
-        return str(visit.refused.reason)
-    match visit.outcome:
-        case Failed(cause=cause):
-            return str(cause)
-        case Fetched(refused=Reason() as reason):
-            return str(reason)
-        case _:
-            return ""
 
 
 def _failure(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from config.load import render
-from crawler.cli.common import complain, config_option, json_option, load_config, set_option
+from crawler.cli.common import complain, config_option, flag_options, json_option, load_config, set_option
 from crawler.opening import check_seeds, check_startable
 from crawler.seeds import read_seeds, url_rules
 
@@ -15,6 +15,7 @@ from crawler.seeds import read_seeds, url_rules
 @click.argument("seeds", nargs=-1)
 @click.option("-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="Seed file to check, - for standard input.")
 @config_option
+@flag_options
 @set_option
 @click.option("--render", "rendered", is_flag=True, help="Print every effective value and where it came from.")
 @json_option

@@ -24,7 +24,7 @@ from crawler.core.lease import Lease, Retry, Wait
 from crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
 from crawler.core.order.by_name import order_by_name
 from crawler.core.outage import TRIAL_MAX_S, Outage
-from crawler.core.overview import FrontierSnapshot, HostView, snapshot, views
+from crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
 from crawler.core.politeness import RETRIES, Pace, Rulebook
 from crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
 from crawler.core.url import URLSpace, hostname_of, queue_name
@@ -174,15 +174,14 @@ class Frontier:
     # -- out of it
 
     def pop(self, now: float) -> Lease | Wait:
-        """Reserve the next URL with its host, site and address, in one step; or say until when there is none, and why."""
+        """Reserve the next URL with its host, site and address, in one step; or say until when there is none; `why` tells why."""
         self._now = now
         outage = self._outage
         if outage.is_down and now < outage.next_trial:
-            return Wait(outage.next_trial, f"network down; next trial in {outage.next_trial - now:.0f} s")
+            return Wait(outage.next_trial)
         host = self._bench.take(now)
         if host is None:
-            why = self._bench.why(now, self._n_in_flight)
-            return Wait(self._bench.next_at(now), f"network down; {why}" if outage.is_down else why)
+            return Wait(self._bench.next_at(now))
         if outage.is_down:
             outage.try_again(now)
         entry = host.head
@@ -253,11 +252,13 @@ class Frontier:
         self._settle(host, now)
         return retry
 
-    def skip(self, lease: Lease, now: float) -> None:
-        """Drop the URL: no request was made, so its host may go on at once."""
+    def skip(self, lease: Lease, now: float, *, requested: Outcome | None = None) -> None:
+        """Drop the URL: no request was made, so that its host may go on at once, or what was `requested` is its last."""
         host, entry = self._land(lease, now)
+        if requested is not None:
+            self._respond(host, requested, now)
         self._delete(host, entry)
-        self._bench.release(host, now, was_used=False)
+        self._bench.release(host, now, was_used=requested is not None)
         self._settle(host, now)
 
     def give_back(
@@ -356,7 +357,7 @@ class Frontier:
             return
         self._store.save_host(queue, record)
         if host is not None and host.leased is None:
-            record.next_at = max(record.next_at, self._now + self._pace.floor(record, host.rules))
+            self._pace.at_least(record, host.rules, self._now)
             self._bench.place(host, self._now)
 
     def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
@@ -386,6 +387,10 @@ class Frontier:
         return True
 
     # -- for people
+
+    def why(self, now: float) -> str:
+        """Say what is waited for, and by which rules. Time: O(bench)."""
+        return why(self._bench, self._outage, self._n_in_flight, now)
 
     def snapshot(self, now: float) -> FrontierSnapshot:
         """Count the hosts by state."""
