@@ -1,8 +1,8 @@
 """Seeds given without a scheme: https first, then http where no connection by https can be made.
 
 Which seeds those are stands in the store, so that a crawl that was killed before their turn still knows. One that cannot be reached by
-https is refused as `no_https` in the visit that found out, and its http form is queued in its place, at the pace of their common host queue.
-What answers by https, a certificate that does not hold included, is taken at its word.
+https is refused as `no_https` in the visit that found out, and its http form is queued in its place, at the pace of their common host
+queue. What answers by https, a certificate that does not hold included, is taken at its word.
 
 Memory: the text of each such seed.
 """

@@ -257,7 +257,7 @@ class Explainer:
         now = self._now
         if host.parked and not 0 < host.parked_until <= now:
             until = f"until {iso(host.parked_until)}" if host.parked_until else "until the configuration changes"
-            return f"its host is parked ({governed(host.parked)}) {until}"
+            return f"its host is parked by {governed(host.parked)} {until}"
         if host.backoff_until > now:
             return f"its host asked for time or answered 429 or 503: nothing before {iso(host.backoff_until)}"
         if entry.lane is Lane.RETRY and entry.rank / 1e6 > now:
@@ -275,7 +275,7 @@ class Explainer:
         try:
             canonical = self._todays.seed(text).text
         except BadURL as error:
-            return Today(rulings=[], robots=None, outcome=f"be refused: {governed(error.reason)}, {error.detail}")
+            return Today(rulings=[], robots=None, outcome=f"be refused: {governed(error.reason, error.detail)}")
         is_seed = canonical in self._settings.seeds
         depth = 0 if is_seed else story.depth
         url = self._todays.url(canonical, seed_distance=depth or 0, site_depth=story.site_depth or 0, hops=story.hops or 0)
@@ -309,7 +309,7 @@ def recorded(story: Story) -> str:
     """Return in a sentence what the store says of a URL."""
     match story.state:
         case "bad_url":
-            return f"It is no URL that this crawl may request: {governed(story.reason or '')}, {story.detail}."
+            return f"It is no URL that this crawl may request: {governed(story.reason or '', story.detail or '')}."
         case "unknown":
             return _never_known(story)
         case "queued":
@@ -365,8 +365,8 @@ def _done(story: Story) -> str:
         fate = "kept" if page["keep"] else f"not kept ({', '.join(dropped) or 'by a filter'})"
         return f"It was fetched at {page['fetched_at']} with status {page['status']}, and {fate}.{_later(story)}"
     if failure is not None and story.reason is not None:
-        return f"It was requested at {failure['at']} and its body refused: {governed(story.reason)}, {failure['detail']}."
+        return f"It was requested at {failure['at']} and its body refused: {governed(story.reason, failure['detail'])}."
     if failure is not None:
         tries = f"after {failure['attempts']} tries" if failure["attempts"] > 1 else "at the first try"
-        return f"It could not be fetched, {tries}: {governed(failure['reason'])}, {failure['detail']}."
+        return f"It could not be fetched, {tries}: {governed(failure['reason'], failure['detail'])}."
     return f"It is done: {story.reason or 'its record is of a later visit'}."

@@ -1,8 +1,8 @@
 """Seeds: read from the command line and from files, checked before the crawl starts, admitted when the agent opens its store.
 
 A seed file has one URL a line; blank lines and lines that begin with "#" are skipped; a name without a scheme means https first. A line
-that is no seed is reported with its number and left out; a file without any seed, or one that is no text, is an error. Files are read line by
-line: a huge one costs what its seeds cost.
+that is no seed is reported with its number and left out; a file without any seed, or one that is no text, is an error. Files are read line
+by line: a huge one costs what its seeds cost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from config.settings import Settings
 from crawler.core.errors import UsageError
-from crawler.core.governing import governed
+from crawler.core.governing import governed, options_of
+from crawler.core.model import Reason
 from crawler.core.own_site import OwnSite
 from crawler.core.ownership import Ownership
 from crawler.core.url import BadURL, URLRules, URLSpace, origin_of
@@ -31,6 +32,7 @@ MAX_FILE = 1 << 30  # bytes of a seed file
 MAX_LINE = 1 << 16  # bytes of a line
 _GROUP = 2_000  # seeds per commit
 _SHOWN = 5
+_OWN = "A site of your own? --profile own-site lets the crawl reach the very addresses and ports of its seeds"
 _EXPECTED = "expected one URL or host name a line, in UTF-8"
 
 
@@ -49,7 +51,7 @@ class Seeds:
         self.n_bad += 1
         if self.n_bad <= _SHOWN:
             self.complaints.append(
-                f"{where}: {governed(error.reason)}: {error.detail}. A seed is http://… or https://…, or a bare host name"
+                f"{where}: {error.reason}: {governed(error.detail, options_of(error.reason))}. A seed is http://… or https://…, or a bare host name"
             )
 
     def warning(self) -> str:
@@ -57,7 +59,8 @@ class Seeds:
         if not self.complaints:
             return ""
         more = self.n_bad - len(self.complaints)
-        return "\n".join([*self.complaints, *([f"… and {more:,} more"] if more else [])])
+        advice = [_OWN] if any(str(Reason.BAD_PORT) in complaint for complaint in self.complaints) else []
+        return "\n".join([*self.complaints, *([f"… and {more:,} more"] if more else []), *advice])
 
 
 def url_rules(settings: Settings) -> URLRules:

@@ -143,9 +143,8 @@ def _outcome(rulings: list[Ruling], robots: RobotsStory | None) -> str:
     """Return what the answers come to: the first gate that stops the URL decides."""
     for ruling in rulings:
         if ruling.stops:
-            detail = f"; {ruling.detail}" if ruling.detail else ""
-            verb = f"be {ruling.answer}" if ruling.answer in ("held", "rewritten") else f"be refused: {governed(ruling.answer)}"
-            return f"{verb} ({ruling.by}{detail})"
+            said = governed(ruling.answer, ruling.by, ruling.detail)
+            return f"be {said}" if ruling.answer in ("held", "rewritten") else f"be refused: {said}"
     audited = ", as an audit" if any(ruling.mode == "audited" for ruling in rulings) else ""
     if robots is None:
         return "pass every gate that the configuration alone decides"

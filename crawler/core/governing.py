@@ -11,7 +11,7 @@ from crawler.core.model import Cause, Reason
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.BAD_SCHEME: ("scope.schemes",),
-    Reason.BAD_PORT: ("fetch.allow_ports",),
+    Reason.BAD_PORT: ("fetch.allow_ports", "profile"),
     Reason.TOO_LONG: ("limits.max_url_length",),
     Reason.TOO_MANY_SEGMENTS: ("filters.path_trap.max_segments", "url.max_path_segments"),
     Reason.OUT_OF_SCOPE: ("scope.type", "scope.include"),
@@ -38,7 +38,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.WALLED: ("filters.soft_error.mode",),
     Reason.NEAR_REPLICA: ("filters.near_replica.mode",),
     Reason.MIRROR: ("filters.near_replica.mirrors",),
-    Cause.BLOCKED_ADDRESS: ("fetch.allow_addresses",),
+    Cause.BLOCKED_ADDRESS: ("fetch.allow_addresses", "profile"),
     Cause.DNS_FAIL: ("dns.servers",),
     Cause.DNS_TIMEOUT: ("dns.timeout",),
     Cause.CONN_TIMEOUT: ("fetch.connect_timeout",),
@@ -67,10 +67,10 @@ def options_of(name: str) -> str:
     return ", ".join(OPTIONS.get(name, ()))
 
 
-def governed(name: str) -> str:
-    """Return the name of a reason or cause with its options: "bad_port (fetch.allow_ports)"."""
-    options = options_of(name)
-    return f"{name} ({options})" if options else name
+def governed(name: str, *details: str) -> str:
+    """Return the name of a reason or cause with details and options: "bad_port (port 8000; fetch.allow_ports)"."""
+    said = "; ".join(dict.fromkeys(filter(None, (*details, options_of(name)))))
+    return f"{name} ({said})" if said else name
 
 
 def counted(counts: Mapping[str, int]) -> str:

@@ -31,7 +31,7 @@ _Lines = list[tuple[int, int, "Line"]]  # heap of (precedence of the first host,
 class _Slot:
     """An address or a site."""
 
-    __slots__ = ("gap_s", "in_flight", "key", "limit", "lines", "n_hosts", "next_start", "room", "timer_at", "waiting")
+    __slots__ = ("gap_s", "in_flight", "key", "limit", "lines", "n_hosts", "next_start", "room", "timer_at", "waiting", "waiting_own")
 
     def __init__(self, key: str | bytes, limit: int, gap_s: float, room: int | None) -> None:
         self.key = key
@@ -44,6 +44,7 @@ class _Slot:
         self.timer_at = 0.0  # 0: none is set
         self.lines: set[Line] = set()
         self.waiting: _Lines = []
+        self.waiting_own: _Lines = []  # lines of one's own site, which wait for a place alone
 
     def has_place(self) -> bool:
         limit = self.limit if self.room is None else min(self.limit, self.room)
@@ -138,7 +139,7 @@ class Slots:
             elif (precedence := line.heap[0][0]) != line.precedence:
                 self._put(line, self._ready, precedence)
             elif (blocking := self._blocking(line, now)) is not None or (blocking := self._elsewhere(line, now)) is not None:
-                self._put(line, blocking.waiting, precedence)
+                self._put(line, blocking.waiting_own if line.is_own else blocking.waiting, precedence)
                 self._tend(line.address, now)
                 self._tend(line.site, now)
             else:
@@ -192,7 +193,7 @@ class Slots:
         found: Counter[str] = Counter()
         of = self._settings
         for line in self._lines.values():
-            if line.place is line.site.waiting:
+            if line.place is line.site.waiting or line.place is line.site.waiting_own:
                 has_budget = line.site.room is not None and line.site.room < line.site.limit
                 found["max_pages_per_site" if has_budget else f"site_connections {of.site_connections}"] += line.n_hosts
             elif line.address.has_place():
@@ -269,11 +270,16 @@ class Slots:
 
     def _tend(self, slot: _Slot, now: float) -> None:
         """Wake the first line that waits for the slot if it may go on, or see to it that this happens in time; forget a slot at rest."""
-        while slot.waiting and slot.waiting[0][1] != slot.waiting[0][2].ticket:
-            heappop(slot.waiting)
-        if slot.waiting:
+        for waiting in (slot.waiting, slot.waiting_own):
+            while waiting and waiting[0][1] != waiting[0][2].ticket:
+                heappop(waiting)
+        if slot.waiting or slot.waiting_own:
             if not slot.has_place():
                 return  # `release` tends it
+            if (own := self._next(slot.waiting_own)) is not None:
+                self._put(own, self._ready, own.precedence)
+            if not slot.waiting:
+                return
             if now < slot.next_start:
                 self._set_timer(slot)
             elif (line := self._next(slot.waiting)) is not None:

@@ -310,6 +310,10 @@ class Workbench:
             times.append(now + 1.0)
         return max(now, min(times)) if times else None
 
+    def n_delayed(self, n_in_flight: int) -> int:
+        """Return how many hosts are in none but their own delay."""
+        return len(self.hosts) - n_in_flight - self.n_looking_up - self.slots.n_hosts
+
     def why(self, now: float, n_in_flight: int) -> str:
         """Say in words what is waited for, and by which rules. Time: O(bench)."""
         words = []

@@ -139,7 +139,7 @@ class World:
     def pop(self) -> Lease | Wait:
         popped = self.frontier.pop(self.now)
         self.most_on_bench = max(self.most_on_bench, len(self.frontier._bench.hosts))
-        if isinstance(popped, Wait) and self.validates and "network down" not in popped.why:
+        if isinstance(popped, Wait) and self.validates and "network down" not in self.frontier.why(self.now):
             check_places(self.frontier, popped, self.now)
         return popped
 
