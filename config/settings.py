@@ -98,7 +98,7 @@ class Politeness(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class OwnSite(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What holds at the seeds' own addresses under `profile: own-site`."""
 
-    min_delay: Seconds = 0.0  # in place of politeness.min_delay
+    delay: Seconds = 0.0  # in place of politeness.min_delay
     pinned: dict[str, str] = field(default_factory=dict)  # "host:port" → addresses; written when a crawl starts, kept by a resume
 
 

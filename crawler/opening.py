@@ -22,7 +22,7 @@ from crawler.core.governing import governed
 from crawler.core.model import Mode, Reason
 from crawler.core.own_site import OwnSite
 from crawler.core.ownership import MOST_AGENTS, divided
-from crawler.core.url import BadURL, URLSpace, hostname_of, origin_of, port_of, site_of
+from crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
 from crawler.seeds import Seeds, read_seeds, url_rules
 from filters.base import Candidate
 from filters.registry import plugs
@@ -98,10 +98,9 @@ def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], e
     is_own = settings.profile == "own-site"
     own_site = msgspec.structs.replace(settings.own_site, pinned=pinned if is_own else {})
     settings = msgspec.structs.replace(settings, own_site=own_site)
-    rules = url_rules(settings)
     found = Seeds()
     if seeds or files or settings.seeds or not known:
-        found = read_seeds(seeds, files, settings.seeds, replace(rules, ports=None) if is_own else rules)
+        found = read_seeds(seeds, files, settings.seeds, seed_rules(settings))
     check_startable(settings)
     settings = msgspec.structs.replace(settings, seeds=list(dict.fromkeys([*known, *found.urls])))
     notes: list[str] = []
@@ -111,6 +110,12 @@ def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], e
         allowed = set(found.urls)
         settings = msgspec.structs.replace(settings, seeds=[url for url in settings.seeds if url in allowed or url in known])
     return Begun(settings, found, notes)
+
+
+def seed_rules(settings: Settings) -> URLRules:
+    """Return the rules that seeds are read by: one's own site may be at any port, and is known once its addresses are pinned."""
+    rules = url_rules(settings)
+    return replace(rules, ports=None) if settings.profile == "own-site" else rules
 
 
 def _pinned(settings: Settings, bare: Sequence[str]) -> tuple[Settings, list[str]]:

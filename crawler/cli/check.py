@@ -7,8 +7,8 @@ import msgspec
 
 from config.load import render
 from crawler.cli.common import complain, config_option, flag_options, json_option, load_config, set_option
-from crawler.opening import check_seeds, check_startable
-from crawler.seeds import read_seeds, url_rules
+from crawler.opening import check_seeds, check_startable, seed_rules
+from crawler.seeds import read_seeds
 
 
 @click.command(epilog="Example: thresher check -c crawl.yaml --render")
@@ -32,7 +32,7 @@ def check(
         return 0
     check_startable(loaded.settings)
     if seeds or files or loaded.settings.seeds:
-        found = read_seeds(seeds, files, loaded.settings.seeds, url_rules(loaded.settings))
+        found = read_seeds(seeds, files, loaded.settings.seeds, seed_rules(loaded.settings))
         check_seeds(msgspec.structs.replace(loaded.settings, seeds=found.urls))
         if found.warning():
             complain(f"left out:\n{found.warning()}")

@@ -91,7 +91,7 @@ def flag_options(command: F) -> F:
             _flag("--max-pages", "limits.max_pages", metavar="N", help="Stop after so many pages."),
             _flag("--max-depth", "limits.max_depth", metavar="N", help="Clicks from a seed."),
             _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so many seconds, or as in '10 min'."),
-            _flag("--delay", "politeness.min_delay", "own_site.min_delay", metavar="TIME", help="Least gap at a host, in seconds."),
+            _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host, in seconds."),
             _flag("--agents", "agents", metavar="N|auto", help="Processes that crawl at once."),
         )
     ):

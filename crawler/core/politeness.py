@@ -34,7 +34,7 @@ class Rule(StrEnum):
     """What a host waits for after a response, as people are told. Options by their names in `politeness`, the rest by the field's."""
 
     MIN_DELAY = "min_delay"
-    OWN_DELAY = "own_site.min_delay"
+    OWN_DELAY = "own_site.delay"
     CRAWL_DELAY = "crawl_delay"
     DELAY_FACTOR = "delay_factor"
     BACK_OFF = "back-off"
@@ -139,7 +139,7 @@ class Rulebook:
             max_bytes=limits.max_bytes_per_host,
         )
         ordered = sorted(settings.overrides, key=lambda override: len(override.match))
-        self._own_delay = settings.own_site.min_delay
+        self._own_delay = settings.own_site.delay
         self._by_domain = _index((_bare(override.match), override) for override in ordered if "://" not in override.match)
         self._by_queue = _index((_queue_of(override.match), override) for override in ordered if "://" in override.match)
 

@@ -233,6 +233,7 @@ def check_places(frontier: Frontier, wait: Wait, now: float) -> None:
         n_hosts += len(waiting)
         assert line.n_hosts == len(waiting)
         if waiting and line.address.has_place() and line.site.has_place():
+            assert not line.is_own, "a host of one's own site could have gone"
             assert line.address.next_start > now, "a host could have gone"
             assert until <= line.address.next_start, "nobody wakes a host in time"
     assert slots.n_hosts == n_hosts
