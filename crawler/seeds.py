@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from config.settings import Settings
 from crawler.core.errors import UsageError
-from crawler.core.governing import governed, options_of
+from crawler.core.governing import options_of
 from crawler.core.model import Reason
 from crawler.core.own_site import OwnSite
 from crawler.core.ownership import Ownership
@@ -50,8 +50,9 @@ class Seeds:
         """Note a line that is no seed."""
         self.n_bad += 1
         if self.n_bad <= _SHOWN:
+            options = f" ({governing})" if (governing := options_of(error.reason)) else ""
             self.complaints.append(
-                f"{where}: {error.reason}: {governed(error.detail, options_of(error.reason))}. A seed is http://… or https://…, or a bare host name"
+                f"{where}: {error.reason}: {error.detail}{options}. A seed is http://… or https://…, or a bare host name"
             )
 
     def warning(self) -> str:
