@@ -1,6 +1,6 @@
 """`thresher completion`: the line that a shell needs to complete commands, options, and the keys of --set.
 
-bash breaks words at "=", and takes what stands behind it for the word to complete; here KEY=VALUE is one word. No blank is put behind "KEY=".
+bash breaks words at "=", and takes what stands behind it for the word to complete; here KEY=VALUE is one word. "KEY=" gets no blank.
 """
 
 from __future__ import annotations
