@@ -99,8 +99,9 @@ def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], e
     own_site = msgspec.structs.replace(settings.own_site, pinned=pinned if is_own else {})
     settings = msgspec.structs.replace(settings, own_site=own_site)
     found = Seeds()
-    if seeds or files or settings.seeds or not known:
-        found = read_seeds(seeds, files, settings.seeds, seed_rules(settings))
+    new = set(settings.seeds).difference(known)
+    if seeds or files or new or earlier is None:
+        found = read_seeds(seeds, files, [seed for seed in settings.seeds if seed in new], seed_rules(settings))
     check_startable(settings)
     settings = msgspec.structs.replace(settings, seeds=list(dict.fromkeys([*known, *found.urls])))
     notes: list[str] = []
