@@ -50,7 +50,8 @@ class Seeds:
         """Note a line that is no seed."""
         self.n_bad += 1
         if self.n_bad <= _SHOWN:
-            options = f" ({governing})" if (governing := options_of(error.reason)) else ""
+            governing = "" if error.reason is Reason.BAD_SCHEME else options_of(error.reason)  # no option lets ftp: be fetched
+            options = f" ({governing})" if governing else ""
             self.complaints.append(
                 f"{where}: {error.reason}: {error.detail}{options}. A seed is http://… or https://…, or a bare host name"
             )
