@@ -121,8 +121,8 @@ SEEDS = {
         2,
         (
             "refuses every seed, expected at least one",
-            r"http://a\.example/: excluded, by scope",
-            r"x\.pdf: bad_type, by media",
+            r"https://a\.example/: excluded \(scope\.exclude, overrides\), by scope",
+            r"x\.pdf: bad_type \(.*\), by media",
             "Change scope",
         ),
         n_lines=3,
@@ -292,7 +292,9 @@ async def test_a_crawl_without_a_network_ends_and_says_why(tmp_path: Path, zone:
     said = await run(tmp_path, zone, "a.example", "b.example", "ftp://c.example/")
     assert said.code == 4
     assert re.search(
-        rf"^Crawl done: nothing is left to do; 100% of the URLs failed, most by {cause} \(\d+ attempts(?:; dns\.[a-z]+)?\)$", said.stderr, re.MULTILINE
+        rf"^Crawl done: nothing is left to do; 100% of the URLs failed, most by {cause} \(\d+ attempts(?:; dns\.[a-z]+)?\)$",
+        said.stderr,
+        re.MULTILINE,
     )
     assert re.search(r"^thresher: left out:\nseed 'ftp://c\.example/': bad_scheme", said.stderr, re.MULTILINE)
     assert "Traceback" not in said.stderr
