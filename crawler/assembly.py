@@ -40,8 +40,9 @@ def assemble(
 ) -> Tools:
     """Make what journeys need; inside a running loop. ownership: where there are other agents.    filters: in place of the registry's."""
     identity = settings.identity
-    urls = URLSpace(store.secret, url_rules(settings))
-    guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings))
+    rules = url_rules(settings)
+    urls = URLSpace(store.secret, rules)
+    guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), rules.ports)
     resolver = Resolver(settings.dns, guard=guard, clock=clock)
     fetcher = Fetcher(
         settings.fetch, user_agent=identity.user_agent(VERSION), from_header=identity.from_header, resolver=resolver, guard=guard

@@ -93,9 +93,10 @@ class BlockedAddress(OSError):  # noqa: N818 - the noun of the interface
 class AddressGuard:
     """Refuses every address that is not public, except what `allow` names and what is pinned as one's own site."""
 
-    def __init__(self, allow: Sequence[str], own: OwnSite = NOTHING_OWN) -> None:
-        """allow: networks or addresses in CIDR notation, exempt from the guard."""
+    def __init__(self, allow: Sequence[str], own: OwnSite = NOTHING_OWN, ports: frozenset[int] | None = None) -> None:
+        """allow: networks or addresses in CIDR notation, exempt from the guard.    ports: beside those of `own`; None: any"""
         self._own = own
+        self._ports = ports
         self._allow = [ip_network(text, strict=False) for text in allow]
         self._judged = lru_cache(maxsize=_CACHED)(self._judge)
 
@@ -110,6 +111,8 @@ class AddressGuard:
         why = self._judged(sockaddr[0])
         if why and (why in NEVER_OWN or not self._own.has_socket(sockaddr[0], sockaddr[1])):
             raise BlockedAddress(sockaddr[0], why)
+        if self._ports is not None and sockaddr[1] not in self._ports and not self._own.has_socket(sockaddr[0], sockaddr[1]):
+            raise BlockedAddress(sockaddr[0], f"port {sockaddr[1]} was pinned for another address of the name")
         return socket.socket(family, kind, protocol)
 
     def _judge(self, text: str) -> str:

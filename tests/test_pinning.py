@@ -151,6 +151,15 @@ async def test_another_name_for_a_pinned_address_is_refused_and_so_is_another_po
             guard.open_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("10.0.0.1", port)))
 
 
+def test_a_pinned_port_is_open_at_the_pinned_address_alone_public_ones_included() -> None:
+    """The name comes to mean a public address: its port was nobody's leave to ask there."""
+    guard = AddressGuard([], OwnSite({"a.test:8000": ["10.0.0.1"]}), frozenset({80, 443}))
+    guard.open_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("9.9.9.9", 443))).close()
+    guard.open_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("10.0.0.1", 8000))).close()
+    with pytest.raises(BlockedAddress, match="port 8000 was pinned for another address"):
+        guard.open_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("9.9.9.9", 8000)))
+
+
 # -- public addresses
 
 
