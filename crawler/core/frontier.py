@@ -31,7 +31,6 @@ from crawler.core.url import URLSpace, hostname_of, queue_name
 from crawler.core.workbench import Workbench
 
 __all__ = ["Frontier", "FrontierSnapshot", "HostView", "Lease", "Retry", "Wait"]
-
 _RETRIES_SEARCHED = 10_000  # rows of a retry lane looked through for one URL
 
 
@@ -211,7 +210,7 @@ class Frontier:
         """Let every held entry of the name share the look-up's fate; if the first has no try left, none has."""
         record, first = host.record, host.head
         assert first is not None
-        self._outage.note_failure(host.key, cause, now, answered_before=_has_answered(record))
+        self._outage.note_failure(host.key, cause, now, answered_before=record.has_answered)
         entries = [entry for entry in host.held(now) if hostname_of(entry.url.host) == hostname]
         if self._outage.is_down or not RETRIES[cause].counts_as_try:
             entries = [entry for entry in entries if entry.seq == 0]
@@ -291,7 +290,7 @@ class Frontier:
     def _respond(self, host: HostQueue, outcome: Outcome, now: float) -> bool:
         """Enter a response into the host's record; return whether a failure is excused since the network is down."""
         record = host.record
-        self._outage.note(host.key, outcome, now, answered_before=_has_answered(record))
+        self._outage.note(host.key, outcome, now, answered_before=record.has_answered)
         self._pace.respond(record, host.rules, outcome, now, excused=self._outage.is_down)
         return self._outage.is_down
 
@@ -389,7 +388,7 @@ class Frontier:
     # -- for people
 
     def why(self, now: float) -> str:
-        """Say what is waited for, and by which rules. Time: O(bench)."""
+        """Say what is waited for, by which rules; O(bench)."""
         return why(self._bench, self._outage, self._n_in_flight, now)
 
     def snapshot(self, now: float) -> FrontierSnapshot:
@@ -399,7 +398,3 @@ class Frontier:
     def hosts(self, now: float) -> Iterator[HostView]:
         """Yield the hosts of the workbench. Do not change the frontier meanwhile."""
         return views(self._bench, now)
-
-
-def _has_answered(record: HostRecord) -> bool:
-    return record.n_requests > record.n_failed

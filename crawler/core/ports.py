@@ -54,6 +54,11 @@ class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
     parked_until: float = 0.0  # 0 with `parked`: until the configuration changes
     rule: str = ""  # of politeness, that set `next_at`
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether any request to it has not failed."""
+        return self.n_requests > self.n_failed
+
 
 class SiteRecord(msgspec.Struct, array_like=True, kw_only=True):
     """What the hosts of one site share: how many there are and what they have used of the site's budget."""

@@ -25,21 +25,10 @@ from typing import Generic, TypeVar
 
 import ada_url
 
+from crawler.core import url_spelling
 from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
 from crawler.core.suffixes import suffixes
-from crawler.core.url_spelling import (
-    ABSOLUTE,
-    NO_PAGES,
-    bare_fault,
-    host_fault,
-    join_clean,
-    no_page,
-    plain_relative,
-    respell_escapes,
-    root_and_folder,
-    scheme_of_port,
-    with_scheme,
-)
+from crawler.core.url_spelling import ABSOLUTE, NO_PAGES, host_fault, join_clean, no_page, plain_relative, respell_escapes, root_and_folder
 
 CACHE_HOSTS = 65_536
 CACHE_LINKS = 50_000
@@ -343,9 +332,9 @@ class URLSpace:
         if not _SEED_SCHEME.match(text):
             if (scheme := text.partition(":")[0].lower()) in NO_PAGES:
                 raise BadURL(Reason.BAD_SCHEME, f"scheme {scheme}")
-            if fault := bare_fault(text):
+            if fault := url_spelling.bare_fault(text):
                 raise BadURL(*fault)
-            text = with_scheme(text, self._rules.bare[0])
+            text = url_spelling.with_scheme(text, self._rules.bare[0])
         return self.url(self.canonical(text))
 
     def is_bare(self, text: str) -> bool:
@@ -353,7 +342,7 @@ class URLSpace:
         text = text.strip()
         if _SEED_SCHEME.match(text) or len(self._rules.bare) == 1:
             return False
-        return scheme_of_port(text) is None
+        return url_spelling.scheme_of_port(text) is None
 
     def url(
         self,
