@@ -21,6 +21,7 @@ _WEB_ADDRESS = re.compile(r"https?://[^\s/()]+(?:/[^\s()]*)?", re.IGNORECASE)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _MEDIA_TYPE = re.compile(r"\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)")
 _DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_](?:[a-z0-9_-]{0,62}))*")
+_ENDPOINT = re.compile(r"(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+):[0-9]{1,5}")
 _PREFIX = re.compile(r"https?://[a-z0-9_.:\[\]-]+/[!-~]*")
 _MAX_PATTERN = 2_000
 
@@ -47,7 +48,7 @@ def check(settings: Settings, where: Where) -> list[ConfigError]:
         ConfigError(
             f"{place + ': ' if (place := where(key)) else ''}{shown(key, 100)[1:-1]}: expected {expected}, got {got}. {advice}", key=key
         )
-        for part in (_identity, _scope, _fetch, _dns, _lists, _overrides, partial(_order, where))
+        for part in (_identity, _scope, _own_site, _fetch, _dns, _lists, _overrides, partial(_order, where))
         for key, expected, got, advice in part(settings)
     ]
 
@@ -204,6 +205,12 @@ def _is_server(text: str) -> bool:
     bracketed = host.startswith("[") and host.endswith("]")
     is_port = port.isascii() and port.isdigit() and len(port) <= 5 and 1 <= int(port) <= 65_535
     return bool(colon) and is_port and _is_address(host[1:-1] if bracketed else host) and (bracketed or ":" not in host)
+
+
+def _own_site(settings: Settings) -> Iterable[Problem]:
+    for name, addresses in settings.own_site.pinned.items():
+        if not (_ENDPOINT.fullmatch(name) and int(name.rpartition(":")[2]) <= 65_535 and all(map(_is_address, addresses.split()))):
+            yield "own_site.pinned", "host:port with its addresses", f"{shown(name)}: {shown(addresses)}", "Remove it: the crawl writes it"
 
 
 def _lists(settings: Settings) -> Iterable[Problem]:

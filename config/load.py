@@ -1,7 +1,7 @@
 """YAML files, environment and --set → Settings, each value with its origin.
 
-Precedence: --set (the last wins) > environment THRESHER_* > YAML files (a later one wins) > defaults. Sections and the mappings
-`dns.static` and `fetch.headers` are merged key by key; a list is replaced as a whole.
+Precedence: flags of their own (--max-pages) > --set (the last wins) > environment THRESHER_* > YAML files (a later one wins) > defaults.
+Sections and mappings as `dns.static` and `fetch.headers` are merged key by key; a list is replaced as a whole.
 
     crawl.yaml      politeness: {min_delay: 2}
     environment     THRESHER_POLITENESS__MIN_DELAY=2        two underscores separate levels
@@ -30,7 +30,7 @@ from config.options import options
 from config.render import as_json_text, as_yaml
 from config.schema import Leaf
 from config.settings import Settings
-from config.yaml_tree import Node, Place, Scalar, shown
+from config.yaml_tree import Listing, Node, Place, Scalar, shown
 
 PREFIX = "THRESHER_"
 STDIN = "-"
@@ -39,9 +39,18 @@ _DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who set a value: "default", "crawl.yaml:12", "env THRESHER_POLITENESS__MIN_DELAY", "--set politeness.min_delay"."""
+    """Who set a value: "default", "crawl.yaml:12", "env THRESHER_POLITENESS__MIN_DELAY", "--set politeness.min_delay", "--delay"."""
 
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """An option given by a flag of its own, as --max-pages 100; a flag that may be repeated sets a list."""
+
+    name: str
+    key: str
+    value: str | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +67,10 @@ def load(
     sets: Sequence[str] = (),
     environ: Mapping[str, str] = {},
     stdin: Callable[[], str] | None = None,
+    flags: Sequence[Flag] = (),
 ) -> Loaded:
     """Merge all layers and check the result. A path "-" reads `stdin`. Raises ConfigError, which names every mistake."""
-    loaded, mistakes = examine(paths, sets=sets, environ=environ, stdin=stdin)
+    loaded, mistakes = examine(paths, sets=sets, environ=environ, stdin=stdin, flags=flags)
     if mistakes:
         raise ConfigError.of(mistakes)
     return loaded
@@ -72,11 +82,12 @@ def examine(
     sets: Sequence[str] = (),
     environ: Mapping[str, str] = {},
     stdin: Callable[[], str] | None = None,
+    flags: Sequence[Flag] = (),
 ) -> tuple[Loaded, list[ConfigError]]:
     """Do as `load`, but return the mistakes beside what the rest comes to."""
     leaves: dict[str, Leaf] = {}
     mistakes: list[ConfigError] = []
-    for layer in _layers(paths, sets, environ, stdin, mistakes):
+    for layer in _layers(paths, sets, environ, stdin, flags, mistakes):
         try:
             _merge(leaves, layer())
         except ConfigError as error:
@@ -93,6 +104,7 @@ def _layers(
     sets: Sequence[str],
     environ: Mapping[str, str],
     stdin: Callable[[], str] | None,
+    flags: Sequence[Flag],
     mistakes: list[ConfigError],
 ) -> Iterator[Callable[[], dict[str, Leaf]]]:
     """Yield what reads each layer, the lowest first."""
@@ -105,7 +117,9 @@ def _layers(
         if name.startswith(PREFIX):
             yield partial(_from_variable, name, environ[name], mistakes)
     for text in sets:
-        yield partial(_from_flag, text, mistakes)
+        yield partial(_from_set, text, mistakes)
+    for flag in flags:
+        yield partial(_from_flag, flag, mistakes)
 
 
 def render(loaded: Loaded, *, as_json: bool = False) -> str:
@@ -164,7 +178,16 @@ def _from_variable(name: str, value: str, mistakes: list[ConfigError]) -> dict[s
     return schema.read_at(key, _value(value, place), mistakes)
 
 
-def _from_flag(text: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:
+def _from_flag(flag: Flag, mistakes: list[ConfigError]) -> dict[str, Leaf]:
+    """Read an option's own flag; its value is text as it stands, never YAML."""
+    values = (flag.value,) if isinstance(flag.value, str) else flag.value
+    place = Place(flag.name, label=f"{flag.name} {shown(' '.join(values))[1:-1]}")
+    if isinstance(flag.value, str):
+        return schema.read_at(flag.key, Scalar(flag.value.strip(), True, place), mistakes)
+    return schema.read_at(flag.key, Listing([Scalar(value, False, place) for value in values], place), mistakes)
+
+
+def _from_set(text: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:
     key, equals, value = text.partition("=")
     key = key.strip()
     label = f"--set {shown(text)[1:-1]}"

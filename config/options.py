@@ -67,6 +67,19 @@ def example(field: types.Field) -> str:
     return str(default)
 
 
+def words_of(key: str) -> tuple[str, ...]:
+    """Return the fixed words that an option takes, in alphabetical order; () if it takes others only, or there is none of the name."""
+    field = options().get(key)
+    if field is None:
+        return ()
+    kinds = field.type.types if isinstance(field.type, types.UnionType) else (field.type,)
+    found = {type(bare(kind)[0]): bare(kind)[0] for kind in kinds}
+    if types.BoolType in found:
+        return ("true", "false")
+    literal = found.get(types.LiteralType)
+    return tuple(map(str, literal.values)) if isinstance(literal, types.LiteralType) else ()
+
+
 def in_yaml(text: str) -> str:
     return text if text.replace("/", "").isalnum() else shown(text)
 

@@ -95,6 +95,13 @@ class Politeness(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     dead_wait: Seconds = 3_600.0
 
 
+class OwnSite(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What holds at the seeds' own addresses under `profile: own-site`."""
+
+    delay: Seconds = 0.0  # in place of politeness.min_delay
+    pinned: dict[str, str] = field(default_factory=dict)  # "host:port" → addresses; written when a crawl starts, kept by a resume
+
+
 class Robots(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     obey: bool = True
     cache_ttl: Seconds = 86_400.0
@@ -254,6 +261,7 @@ class Log(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The whole configuration of a crawl."""
 
+    profile: Literal["web", "own-site"] = "web"
     agents: Positive | Literal["auto"] = 1
     seeds: list[str] = field(default_factory=list)
     identity: Identity = field(default_factory=Identity)
@@ -261,6 +269,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     limits: Limits = field(default_factory=Limits)
     frontier: Frontier = field(default_factory=Frontier)
     politeness: Politeness = field(default_factory=Politeness)
+    own_site: OwnSite = field(default_factory=OwnSite)
     robots: Robots = field(default_factory=Robots)
     fetch: Fetch = field(default_factory=Fetch)
     dns: Dns = field(default_factory=Dns)

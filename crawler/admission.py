@@ -8,10 +8,12 @@ when that has been answered. Pages fetched since then are not moved, nor is what
 
 from __future__ import annotations
 
+import logging
 from operator import itemgetter
 
+from crawler.bare_seeds import http_form
 from crawler.core.frontier import Frontier
-from crawler.core.model import CrawlURL, Reason, State
+from crawler.core.model import CrawlURL, Failed, Reason, State
 from crawler.core.order.cash import Cash
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import directory_depth, origin_of
@@ -23,6 +25,7 @@ from crawler.visit import Tools
 from storage.organs import Organs
 from storage.schema import SeenRow
 
+_log = logging.getLogger(__name__)
 _SITE = itemgetter(slice(8))  # of a key
 _REMEMBERED = 32_768  # URLs whose finders are; 5 MB
 
@@ -104,6 +107,15 @@ class Admission:
         else:
             self._skip(Skip(url.text, *answer), b"")
             self._organs.seen.add(url, State.REFUSED, answer[0], now)
+
+    def give_way(self, url: CrawlURL, failure: Failed, now: float) -> None:
+        """Refuse a seed given without a scheme that https does not reach, and queue its http form in its place."""
+        http = self._tools.urls.url(http_form(url.text))
+        _log.warning("%s: no connection by https (%s, %s); %s is asked for", url.text, failure.cause, failure.detail, http.text)
+        self._skip(Skip(url.text, Reason.NO_HTTPS, str(failure.cause)), url.via)
+        self._organs.seen.settle(url.key, State.REFUSED, Reason.NO_HTTPS)
+        if self._organs.seen.row(http.key) is None:
+            self.seed(http, now)
 
     def enqueue(self, url: CrawlURL, now: float, cash: float = 0.0) -> int:
         """Make a new URL known and queue it with what it is given; return its sequence number, -1 if it is refused and only counted."""

@@ -274,7 +274,7 @@ class Agent:
             return ""
         if wait.until is None:
             return "nothing is left to do"
-        return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why})"
+        return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
 
     def _resting(self) -> str:
         """Say why one of several agents has nothing to do until another writes to it, all that it did being committed; "" if it has."""
@@ -376,7 +376,8 @@ class Agent:
         status = self._fill(self._clock())
         self._loop_lag.fill(status)
         status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
-        status.why = self._ending.why if self._ending else self._trouble() or ("" if state == "crawling" else self._wait.why)
+        waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
+        status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):
             status.resting = self._resting() if self._member.is_quiet else ""
             status.answered_before = self._before[1]

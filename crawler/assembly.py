@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from config.settings import Settings
+from crawler.bare_seeds import BareSeeds
 from crawler.clock import Clock
+from crawler.core.own_site import OwnSite
 from crawler.core.url import URLSpace
 from crawler.desk import Desk
 from crawler.dns import Resolver
@@ -38,8 +40,9 @@ def assemble(
 ) -> Tools:
     """Make what journeys need; inside a running loop. team: the other agents, if there are any.    filters: in place of the registry's."""
     identity = settings.identity
-    urls = URLSpace(store.secret, url_rules(settings))
-    guard = AddressGuard(settings.fetch.allow_addresses)
+    rules = url_rules(settings)
+    urls = URLSpace(store.secret, rules)
+    guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), rules.ports)
     resolver = Resolver(settings.dns, guard=guard, clock=clock)
     fetcher = Fetcher(
         settings.fetch,
@@ -51,7 +54,8 @@ def assemble(
         elsewhere=team.addresses if team else None,
     )
     ownership = team.ownership if team else None
-    chosen = plugs(settings, settings.seeds, ownership) if filters is None else filters
+    bare = BareSeeds.of(store)
+    chosen = plugs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
     parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
@@ -69,5 +73,6 @@ def assemble(
         suspects=suspects,
         studies=Studies(panel, suspects, store.quarantine),
         clock=clock,
+        bare=bare,
         ownership=ownership,
     )

@@ -141,13 +141,13 @@ class Resolver:
     def _remember(self, hostname: str, addresses: Iterable[str], ttl_s: float, now: float) -> _Known:
         """Cache what a name resolved to, without the addresses that the guard refuses."""
         found = list(dict.fromkeys(addresses))
-        usable = _chosen([address for address in found if not self._guard.refuses(address)], self._settings.max_addresses)
+        usable = _chosen([address for address in found if not self._guard.refuses(address, hostname)], self._settings.max_addresses)
         ttl_s = max(self._settings.min_ttl, min(ttl_s, self._settings.max_ttl))
         if usable:
             return self._keep(hostname, _Known(usable, None, now + ttl_s))
         if not found:
             return self._fail(hostname, Cause.DNS_NODATA, "no address", now)
-        why = f"{found[0]}: {self._guard.refuses(found[0])}"
+        why = f"{found[0]}: {self._guard.refuses(found[0], hostname)}"
         return self._keep(hostname, _Known((), LookupFailed(Cause.BLOCKED_ADDRESS, why, ttl_s), now + ttl_s))
 
     def _fail(self, hostname: str, cause: Cause, detail: str, now: float) -> _Known:

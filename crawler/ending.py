@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from crawler.core.governing import governed, options_of
 from crawler.metrics import Status
 
 
@@ -22,7 +23,7 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     """
     parts = [why]
     parts += [f"{state}: {_count(n, 'host')}" for state, n in status.hosts_held_up.items()]
-    parts += [f"{reason}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
+    parts += [f"{governed(reason)}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
     if status.held:
         parts.append(f"held by filters: {_count(status.held, 'URL')}")
     if status.quarantined:
@@ -32,12 +33,17 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     cause, n = max(status.causes.items(), key=lambda item: item[1], default=("", 0))
     everything_is_done = status.queued == 0 and answered > 0
     if error_rate > max_error_rate:
-        parts.append(f"{error_rate:.0%} of the URLs failed, most by {cause} ({_count(n, 'attempt')})")
+        parts.append(f"{error_rate:.0%} of the URLs failed, most by {_named(cause, n)}")
     elif n and answered == answered_before and not everything_is_done:
-        parts.append(f"nothing was fetched: {cause} ({_count(n, 'attempt')})")
+        parts.append(f"nothing was fetched: {_named(cause, n)}")
     else:
         return Ending(0, "; ".join(parts))
     return Ending(4, "; ".join(parts))
+
+
+def _named(cause: str, n: int) -> str:
+    options = options_of(cause)
+    return f"{cause} ({_count(n, 'attempt')}{'; ' + options if options else ''})"
 
 
 def _count(n: int, noun: str) -> str:

@@ -11,8 +11,11 @@ from typing import Any
 import msgspec
 
 from config.settings import Settings
-from crawler.core.model import NO_KEY, CrawlURL, Purpose, State
+from crawler.bare_seeds import BareSeeds, http_form
+from crawler.core.governing import governed, options_of
+from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason, State
 from crawler.core.order.by_name import order_by_name
+from crawler.core.politeness import Rulebook, rule_of
 from crawler.core.ports import Entry, HostRecord, Lane
 from crawler.core.url import BadURL, URLSpace
 from crawler.seeds import url_rules
@@ -65,6 +68,7 @@ class Story(msgspec.Struct, kw_only=True):
     steps: list[Step] = []
     state: str = "unknown"  # or bad_url, or a state of the store
     reason: str | None = None
+    option: str | None = None  # what governs the reason, by commas
     detail: str | None = None
     found_at: str | None = None
     chain: list[Hop] = []  # from what named the URL back to a seed
@@ -94,10 +98,11 @@ class Explainer:
     def __init__(self, view: View, settings: Settings, now: float, *, crawl: str = "") -> None:
         self._view = view
         self._crawl = crawl
-        self._settings = settings
+        self._settings = msgspec.structs.replace(settings, seeds=[*settings.seeds, *BareSeeds.of(view).http_forms()])
         self._now = now
         self._own = URLSpace(view.secret, url_rules(view.settings))
         self._todays = URLSpace(view.secret, url_rules(settings))
+        self._rules = Rulebook(view.settings)
         self._texts = Texts(view)
 
     def story(self, asked: str) -> Story:
@@ -109,15 +114,25 @@ class Explainer:
             story.state, story.reason, story.detail = "bad_url", str(error.reason), error.detail
             story.skips = self._skips(asked.strip())
         else:
+            url, row = self._known_form(asked, url)
             story.url, story.steps = url.text, steps(asked, url.text)
-            row = self._view.seen.row(url.key)
             if row is not None:
                 self._known(story, url, row)
             if row is None or row.state is State.REFUSED:
                 story.skips = self._skips(url.text)
+        story.option = _option(story)
         story.today = self._today(asked if story.url is None else story.url, story)
         story.answer = f"{recorded(story)} Found today, it would {story.today.outcome}."
         return story
+
+    def _known_form(self, asked: str, url: CrawlURL) -> tuple[CrawlURL, SeenRow | None]:
+        """Return the URL with its row; where no scheme was written, its http form if that is the one that the crawl went on with."""
+        row = self._view.seen.row(url.key)
+        if (row is None or row.reason is Reason.NO_HTTPS) and self._own.is_bare(asked):
+            http = self._own.url(http_form(url.text))
+            if (found := self._view.seen.row(http.key)) is not None:
+                return http, found
+        return url, row
 
     # -- what is recorded
 
@@ -245,7 +260,7 @@ class Explainer:
         now = self._now
         if host.parked and not 0 < host.parked_until <= now:
             until = f"until {iso(host.parked_until)}" if host.parked_until else "until the configuration changes"
-            return f"its host is parked ({host.parked}) {until}"
+            return f"its host is parked by {governed(host.parked)} {until}"
         if host.backoff_until > now:
             return f"its host asked for time or answered 429 or 503: nothing before {iso(host.backoff_until)}"
         if entry.lane is Lane.RETRY and entry.rank / 1e6 > now:
@@ -254,7 +269,7 @@ class Explainer:
             count = f"more than {_MOST_AHEAD:,}" if ahead is None else f"{ahead:,}"
             return "one URL of its host comes first" if ahead == 1 else f"{count} URLs of its host come first"
         if host.next_at > now:
-            return f"its host is in its delay until {iso(host.next_at)}"
+            return f"its host is in its delay ({rule_of(host, self._rules.of(host.name, is_own=True))}) until {iso(host.next_at)}"
         return "it is the next of its host"
 
     # -- what would become of it
@@ -263,7 +278,7 @@ class Explainer:
         try:
             canonical = self._todays.seed(text).text
         except BadURL as error:
-            return Today(rulings=[], robots=None, outcome=f"be refused: {error.reason} ({error.detail})")
+            return Today(rulings=[], robots=None, outcome=f"be refused: {governed(error.reason, error.detail)}")
         is_seed = canonical in self._settings.seeds
         depth = 0 if is_seed else story.depth
         url = self._todays.url(canonical, seed_distance=depth or 0, site_depth=story.site_depth or 0, hops=story.hops or 0)
@@ -278,6 +293,7 @@ def without_store(asked: str, settings: Settings) -> Story:
         url = space.seed(asked)
     except BadURL as error:
         story.state, story.reason, story.detail = "bad_url", str(error.reason), error.detail
+        story.option = _option(story)
         story.answer = recorded(story)
         return story
     story.url, story.steps = url.text, steps(asked, url.text)
@@ -286,11 +302,17 @@ def without_store(asked: str, settings: Settings) -> Story:
     return story
 
 
+def _option(story: Story) -> str | None:
+    """Return the options that govern what stood in the URL's way."""
+    failed = story.failure["reason"] if story.failure is not None else story.skips[0]["reason"] if story.skips else ""
+    return options_of(story.reason or failed) or None
+
+
 def recorded(story: Story) -> str:
     """Return in a sentence what the store says of a URL."""
     match story.state:
         case "bad_url":
-            return f"It is no URL that this crawl may request: {story.reason} ({story.detail})."
+            return f"It is no URL that this crawl may request: {governed(story.reason or '', story.detail or '')}."
         case "unknown":
             return _never_known(story)
         case "queued":
@@ -303,7 +325,7 @@ def recorded(story: Story) -> str:
             return f"It was not fetched, as an alias of {alias['url']} (rule {alias['rule']})."
         case "refused":
             by = f" by {story.skips[0]['by']}" if story.skips and story.skips[0]["by"] else ""
-            return f"It was found and not fetched: {story.reason}{by}."
+            return f"It was found and not fetched: {governed(story.reason or '')}{by}."
         case "outbox":
             return "It belongs to another agent, which has not taken it over yet."
         case _:
@@ -315,7 +337,7 @@ def _never_known(story: Story) -> str:
         return "It is not known to this crawl: no page that was read names it, or it was refused by a rule beyond what the log keeps."
     first = story.skips[0]
     by = f" by {first['by']}" if first["by"] else ""
-    return f"It was found and not taken up: {first['reason']}{by}."
+    return f"It was found and not taken up: {governed(first['reason'])}{by}."
 
 
 def _later(story: Story) -> str:
@@ -350,8 +372,8 @@ def _done(story: Story) -> str:
         fate = "kept" if page["keep"] else f"not kept ({', '.join(dropped) or 'by a filter'})"
         return f"It was fetched at {page['fetched_at']} with status {page['status']}, and {fate}.{_later(story)}"
     if failure is not None and story.reason is not None:
-        return f"It was requested at {failure['at']} and its body refused: {story.reason} ({failure['detail']})."
+        return f"It was requested at {failure['at']} and its body refused: {governed(story.reason, failure['detail'])}."
     if failure is not None:
         tries = f"after {failure['attempts']} tries" if failure["attempts"] > 1 else "at the first try"
-        return f"It could not be fetched, {tries}: {failure['reason']} ({failure['detail']})."
+        return f"It could not be fetched, {tries}: {governed(failure['reason'], failure['detail'])}."
     return f"It is done: {story.reason or 'its record is of a later visit'}."

@@ -18,12 +18,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from crawler.core.own_site import NOTHING_OWN, OwnSite
+
 AddrInfo = tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int]]
 
 _CACHED = 65_536
 
 # Services that clouds offer on an address of their own: reached only when `allow` names the very address.
-_METADATA = frozenset(ip_address(text) for text in ("169.254.169.254", "100.100.100.200", "168.63.129.16", "fd00:ec2::254"))
+_METADATA = frozenset(
+    ip_address(text)
+    for text in (
+        *("169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192"),
+        *("fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254"),
+    )
+)
+METADATA = "cloud metadata"
+NEVER_OWN = frozenset((METADATA, "link-local", "multicast", "reserved", "not an address"))  # whatever a seed resolves to
 
 _REFUSED_V4 = [
     (IPv4Network(network), why)
@@ -81,23 +91,28 @@ class BlockedAddress(OSError):  # noqa: N818 - the noun of the interface
 
 
 class AddressGuard:
-    """Refuses every address that is not public, except what `allow` names."""
+    """Refuses every address that is not public, except what `allow` names and what is pinned as one's own site."""
 
-    def __init__(self, allow: Sequence[str]) -> None:
-        """allow: networks or addresses in CIDR notation, exempt from the guard."""
+    def __init__(self, allow: Sequence[str], own: OwnSite = NOTHING_OWN, ports: frozenset[int] | None = None) -> None:
+        """allow: networks or addresses in CIDR notation, exempt from the guard.    ports: beside those of `own`; None: any"""
+        self._own = own
+        self._ports = ports
         self._allow = [ip_network(text, strict=False) for text in allow]
         self._judged = lru_cache(maxsize=_CACHED)(self._judge)
 
-    def refuses(self, address: str) -> str:
-        """Return why `address` must not be reached, "" if it may be."""
-        return self._judged(address)
+    def refuses(self, address: str, hostname: str = "") -> str:
+        """Return why `address` must not be reached, "" if it may be.    hostname: that resolves to it"""
+        why = self._judged(address)
+        return "" if why and why not in NEVER_OWN and self._own.has_name(hostname, address) else why
 
     def open_socket(self, addr_info: AddrInfo) -> socket.socket:
         """Return a new socket for one connect; raises BlockedAddress.    For `aiohttp.TCPConnector(socket_factory=)`."""
         family, kind, protocol, _, sockaddr = addr_info
         why = self._judged(sockaddr[0])
-        if why:
+        if why and (why in NEVER_OWN or not self._own.has_socket(sockaddr[0], sockaddr[1])):
             raise BlockedAddress(sockaddr[0], why)
+        if self._ports is not None and sockaddr[1] not in self._ports and not self._own.has_socket(sockaddr[0], sockaddr[1]):
+            raise BlockedAddress(sockaddr[0], f"port {sockaddr[1]} was pinned for another address of the name")
         return socket.socket(family, kind, protocol)
 
     def _judge(self, text: str) -> str:
@@ -107,7 +122,7 @@ class AddressGuard:
             return "not an address"
         allowed_by = [network for network in self._allow if address in network]
         if address in _METADATA:
-            return "" if any(network.num_addresses == 1 for network in allowed_by) else "cloud metadata"
+            return "" if any(network.num_addresses == 1 for network in allowed_by) else METADATA
         if allowed_by:
             return ""
         if isinstance(address, IPv4Address):

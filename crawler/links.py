@@ -132,7 +132,8 @@ class LinkGate:
         if answer is None:
             origin = origin_of(text)
             refusal = self._panel.static(Candidate(text, origin, self.site(origin)))
-            answer = refusal or self._urls.key(text)
+            fault = self._urls.fault(origin)
+            answer = (fault, "url") if fault is not None else refusal or self._urls.key(text)
             if len(self._cache) >= _GATE_CACHE:
                 self._cache.clear()
             self._cache[text] = answer

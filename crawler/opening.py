@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
-from config.load import load
+from config.load import Flag, load
 from config.settings import Settings
+from crawler.bare_seeds import BareSeeds
 from crawler.core.errors import DiskError, StoreError, UsageError
-from crawler.core.model import Mode
+from crawler.core.governing import governed
+from crawler.core.model import Mode, Reason
+from crawler.core.own_site import OwnSite
 from crawler.core.ownership import MOST_AGENTS, divided
-from crawler.core.url import hostname_of, origin_of, site_of
-from crawler.seeds import read_seeds, url_rules
+from crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
+from crawler.seeds import Seeds, read_seeds, url_rules
 from filters.base import Candidate
 from filters.registry import plugs
 from storage.env import Store, require_store
@@ -33,6 +38,20 @@ _SHOWN = 5  # seeds named in a complaint about all
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
 
 _ADMITTING_LIMITS = ("max_depth", "max_hosts_per_site", "max_links_per_page", "max_redirects", "max_url_length")
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a crawl starts with: its settings with the seeds, what was read of these, and what the operator should know."""
+
+    settings: Settings
+    found: Seeds
+    notes: list[str]
+
+    def words(self) -> str:
+        """Return what to tell the operator, "" if nothing."""
+        left_out = f"left out:\n{self.found.warning()}" if self.found.warning() else ""
+        return "\n".join([*self.notes, *([left_out] if left_out else [])])
 
 
 def check_startable(settings: Settings) -> None:
@@ -62,7 +81,7 @@ def check_seeds(settings: Settings) -> None:
         if word is None:
             return
         if len(refused) < _SHOWN:
-            refused.append(f"{seed}: {word[1]}, by {word[0]}")
+            refused.append(f"{seed}: {governed(word[1])}, by {word[0]}")
     more = [f"… and {len(settings.seeds) - len(refused):,} more"] if len(settings.seeds) > len(refused) else []
     raise UsageError(
         "the configuration refuses every seed, expected at least one that may be fetched. Change scope, overrides, filters or seeds:\n"
@@ -70,8 +89,64 @@ def check_seeds(settings: Settings) -> None:
     )
 
 
-def create_store(path: Path, settings: Settings) -> None:
-    """Make a new store that knows its configuration; raises StoreLockedError when somebody crawls into it."""
+def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], earlier: Settings | None = None) -> Begun:
+    """Read the seeds and put them into the settings, pinned if they are one's own site.    earlier: of the crawl that is resumed
+
+    Raises UsageError.
+    """
+    known = earlier.seeds if earlier is not None else []
+    pinned = earlier.own_site.pinned if earlier is not None else {}
+    is_own = settings.profile == "own-site"
+    own_site = msgspec.structs.replace(settings.own_site, pinned=pinned if is_own else {})
+    settings = msgspec.structs.replace(settings, own_site=own_site)
+    found = Seeds()
+    new = set(settings.seeds).difference(known)
+    if seeds or files or new or earlier is None:
+        found = read_seeds(seeds, files, [seed for seed in settings.seeds if seed in new], seed_rules(settings))
+    check_startable(settings)
+    settings = msgspec.structs.replace(settings, seeds=list(dict.fromkeys([*known, *found.urls])))
+    notes: list[str] = []
+    if is_own:
+        settings, notes = _pinned(settings, found.bare)
+        _leave_out_ports(found, settings)
+        allowed = set(found.urls)
+        settings = msgspec.structs.replace(settings, seeds=[url for url in settings.seeds if url in allowed or url in known])
+    return Begun(settings, found, notes)
+
+
+def seed_rules(settings: Settings) -> URLRules:
+    """Return the rules that seeds are read by: one's own site may be at any port, and is known once its addresses are pinned."""
+    rules = url_rules(settings)
+    return replace(rules, ports=None) if settings.profile == "own-site" else rules
+
+
+def _pinned(settings: Settings, bare: Sequence[str]) -> tuple[Settings, list[str]]:
+    """Pin the addresses of the seeds; return the settings with them, and what to tell the operator."""
+    from crawler.pinning import pin  # brings all of the network along
+
+    result = asyncio.run(pin(settings, settings.seeds, bare))
+    notes = [f"own site: {name} is {addresses}" for name, addresses in result.addresses.items()]
+    more = [f"own site: {len(notes) - _SHOWN:,} more"] if len(notes) > _SHOWN else []
+    own_site = msgspec.structs.replace(settings.own_site, pinned=result.addresses)
+    return msgspec.structs.replace(settings, own_site=own_site), [*notes[:_SHOWN], *more, *result.notes]
+
+
+def _leave_out_ports(found: Seeds, settings: Settings) -> None:
+    """Leave out the seeds at ports that only one's own site may have, and which are not that; raises UsageError if none is left."""
+    space = URLSpace(bytes(16), url_rules(settings))
+    refused = [url for url in found.urls if space.fault(origin_of(url)) is not None]
+    for url in refused:
+        found.leave_out(f"seed {url!r}", BadURL(Reason.BAD_PORT, f"port {port_of(origin_of(url))}"))
+    found.urls = [url for url in found.urls if url not in set(refused)]
+    if refused and not found.urls:
+        raise UsageError(f"no seed can be used:\n{found.warning()}")
+
+
+def create_store(path: Path, settings: Settings, bare: Iterable[str] = ()) -> None:
+    """Make a new store that knows its configuration; raises StoreLockedError when somebody crawls into it.
+
+    bare: seeds that were given without a scheme.
+    """
     require_crawl(path)
     if in_the_way := next((place for place in (path, *path.parents) if place.exists() and not place.is_dir()), None):
         raise UsageError(f"{path}: expected a directory for the new crawl, found that {in_the_way} is a file. Name another one with -o")
@@ -85,7 +160,7 @@ def create_store(path: Path, settings: Settings) -> None:
         raise DiskError(f"{path}: cannot be used for the new crawl: {error.strerror}. Name another directory with -o") from None
     if is_foreign:
         raise UsageError(f"{path}: expected a new or empty directory, found other files in it. Name another one with -o")
-    _create_shards(path, settings)
+    _create_shards(path, settings, BareSeeds(bare).encoded())
 
 
 def _is_ours(name: str) -> bool:
@@ -93,16 +168,16 @@ def _is_ours(name: str) -> bool:
     return name == PARTITIONS or is_shard(name)
 
 
-def _create_shards(path: Path, settings: Settings) -> None:
+def _create_shards(path: Path, settings: Settings, bare: bytes) -> None:
     """Make the stores of all agents, the first agent's last: until it is there, there is no crawl."""
     for entry in [entry for entry in path.iterdir() if _is_ours(entry.name)]:
         shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     n, secret, now = n_agents(settings), secrets.token_bytes(32), time.time()
     for agent in range(1, n):
-        Store.create(shard_path(path, agent), settings, now, secret=secret).close()
+        Store.create(shard_path(path, agent), settings, now, secret=secret, bare=bare).close()
     if n > 1:
         write_partitions(path, Partitions(n, ranges_of(divided(n))))
-    Store.create(path, settings, now, secret=secret).close()
+    Store.create(path, settings, now, secret=secret, bare=bare).close()
 
 
 def _holds_crawl(path: Path) -> bool:
@@ -114,40 +189,37 @@ def _holds_crawl(path: Path) -> bool:
     return True
 
 
-def reconfigure(path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str]) -> str:
+def reconfigure(
+    path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str], flags: Sequence[Flag] = ()
+) -> str:
     """Give the crawl in `path` the configuration that a resume asks for; the agent carries the difference out.
 
-    Returns what to tell the operator about seeds that were left out, "" if nothing.
+    Returns what to tell the operator about seeds that were left out and about one's own site, "" if nothing.
     """
     require_crawl(path)
     require_store(path)
     if not lock_holder(path):
         for shard in shard_paths(path):
             require_sound_pages(shard)
-    left_out = ""
     with Store.open(path, None, time.time(), reserves=False) as store:
         old = store.settings
-        changed = bool(configs or sets or any(name.startswith("THRESHER_") for name in os.environ))
-        new = _merged(old, configs, sets) if changed else old
-        known = dict.fromkeys(old.seeds)
-        if seeds or files or new.seeds:
-            found = read_seeds(seeds, files, new.seeds, url_rules(new))
-            known |= dict.fromkeys(found.urls)
-            left_out = found.warning()
-        new = msgspec.structs.replace(new, seeds=list(known))
-        check_startable(new)
-        _check_order(path, old, new)
-        _give(store, new)
+        changed = bool(configs or sets or flags or any(name.startswith("THRESHER_") for name in os.environ))
+        begun = with_seeds(_merged(old, configs, sets, flags) if changed else old, seeds, files, old)
+        _check_order(path, old, begun.settings)
+        _give(store, begun)
     for shard in shard_paths(path)[1:]:
         with Store.open(shard, None, time.time(), reserves=False) as store:
-            _give(store, new)
-    return left_out
+            _give(store, begun)
+    return begun.words()
 
 
-def _give(store: Store, new: Settings) -> None:
+def _give(store: Store, begun: Begun) -> None:
     """Let a configuration be that of a shard; a kill between two of them leaves the second to the next resume."""
+    new = begun.settings
     differences = admits_differently(store.settings, new)
     store.reconfigure(new)
+    if begun.found.bare:
+        store.put(META, Meta.BARE, BareSeeds({*BareSeeds.of(store).urls, *begun.found.bare}).encoded())
     if differences:
         earlier = (store.get(META, Meta.READMIT) or b"").decode().split(",")
         store.put(META, Meta.READMIT, ",".join(sorted({*earlier, *differences} - {""})).encode())
@@ -167,22 +239,22 @@ def admits_differently(old: Settings, new: Settings) -> set[str]:
     sections = {name for name in ("scope", "robots", "filters", "overrides", "seeds", "url") if getattr(old, name) != getattr(new, name)}
     if any(getattr(old.limits, name) != getattr(new.limits, name) for name in _ADMITTING_LIMITS):
         sections.add("limits")
-    if old.fetch.allow_ports != new.fetch.allow_ports:
+    if old.fetch.allow_ports != new.fetch.allow_ports or OwnSite.of(old).ports != OwnSite.of(new).ports:
         sections.add("fetch")
     if old.identity.agent != new.identity.agent:
         sections.add("robots")
     return sections
 
 
-def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str]) -> Settings:
+def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str], flags: Sequence[Flag]) -> Settings:
     """Return the files' configuration, or the crawl's own, with environment and single options on top."""
     if configs:
-        return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read).settings
-    return with_sets(old, sets, os.environ)
+        return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=flags).settings
+    return with_sets(old, sets, os.environ, flags)
 
 
-def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}) -> Settings:
+def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}, flags: Sequence[Flag] = ()) -> Settings:
     """Return settings with single options on top; all but the seeds go through the loader, which checks them."""
     own = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[])).decode()
-    changed = load(["-"], sets=sets, environ=environ, stdin=lambda: own).settings
+    changed = load(["-"], sets=sets, environ=environ, stdin=lambda: own, flags=flags).settings
     return msgspec.structs.replace(changed, seeds=changed.seeds or settings.seeds)

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from crawler.core.governing import counted
 from crawler.metrics import Status
 
 _LINE_EVERY_S = 30.0
@@ -76,8 +77,10 @@ def _say(text: str, stream: TextIO) -> None:
 
 def line(status: Status) -> str:
     """Return the progress in one line."""
-    waits = (f"  failed attempts: {_counts(status.causes)}" if status.causes else "") + (
-        f"  {status.state}: {status.why}" if status.why else ""
+    waits = (
+        (f"  failed attempts: {counted(status.causes)}" if status.causes else "")
+        + (f"  skipped: {counted(status.skipped)}" if status.skipped else "")
+        + (f"  {status.state}: {status.why}" if status.why else "")
     )
     return (
         f"[{clock(status.running_s)}] {status.pages:,} pages ({status.pages_per_s:.1f}/s)  {size(status.wire_bytes)}  "
@@ -96,13 +99,13 @@ def block(status: Status) -> Group:
         Text(f"{_hosts(status)}  queued {status.queued:,}  known {status.known:,}", overflow="ellipsis", no_wrap=True),
     ]
     if status.causes:
-        rows.append(Text("failed attempts: " + _counts(status.causes), overflow="ellipsis", no_wrap=True))
+        rows.append(Text("failed attempts: " + counted(status.causes)))
     if status.saved:
         rows.append(Text("saved by filters: " + _counts(status.saved), overflow="ellipsis", no_wrap=True))
     if status.skipped:
-        rows.append(Text("skipped: " + _counts(status.skipped), overflow="ellipsis", no_wrap=True))
+        rows.append(Text("skipped: " + counted(status.skipped)))
     if status.hosts_parked:
-        rows.append(Text("hosts parked: " + _counts(status.hosts_parked)))
+        rows.append(Text("hosts parked: " + counted(status.hosts_parked)))
     if status.why:
         rows.append(Text(f"{status.state}: {status.why}", style="yellow", overflow="ellipsis", no_wrap=True))
     return Group(*rows)
@@ -126,10 +129,10 @@ def summary(status: Status) -> Table:
         ("requests", f"{status.requests:,}, of which robots.txt {status.robots_requests:,}"),
         ("answers", _classes(status) or "none"),
         ("redirects", f"{status.redirects:,}"),
-        ("failed", f"{status.failed:,}" + (f"  ({_counts(status.causes)} by attempt)" if status.causes else "")),
+        ("failed", f"{status.failed:,}" + (f"  (by attempt: {counted(status.causes)})" if status.causes else "")),
         ("URLs", f"{status.known:,} known, {status.queued:,} still queued"),
-        ("hosts", f"{status.hosts:,} known" + (f", parked: {_counts(status.hosts_parked)}" if status.hosts_parked else "")),
-        ("skipped", _counts(status.skipped) or "nothing"),
+        ("hosts", f"{status.hosts:,} known" + (f", parked: {counted(status.hosts_parked)}" if status.hosts_parked else "")),
+        ("skipped", counted(status.skipped) or "nothing"),
         ("saved by filters", _counts(status.saved) or "nothing"),
         *([("would be saved", _counts(status.would_save))] if status.would_save else []),
         *([("quarantined", f"{_counts(status.quarantined)}; see `thresher quarantine`")] if status.quarantined else []),

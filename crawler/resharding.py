@@ -6,6 +6,7 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from crawler.bare_seeds import BareSeeds
 from crawler.core.errors import StoreError
 from crawler.core.ownership import N_PARTITIONS, divided
 from storage.env import Store
@@ -42,10 +43,10 @@ def reshard(path: Path, n_agents: int) -> None:
 def _make(path: Path, first: int, end: int) -> None:
     """Make the stores of new agents, unless an earlier try has."""
     with Store.open(path, None, time.time()) as store:
-        settings, secret = store.settings, store.secret
+        settings, secret, bare = store.settings, store.secret, BareSeeds.of(store).encoded()
     for agent in range(first, end):
         with suppress(StoreError):  # it is there; if it is damaged, opening it says so
-            Store.create(shard_path(path, agent), settings, time.time(), secret=secret).close()
+            Store.create(shard_path(path, agent), settings, time.time(), secret=secret, bare=bare).close()
 
 
 def _move(path: Path, planned: Partitions) -> None:

@@ -1,8 +1,8 @@
 """Seeds: read from the command line and from files, checked before the crawl starts, admitted when the agent opens its store.
 
-A seed file has one URL a line; blank lines and lines that begin with "#" are skipped; a name without a scheme means http://. A line that
-is no seed is reported with its number and left out; a file without any seed, or one that is no text, is an error. Files are read line by
-line: a huge one costs what its seeds cost.
+A seed file has one URL a line; blank lines and lines that begin with "#" are skipped; a name without a scheme means https first. A line
+that is no seed is reported with its number and left out; a file without any seed, or one that is no text, is an error. Files are read line
+by line: a huge one costs what its seeds cost.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from config.settings import Settings
 from crawler.core.errors import UsageError
+from crawler.core.governing import options_of
+from crawler.core.model import Reason
+from crawler.core.own_site import OwnSite
 from crawler.core.ownership import Ownership
-from crawler.core.url import BadURL, URLRules, URLSpace
+from crawler.core.url import BadURL, URLRules, URLSpace, origin_of
 
 if TYPE_CHECKING:  # commands that only read seeds must not wait for what crawls
     from crawler.admission import Admission
@@ -29,6 +32,7 @@ MAX_FILE = 1 << 30  # bytes of a seed file
 MAX_LINE = 1 << 16  # bytes of a line
 _GROUP = 2_000  # seeds per commit
 _SHOWN = 5
+_OWN = "A site of your own? --profile own-site lets the crawl reach the very addresses and ports of its seeds"
 _EXPECTED = "expected one URL or host name a line, in UTF-8"
 
 
@@ -37,6 +41,7 @@ class Seeds:
     """Canonical seeds without repeats, in order, and what was left out."""
 
     urls: list[str] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)  # those of them that were given without a scheme
     complaints: list[str] = field(default_factory=list)  # of the first bad lines: where and why
     n_bad: int = 0
     n_repeated: int = 0
@@ -45,14 +50,19 @@ class Seeds:
         """Note a line that is no seed."""
         self.n_bad += 1
         if self.n_bad <= _SHOWN:
-            self.complaints.append(f"{where}: {error.reason}: {error.detail}. A seed is http://… or https://…, or a bare host name")
+            governing = "" if error.reason is Reason.BAD_SCHEME else options_of(error.reason)  # no option lets ftp: be fetched
+            options = f" ({governing})" if governing else ""
+            self.complaints.append(
+                f"{where}: {error.reason}: {error.detail}{options}. A seed is http://… or https://…, or a bare host name"
+            )
 
     def warning(self) -> str:
         """Return what to tell the operator about lines left out, "" if nothing."""
         if not self.complaints:
             return ""
         more = self.n_bad - len(self.complaints)
-        return "\n".join([*self.complaints, *([f"… and {more:,} more"] if more else [])])
+        advice = [_OWN] if any(str(Reason.BAD_PORT) in complaint for complaint in self.complaints) else []
+        return "\n".join([*self.complaints, *([f"… and {more:,} more"] if more else []), *advice])
 
 
 def url_rules(settings: Settings) -> URLRules:
@@ -62,6 +72,8 @@ def url_rules(settings: Settings) -> URLRules:
         max_length=settings.limits.max_url_length,
         max_path_segments=settings.url.max_path_segments,
         ports=ports,
+        own_ports=OwnSite.of(settings).ports,
+        bare=tuple(scheme for scheme in ("https", "http") if scheme in settings.scope.schemes),
         strip_params=tuple(settings.url.strip_params),
     )
 
@@ -87,6 +99,8 @@ def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Itera
             continue
         known.add(url)
         seeds.urls.append(url)
+        if "://" not in text and space.is_bare(text):
+            seeds.bare.append(url)
     if not seeds.urls and seeds.n_bad:
         raise UsageError(f"no seed can be used:\n{seeds.warning()}")
     if not seeds.urls:
@@ -138,6 +152,8 @@ class Seeder:
     async def run(self, committer: Committer, seeds: Iterable[str], now: float, *, stopping: Callable[[], bool] = lambda: False) -> None:
         """Queue new seeds in groups that are committed one after another; once `stopping`, leave the rest to the next opening."""
         for n, text in enumerate(seeds, 1):
+            if self._urls.fault(origin_of(text)) is not None:
+                continue  # of a life under other rules
             url = self._urls.seed(text)
             if (self._ownership is None or self._ownership.is_own(url.key)) and self._store.seen.row(url.key) is None:
                 self._admission.seed(url, now)

@@ -74,6 +74,8 @@ class Settler:
             self._without_request(visit, now)
         elif purpose in FILTERS_OWN:
             self._answer(visit, visit.outcome, now)
+        elif visit.gives_way and isinstance(visit.outcome, Failed):
+            self._give_way(visit, visit.outcome, now)
         else:
             self._page(visit, visit.outcome, now)
         self.admission.landed(visit.lease.entry.seq)
@@ -257,6 +259,13 @@ class Settler:
             lambda: self.learned(self._effects.answered(asker, answer), now),
             lambda why: QuarantineRecord("answer", what, now, why, who=asker, url=url.text, purpose=url.purpose),
         )
+
+    def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
+        """A seed given without a scheme cannot be reached by https: its http form is asked for in its place."""
+        self.totals.request(outcome.wire_bytes)
+        self.totals.failed(outcome.cause, terminal=False)
+        self._frontier.skip(visit.lease, now, requested=outcome)
+        self.admission.give_way(visit.lease.entry.url, outcome, now)
 
     def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry

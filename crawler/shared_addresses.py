@@ -77,23 +77,27 @@ class SharedAddresses:
                 if _COUNT.unpack_from(self._rows, at)[0]:
                     _COUNT.pack_into(self._rows, at, 0)
 
-    def start(self, address: str) -> float:
-        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try."""
+    def start(self, address: str, *, is_own: bool = False) -> float:
+        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
+
+        is_own: of one's own site: the gap is neither waited for nor begun.
+        """
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
             now = time.monotonic()
             at = self._find(_name(address), now)
             name, not_before, called = _HEAD.unpack_from(self._rows, at)
-            if not_before > now:
+            if not_before > now and not is_own:
                 return float(not_before) - now
             if sum(_COUNTS.unpack_from(self._rows, at + _HEAD.size)) >= self._connections:
                 return _FULL_S
-            _HEAD.pack_into(self._rows, at, name, now + self._gap_s, called)
+            by = not_before if is_own else now + self._gap_s
+            _HEAD.pack_into(self._rows, at, name, by, called)
             self._add(at + self._mine, 1)
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
         self._in_flight.setdefault(address, []).append(at)
-        self._last[address] = (not_before, now + self._gap_s)
+        self._last[address] = (not_before, by)
         return 0.0
 
     def end(self, address: str, *, was_used: bool) -> None:

@@ -122,7 +122,7 @@ def _port(authority: str) -> tuple[str, str]:
 
 _RULES: tuple[tuple[str, Callable[[str, str], str]], ...] = (
     ("blanks, tabs and line ends dropped", _unblank),
-    ("no scheme means http", _with_scheme),
+    ("no scheme means https, or http where no connection by https can be made", _with_scheme),
     ("fragment dropped", lambda text, _: text.partition("#")[0]),
     ("slashes as browsers read them", _slashes),
     ("user name and password dropped", _without_user),

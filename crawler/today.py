@@ -8,7 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from config.settings import Settings
-from crawler.core.model import CrawlURL, Hold, LinkBatch, Rewrite, Verdict
+from crawler.core.governing import governed, options_of
+from crawler.core.model import CrawlURL, Hold, LinkBatch, Reason, Rewrite, Verdict
 from crawler.core.robots import RobotsRecord
 from crawler.core.url import URLSpace
 from crawler.links import LinkGate
@@ -142,17 +143,17 @@ def _outcome(rulings: list[Ruling], robots: RobotsStory | None) -> str:
     """Return what the answers come to: the first gate that stops the URL decides."""
     for ruling in rulings:
         if ruling.stops:
-            detail = f"; {ruling.detail}" if ruling.detail else ""
-            verb = f"be {ruling.answer}" if ruling.answer in ("held", "rewritten") else f"be refused: {ruling.answer}"
-            return f"{verb} ({ruling.by}{detail})"
+            said = governed(ruling.answer, ruling.by, ruling.detail)
+            return f"be {said}" if ruling.answer in ("held", "rewritten") else f"be refused: {said}"
     audited = ", as an audit" if any(ruling.mode == "audited" for ruling in rulings) else ""
     if robots is None:
         return "pass every gate that the configuration alone decides"
     match robots.standing:
         case Standing.DENIED.value:
-            return f"be queued{audited} and refused when its turn comes: robots.txt denies it"
+            return f"be queued{audited} and refused when its turn comes: robots.txt denies it ({options_of(Reason.ROBOTS_DENIED)})"
         case Standing.UNREACHABLE.value:
-            return f"be queued{audited} and wait: robots.txt is unreachable, so that nothing is fetched before {robots.expires_at}"
+            wait = f"nothing is fetched before {robots.expires_at} ({options_of(Reason.ROBOTS_UNREACHABLE)})"
+            return f"be queued{audited} and wait: robots.txt is unreachable, so that {wait}"
         case Standing.UNKNOWN.value:
             last = "" if robots.rules_allow is not False else "; the last one that was read denies it"
             return f"be queued{audited} and fetched if robots.txt, which would be fetched first, allows it{last}"

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import msgspec
 
 from config.settings import Settings
+from crawler.bare_seeds import BareSeeds
 from crawler.core.errors import ThresherError
 from crawler.core.frontier import Lease
 from crawler.core.model import (
@@ -62,6 +63,7 @@ class Tools(msgspec.Struct, frozen=True):
     suspects: Suspects
     studies: Studies
     clock: Callable[[], float]
+    bare: BareSeeds
     ownership: Ownership | None = None  # None: every site is this agent's
 
 
@@ -82,6 +84,7 @@ class Visit(msgspec.Struct):
     sitting: Sitting[Judgement] | None = None
     sifted: Sifted | None = None
     target: str = ""  # canonical target of a redirect
+    gives_way: bool = False  # a seed given without a scheme: https cannot be spoken with its host
 
     @property
     def failure(self) -> str:
@@ -138,8 +141,10 @@ async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
         case Standing.UNREACHABLE:
             return Visit(lease, postponed=(standing.until, "robots.txt unreachable"))
         case Standing.UNKNOWN:
-            request = tools.robots.request(url.host)
-            return Visit(lease, await _robots_txt(request, tools), robots_origins={url.host}, postponed=(0.0, ""))
+            outcome = await _robots_txt(tools.robots.request(url.host), tools)
+            if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or tools.bare.gives_way(url, outcome)):
+                return _failed(lease, msgspec.structs.replace(outcome, url=url), tools)  # as the URL itself would
+            return Visit(lease, outcome, robots_origins={url.host}, postponed=(0.0, ""))
         case Standing.ALLOWED:
             return None
 
@@ -160,7 +165,7 @@ async def _robots_txt(url: CrawlURL, tools: Tools) -> Outcome:
 async def _after_response(lease: Lease, outcome: Outcome, tools: Tools) -> Visit:
     match outcome:
         case Failed():
-            return Visit(lease, outcome)
+            return _failed(lease, outcome, tools)
         case Redirect():
             return _redirected(lease, outcome, tools)
         case Fetched(refused=None):
@@ -168,6 +173,11 @@ async def _after_response(lease: Lease, outcome: Outcome, tools: Tools) -> Visit
             return _page(lease, outcome, reading, tools)
         case _:
             return Visit(lease, outcome)
+
+
+def _failed(lease: Lease, outcome: Failed, tools: Tools) -> Visit:
+    """Let a seed that was given without a scheme give way to its http form where https cannot be spoken."""
+    return Visit(lease, outcome, gives_way=tools.bare.gives_way(outcome.url, outcome))
 
 
 def _redirected(lease: Lease, outcome: Redirect, tools: Tools) -> Visit:

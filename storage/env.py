@@ -72,10 +72,12 @@ class Store(Organs):
             self.reconfigure(settings)
 
     @classmethod
-    def create(cls, path: Path, settings: Settings, now: float, *, patience_s: float = PATIENCE_S, secret: bytes = b"") -> Self:
+    def create(
+        cls, path: Path, settings: Settings, now: float, *, patience_s: float = PATIENCE_S, secret: bytes = b"", bare: bytes = b""
+    ) -> Self:
         """Make a new store in a directory that is missing or empty; raises `StoreError`, `StoreLockedError`.
 
-        secret: of the crawl whose shard this is; a new one if there is none.
+        secret: of the crawl whose shard this is; a new one if there is none.    bare: seeds given without a scheme, as `Meta.BARE` has them
         """
         if path.exists() and not path.is_dir():
             raise StoreError(f"{path}: expected a directory, found a file. Name another directory")
@@ -86,7 +88,7 @@ class Store(Organs):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise as_ours(error) from None
-        return cls._start(path, settings, patience_s, now, secret=secret or secrets.token_bytes(32))
+        return cls._start(path, settings, patience_s, now, secret=secret or secrets.token_bytes(32), bare=bare)
 
     @classmethod
     def open(cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S, reserves: bool = True) -> Self:
@@ -99,7 +101,15 @@ class Store(Organs):
 
     @classmethod
     def _start(
-        cls, path: Path, settings: Settings | None, patience_s: float, now: float, *, secret: bytes = b"", reserves: bool = True
+        cls,
+        path: Path,
+        settings: Settings | None,
+        patience_s: float,
+        now: float,
+        *,
+        secret: bytes = b"",
+        bare: bytes = b"",
+        reserves: bool = True,
     ) -> Self:
         """secret: of the store that is to be created; b"" opens one."""
         lock = _lock(path)
@@ -107,7 +117,7 @@ class Store(Organs):
         try:
             disk = Disk(path, settings.store.map_size if settings is not None else _least_map(path), create=bool(secret))
             if secret and settings is not None:
-                _write_first(path, disk, settings, now, secret)
+                _write_first(path, disk, settings, now, secret, bare)
             check_version(path, disk.get(META, Meta.VERSION))
             chosen = settings or decode_config(path, disk.get(META, Meta.CONFIG))
             if reserves:
@@ -337,7 +347,7 @@ def _may_be_new(path: Path) -> bool:
     return {name for name in names if not is_shard(name)} <= {STATE, RESULTS, "skipped", "crawl.lock", PARTITIONS}
 
 
-def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: bytes) -> None:
+def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: bytes, bare: bytes) -> None:
     """Make an empty pair of environments a store; raises `StoreError` if it is one."""
     if disk.get(META, Meta.VERSION) is not None:
         raise _not_empty(path)
@@ -349,6 +359,7 @@ def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret:
         Meta.NEXT_SEQ: pack_u64(1),
         Meta.NEXT_VISIT: pack_u64(1),
         Meta.SKIPS: pack_skips(0, 0),
+        **({Meta.BARE: bare} if bare else {}),
     }
     disk.commit(STATE, [Write(META, [], sorted(rows.items()))])
     disk.renew()

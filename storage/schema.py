@@ -146,6 +146,7 @@ class Meta:
     NEXT_SEQ: Final = b"next_seq"  # u64, sequence number of the next new URL
     NEXT_VISIT: Final = b"next_visit"  # u64, the results' watermark: rows at or past it are of no commit
     READMIT: Final = b"readmit"  # there while a changed configuration waits to be carried out: its sections, by commas
+    BARE: Final = b"bare"  # seeds given without a scheme, in their https form: a msgpack list; absent if there are none
     SKIPS: Final = b"skips"  # segment u64 ‖ bytes u64: what of `skipped/` is committed
 
 

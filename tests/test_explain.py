@@ -60,7 +60,8 @@ def test_a_filter_that_learns_is_asked_with_its_memory_as_it_is(small: SmallStor
     fill_a_directory(small)
     story = told(small, "https://a.example/d/3")
     assert story.today is not None
-    assert story.today.outcome == "be refused: prefix_budget (path_trap; kind shape, answered 2, barren 2)"
+    expected = "be refused: prefix_budget (path_trap; kind shape, answered 2, barren 2; filters.path_trap.max_per_prefix)"
+    assert story.today.outcome == expected
     learned = [ruling for ruling in story.today.rulings if ruling.gate == "learned"]
     assert [(ruling.by, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("path_trap", "prefix_budget")]
 
@@ -121,10 +122,13 @@ def test_a_site_whose_robots_txt_is_not_obeyed_is_told_so(small: SmallStore) -> 
 @pytest.mark.parametrize(
     ("clock", "why"),
     [
-        ({"parked": "host_budget"}, "its host is parked (host_budget) until the configuration changes"),
+        (
+            {"parked": "host_budget"},
+            "its host is parked by host_budget (limits.max_pages_per_host, limits.max_bytes_per_host) until the configuration changes",
+        ),
         ({"parked": "host_dead", "parked_until": NOW - 1}, "it is the next of its host"),
         ({"backoff_until": NOW + 60, "next_at": NOW + 60}, "answered 429 or 503: nothing before 2023-11-14T22:14:20"),
-        ({"next_at": NOW + 60}, "its host is in its delay until 2023-11-14T22:14:20"),
+        ({"next_at": NOW + 60}, "its host is in its delay (min_delay 1 s) until 2023-11-14T22:14:20"),
         ({}, "it is the next of its host"),
     ],
 )

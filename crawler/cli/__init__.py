@@ -90,6 +90,10 @@ def main() -> None:
     try:
         if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
             sys.exit(74)
+        if "_THRESHER_COMPLETE" in os.environ:
+            from crawler.cli.completion import register
+
+            register()
         code = thresher.main(prog_name="thresher", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as end:

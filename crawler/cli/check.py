@@ -11,16 +11,17 @@ import msgspec
 
 from config.load import examine, render
 from config.settings import Settings
-from crawler.cli.common import complain, config_option, json_option, load_config, set_option
+from crawler.cli.common import complain, config_option, flag_options, given_flags, json_option, load_config, set_option
 from crawler.core.errors import ConfigError, UsageError
-from crawler.opening import check_seeds, check_startable
-from crawler.seeds import read_seeds, url_rules
+from crawler.opening import check_seeds, check_startable, seed_rules
+from crawler.seeds import read_seeds
 
 
 @click.command(epilog="Example: thresher check -c crawl.yaml --render")
 @click.argument("seeds", nargs=-1)
 @click.option("-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="Seed file to check, - for standard input.")
 @config_option
+@flag_options
 @set_option
 @click.option("--render", "rendered", is_flag=True, help="Print every effective value and where it came from.")
 @json_option
@@ -34,7 +35,7 @@ def check(
     if rendered:
         click.echo(render(load_config(configs, sets), as_json=as_json), nl=False)
         return 0
-    loaded, mistakes = examine(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read)
+    loaded, mistakes = examine(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=given_flags())
     complaints: list[ConfigError | UsageError] = [mistake for error in mistakes for mistake in error.mistakes]
     unread = {mistake.key for mistake in complaints if isinstance(mistake, ConfigError)}
     try:
@@ -60,7 +61,7 @@ def check(
 
 def _check_seeds(seeds: Sequence[str], files: Sequence[str], settings: Settings) -> str:
     """Return what the seeds come to, in a line; raises UsageError when none can be used."""
-    found = read_seeds(seeds, files, settings.seeds, url_rules(settings))
+    found = read_seeds(seeds, files, settings.seeds, seed_rules(settings))
     check_seeds(msgspec.structs.replace(settings, seeds=found.urls))
     if found.warning():
         complain(f"left out:\n{found.warning()}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
@@ -12,12 +13,14 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 import msgspec
+from click.shell_completion import CompletionItem
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from config.load import Loaded, load
+from config.load import Flag, Loaded, load
+from config.options import options, words_of
 from config.settings import Settings
 from crawler.core.errors import UsageError
 from storage.export.lines import json_line
@@ -33,7 +36,19 @@ config_option = click.option(
     metavar="YAML",
     help="Configuration file, - for standard input; a later one wins.",
 )
-set_option = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one option, as in --set politeness.min_delay=2.")
+
+
+def _keys(_ctx: click.Context, _option: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return what --set may be completed to: keys of options, and after the = the words that an option takes."""
+    key, equals, value = typed.partition("=")
+    if equals:
+        return [CompletionItem(f"{key}={word}") for word in words_of(key) if word.startswith(value)]
+    return [CompletionItem(f"{name}=") for name in options() if name.startswith(key)]
+
+
+set_option = click.option(
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", shell_complete=_keys, help="Set one option, as in --set politeness.min_delay=2."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 top_option = click.option(
     "--top", type=click.IntRange(0), default=None, metavar="N", help="Print the first N rows, 0 for all.  [default: 50; with --json all]"
@@ -43,9 +58,55 @@ directory_argument = click.argument("directory", type=click.Path(), metavar="DIR
 _TOP = 50
 
 
+_FLAGS = "thresher.flags"  # of a command's context
+
+
+def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, value: str | tuple[str, ...] | None) -> None:
+    if value not in (None, ()):
+        ctx.meta.setdefault(_FLAGS, []).extend(Flag(option.opts[0], key, value) for key in keys)
+
+
+def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence[str] = (), multiple: bool = False) -> Callable[[F], F]:  # noqa: A002
+    """Return a flag that sets options; one with `words` takes one of them."""
+    return click.option(
+        name,
+        type=click.Choice(list(words)) if words else str,
+        metavar=metavar,
+        multiple=multiple,
+        expose_value=False,
+        callback=functools.partial(_note, keys),
+        help=f"{help}  [{keys[0]}]",
+    )
+
+
+def flag_options(command: F) -> F:
+    """Give a command the flags of the most used options; `given_flags` returns those that were given."""
+    for flag in reversed(
+        (
+            _flag("--contact", "identity.contact", metavar="WHO", help="E-mail address or URL of who runs the crawl."),
+            _flag("--profile", "profile", metavar=None, words=words_of("profile"), help="Whose site it is: anybody's, or one of your own."),
+            _flag("--scope", "scope.type", metavar=None, words=words_of("scope.type"), help="What belongs to the crawl."),
+            _flag("--include", "scope.include", metavar="RE2", multiple=True, help="Add URLs that match to the scope; may be repeated."),
+            _flag("--exclude", "scope.exclude", metavar="RE2", multiple=True, help="Never fetch URLs that match; may be repeated."),
+            _flag("--max-pages", "limits.max_pages", metavar="N", help="Stop after so many pages."),
+            _flag("--max-depth", "limits.max_depth", metavar="N", help="Clicks from a seed."),
+            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so many seconds, or as in '10 min'."),
+            _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host, in seconds."),
+            _flag("--agents", "agents", metavar="N|auto", help="Processes that crawl at once."),
+        )
+    ):
+        command = flag(command)
+    return command
+
+
+def given_flags() -> list[Flag]:
+    """Return the flags of `flag_options` that the command at work was given."""
+    return list(click.get_current_context().meta.get(_FLAGS, []))
+
+
 def load_config(configs: Sequence[str], sets: Sequence[str]) -> Loaded:
     """Load the configuration as the command line asks for it."""
-    return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read)
+    return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=given_flags())
 
 
 def crawl_config(own: Settings, configs: Sequence[str], sets: Sequence[str]) -> Settings:

@@ -1,9 +1,43 @@
-"""`thresher completion`: the line that a shell needs to complete commands and options."""
+"""`thresher completion`: the line that a shell needs to complete commands, options, and the keys of --set.
+
+bash breaks words at "=", and takes what stands behind it for the word to complete; here KEY=VALUE is one word. "KEY=" gets no blank.
+"""
 
 from __future__ import annotations
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
+
+VARIABLE = "_THRESHER_COMPLETE"  # of the environment, by which the script asks
+_NO_BLANK = "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n\n    return 0\n"
+
+
+class Bash(BashComplete):
+    """Completion for bash that knows KEY=VALUE."""
+
+    source_template = BashComplete.source_template.replace("    return 0\n", _NO_BLANK)
+    _key = ""  # "KEY=" of the word to complete, which bash takes to be complete
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the one to complete, and that one, with "KEY", "=" and "VALUE" in one."""
+        words, last = super().get_completion_args()
+        if last == "=" and words:
+            words, last = words[:-1], f"{words[-1]}="
+        elif len(words) > 1 and words[-1] == "=":
+            words, last = words[:-2], f"{words[-2]}={last}"
+        else:
+            return words, last
+        self._key = last.partition("=")[0] + "="
+        return words, last
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return a line for the script."""
+        return f"{item.type},{item.value.removeprefix(self._key)}"
+
+
+def register() -> None:
+    """Let this be how bash is answered."""
+    add_completion_class(Bash, "bash")
 
 
 @click.command(epilog='Example: eval "$(thresher completion bash)"')
@@ -12,7 +46,8 @@ def completion(shell: str) -> int:
     """Print the completion script of SHELL."""
     from crawler.cli import thresher
 
+    register()
     found = get_completion_class(shell)
     assert found is not None
-    click.echo(found(thresher, {}, "thresher", "_THRESHER_COMPLETE").source())
+    click.echo(found(thresher, {}, "thresher", VARIABLE).source())
     return 0

@@ -9,17 +9,25 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
-import msgspec
 from rich.console import Console
 
 from config.settings import Settings
-from crawler.cli.common import complain, config_option, directory_argument, ended_by_signals, interrupted_code, load_config, set_option
+from crawler.cli.common import (
+    complain,
+    config_option,
+    directory_argument,
+    ended_by_signals,
+    flag_options,
+    given_flags,
+    interrupted_code,
+    load_config,
+    set_option,
+)
 from crawler.cli.guarded import apart
 from crawler.error_log import forget_empty
-from crawler.opening import check_seeds, check_startable, create_store, n_agents, reconfigure
+from crawler.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
 from crawler.progress import Lines, LiveBlock, Silent, headline, summary
 from crawler.resharding import is_moving, reshard
-from crawler.seeds import read_seeds, url_rules
 from crawler.shared_addresses import create
 from crawler.supervisor import Display, Supervisor, write_status
 from storage.export.reading import reading
@@ -35,14 +43,13 @@ progress_option = click.option(
 )
 
 
-@click.command(
-    epilog="Example: thresher crawl https://example.org/ --set identity.contact=me@example.org --set limits.max_pages=1000 -o example"
-)
+@click.command(epilog="Example: thresher crawl example.org --contact me@example.org --max-pages 1000 -o example")
 @click.argument("seeds", nargs=-1)
 @click.option(
     "-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="File with one seed URL a line, - for standard input."
 )
 @config_option
+@flag_options
 @set_option
 @click.option("-o", "--output", "directory", type=click.Path(), required=True, metavar="DIR", help="Directory of the new crawl's store.")
 @progress_option
@@ -51,25 +58,24 @@ def crawl(
 ) -> int:
     """Crawl from SEEDS, breadth-first and politely, into a new store in DIR.
 
-    A seed is a URL or a bare host name. One Ctrl-C stops gracefully (the crawl can be resumed), two stop at once.
+    A seed is a URL or a bare host name, which means https, and http where no connection by https can be made.
+    One Ctrl-C stops gracefully (the crawl can be resumed), two stop at once.
     """
-    settings = load_config(configs, sets).settings
-    found = read_seeds(seeds, files, settings.seeds, url_rules(settings))
-    settings = msgspec.structs.replace(settings, seeds=found.urls)
-    check_startable(settings)
-    check_seeds(settings)
-    _say_left_out(found.warning())
-    create_store(Path(directory), settings)
+    begun = with_seeds(load_config(configs, sets).settings, seeds, files)
+    check_seeds(begun.settings)
+    _say(begun.words())
+    create_store(Path(directory), begun.settings, begun.found.bare)
     return run(Path(directory), progress)
 
 
-@click.command(epilog="Example: thresher resume example --set limits.max_pages=5000")
+@click.command(epilog="Example: thresher resume example --max-pages 5000")
 @directory_argument
 @click.argument("seeds", nargs=-1)
 @click.option(
     "-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="File with further seed URLs, - for standard input."
 )
 @config_option
+@flag_options
 @set_option
 @progress_option
 def resume(
@@ -80,13 +86,14 @@ def resume(
     Without -c the crawl's own configuration holds; -c replaces it, --set changes single options. A wider scope admits again what the old
     one refused, a narrower one refuses what still waits. SEEDS are added to those it has.
     """
-    _say_left_out(apart(Path(directory), lambda: reconfigure(Path(directory), seeds, files, configs, sets)))
+    flags = given_flags()
+    _say(apart(Path(directory), lambda: reconfigure(Path(directory), seeds, files, configs, sets, flags)))
     return run(Path(directory), progress)
 
 
-def _say_left_out(warning: str) -> None:
-    if warning:
-        complain(f"thresher: left out:\n{warning}")
+def _say(words: str) -> None:
+    if words:
+        complain(f"thresher: {words}")
 
 
 def run(directory: Path, progress: str) -> int:

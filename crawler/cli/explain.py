@@ -99,6 +99,7 @@ def _identity(story: Story) -> Iterator[_Row]:
         yield "by the rule", f"{step.rule}: {step.result}"
     yield "state", story.state
     yield "reason", f"{story.reason} ({story.detail})" if story.detail else story.reason
+    yield "governed by", story.option
     yield "found at", story.found_at
     if story.depth is not None:
         yield "depth", f"{story.depth} from a seed, {story.site_depth} in its site, {story.hops} redirect hops"

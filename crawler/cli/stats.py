@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
+from crawler.core.governing import options_of
 from crawler.core.model import State
 from crawler.core.ports import HostRecord
 from crawler.metrics import Status
@@ -135,12 +136,12 @@ def _by_depth(view: View) -> Iterator[Row]:
 
 def _by_reason(view: View) -> Iterator[Row]:
     for name, n in _status(view).skipped.items():
-        yield {"reason": name, "skipped": n}
+        yield {"reason": name, "skipped": n, "option": options_of(name)}
 
 
 def _by_cause(view: View) -> Iterator[Row]:
     for name, n in _status(view).causes.items():
-        yield {"cause": name, "attempts": n}
+        yield {"cause": name, "attempts": n, "option": options_of(name)}
 
 
 def _by_filter(view: View) -> Iterator[Row]:

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from crawler.cli.common import directory_argument, json_option, print_json, print_table
+from crawler.core.governing import counted
 from crawler.metrics import Status
 from crawler.progress import clock, size
 from crawler.totals import Totals
@@ -93,11 +94,11 @@ def _rows(report: Report) -> list[tuple[str, object]]:
         ("requests", f"{report.requests:,}, of which robots.txt {report.robots_requests:,}"),
         ("answers", _counts(classes)),
         ("redirects", report.redirects),
-        ("failed", f"{report.failed:,}" + (f"  (by attempt: {_counts(report.causes)})" if report.causes else "")),
+        ("failed", f"{report.failed:,}" + (f"  (by attempt: {counted(report.causes)})" if report.causes else "")),
         ("URLs", f"{report.known:,} known, {report.queued:,} queued, {report.in_flight:,} in flight"),
         ("hosts", f"{report.hosts:,} known" + ("" if ended else _at_work(report))),
-        ("parked", _counts(report.hosts_parked)),
-        ("skipped", _counts(report.skipped)),
+        ("parked", counted(report.hosts_parked)),
+        ("skipped", counted(report.skipped)),
         ("saved by filters", _counts(report.saved)),
         ("quarantined", _counts(report.quarantined) + ("; see `thresher quarantine`" if report.quarantined else "")),
         ("cost", f"{report.cpu_s:.1f} CPU s, peak memory {size(report.rss_bytes)}, {report.restarts:,} restarts"),

@@ -24,14 +24,13 @@ from crawler.core.lease import Lease, Retry, Wait
 from crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
 from crawler.core.order.by_name import order_by_name
 from crawler.core.outage import TRIAL_MAX_S, Outage
-from crawler.core.overview import FrontierSnapshot, HostView, snapshot, views
+from crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
 from crawler.core.politeness import RETRIES, Pace, Rulebook
 from crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
 from crawler.core.url import URLSpace, hostname_of, queue_name
 from crawler.core.workbench import Workbench
 
 __all__ = ["Frontier", "FrontierSnapshot", "HostView", "Lease", "Retry", "Wait"]
-
 _RETRIES_SEARCHED = 10_000  # rows of a retry lane looked through for one URL
 
 
@@ -176,15 +175,14 @@ class Frontier:
     # -- out of it
 
     def pop(self, now: float) -> Lease | Wait:
-        """Reserve the next URL with its host, site and address, in one step; or say until when there is none, and why."""
+        """Reserve the next URL with its host, site and address, in one step; or say until when there is none; `why` tells why."""
         self._now = now
         outage = self._outage
         if outage.is_down and now < outage.next_trial:
-            return Wait(outage.next_trial, f"network down; next trial in {outage.next_trial - now:.0f} s")
+            return Wait(outage.next_trial)
         host = self._bench.take(now)
         if host is None:
-            why = self._bench.why(now, self._n_in_flight)
-            return Wait(self._bench.next_at(now), f"network down; {why}" if outage.is_down else why)
+            return Wait(self._bench.next_at(now))
         if outage.is_down:
             outage.try_again(now)
         entry = host.head
@@ -214,7 +212,7 @@ class Frontier:
         """Let every held entry of the name share the look-up's fate; if the first has no try left, none has."""
         record, first = host.record, host.head
         assert first is not None
-        self._outage.note_failure(host.key, cause, now, answered_before=_has_answered(record))
+        self._outage.note_failure(host.key, cause, now, answered_before=record.has_answered)
         entries = [entry for entry in host.held(now) if hostname_of(entry.url.host) == hostname]
         if self._outage.is_down or not RETRIES[cause].counts_as_try:
             entries = [entry for entry in entries if entry.seq == 0]
@@ -255,11 +253,13 @@ class Frontier:
         self._settle(host, now)
         return retry
 
-    def skip(self, lease: Lease, now: float) -> None:
-        """Drop the URL: no request was made, so its host may go on at once."""
+    def skip(self, lease: Lease, now: float, *, requested: Outcome | None = None) -> None:
+        """Drop the URL: no request was made, so that its host may go on at once, or what was `requested` is its last."""
         host, entry = self._land(lease, now)
+        if requested is not None:
+            self._respond(host, requested, now)
         self._delete(host, entry)
-        self._bench.release(host, now, was_used=False)
+        self._bench.release(host, now, was_used=requested is not None)
         self._settle(host, now)
 
     def give_back(
@@ -292,7 +292,7 @@ class Frontier:
     def _respond(self, host: HostQueue, outcome: Outcome, now: float) -> bool:
         """Enter a response into the host's record; return whether a failure is excused since the network is down."""
         record = host.record
-        self._outage.note(host.key, outcome, now, answered_before=_has_answered(record))
+        self._outage.note(host.key, outcome, now, answered_before=record.has_answered)
         self._pace.respond(record, host.rules, outcome, now, excused=self._outage.is_down)
         return self._outage.is_down
 
@@ -358,7 +358,7 @@ class Frontier:
             return
         self._store.save_host(queue, record)
         if host is not None and host.leased is None:
-            record.next_at = max(record.next_at, self._now + self._pace.floor(record, host.rules))
+            self._pace.at_least(record, host.rules, self._now)
             self._bench.place(host, self._now)
 
     def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
@@ -389,6 +389,10 @@ class Frontier:
 
     # -- for people
 
+    def why(self, now: float) -> str:
+        """Say what is waited for, by which rules; O(bench)."""
+        return why(self._bench, self._outage, self._n_in_flight, now)
+
     def snapshot(self, now: float) -> FrontierSnapshot:
         """Count the hosts by state."""
         return snapshot(self._bench, self._n_in_flight, self._n_known_hosts, self._outage.since, now)
@@ -396,7 +400,3 @@ class Frontier:
     def hosts(self, now: float) -> Iterator[HostView]:
         """Yield the hosts of the workbench. Do not change the frontier meanwhile."""
         return views(self._bench, now)
-
-
-def _has_answered(record: HostRecord) -> bool:
-    return record.n_requests > record.n_failed

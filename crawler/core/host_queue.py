@@ -29,6 +29,7 @@ class HostQueue:
         "blocked_until",
         "head",
         "hops",
+        "is_own",
         "key",
         "leased",
         "line",
@@ -52,6 +53,7 @@ class HostQueue:
         self.leased: Entry | None = None
         self.head: Entry | None = None  # chosen to be next
         self.address = ""
+        self.is_own = False  # `head` is of one's own site, at an address that it was pinned to
         self.address_gap = (0.0, 0.0)  # when the address was free before and after its reservation
         self.line: Line | None = None
         self.looks_up = ""  # hostname that it waits for

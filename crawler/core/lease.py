@@ -19,7 +19,7 @@ class Wait(msgspec.Struct, frozen=True):
     """Nothing may be requested now."""
 
     until: float | None  # when to try again; None: nothing is waiting anywhere, but for what is in flight
-    why: str
+    why: str = ""  # "": the frontier knows
 
 
 class Retry(msgspec.Struct, frozen=True):

@@ -79,6 +79,7 @@ class Reason(StrEnum):
     WALLED = "walled"  # every page of the host is a challenge, a consent page or an empty shell
     NEAR_REPLICA = "near_replica"
     MIRROR = "mirror"  # most pages of the host replicate another host's
+    NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
 
 
 class Cause(StrEnum):

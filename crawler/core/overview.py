@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from crawler.core.host_queue import HostQueue
+from crawler.core.outage import Outage
 from crawler.core.ports import HostRecord
 from crawler.core.workbench import Workbench
 
@@ -50,6 +51,14 @@ def snapshot(bench: Workbench, n_in_flight: int, n_known_hosts: int, network_dow
         network_down_since=network_down_since,
         parked={why: n for why, n in bench.parked.items() if n},
     )
+
+
+def why(bench: Workbench, outage: Outage, n_in_flight: int, now: float) -> str:
+    """Say what is waited for, and by which rules. Time: O(bench)."""
+    if outage.is_down and now < outage.next_trial:
+        return f"network down; next trial in {outage.next_trial - now:.0f} s"
+    words = bench.why(now, n_in_flight)
+    return f"network down; {words}" if outage.is_down else words
 
 
 def views(bench: Workbench, now: float) -> Iterator[HostView]:

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from enum import StrEnum
 
 from config.settings import Override, Settings
 from crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
@@ -27,6 +28,18 @@ from crawler.core.ports import Entry, HostRecord
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
 _MAX_HEADER = 64  # characters of a Retry-After worth reading
+
+
+class Rule(StrEnum):
+    """What a host waits for after a response, as people are told. Options by their names in `politeness`, the rest by the field's."""
+
+    MIN_DELAY = "min_delay"
+    OWN_DELAY = "own_site.delay"
+    CRAWL_DELAY = "crawl_delay"
+    DELAY_FACTOR = "delay_factor"
+    BACK_OFF = "back-off"
+    RETRY_AFTER = "Retry-After"
+    FAILURES = "failures in a row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,7 @@ class HostRules:
     max_delay: float
     max_pages: int | None
     max_bytes: int | None
+    own_delay: float | None = None  # at one's own site: in place of `min_delay` while the host answers well
 
     @property
     def floor(self) -> float:
@@ -125,14 +139,15 @@ class Rulebook:
             max_bytes=limits.max_bytes_per_host,
         )
         ordered = sorted(settings.overrides, key=lambda override: len(override.match))
+        self._own_delay = settings.own_site.delay
         self._by_domain = _index((_bare(override.match), override) for override in ordered if "://" not in override.match)
         self._by_queue = _index((_queue_of(override.match), override) for override in ordered if "://" in override.match)
 
-    def of(self, name: str) -> HostRules:
-        """Return the rules of the host queue `name`."""
+    def of(self, name: str, *, is_own: bool = False) -> HostRules:
+        """Return the rules of the host queue `name`.    is_own: as it is served from a pinned address of one's own site"""
+        rules = replace(self._general, own_delay=self._own_delay) if is_own else self._general
         if not self._by_domain and not self._by_queue:
-            return self._general
-        rules = self._general
+            return rules
         labels = _hostname(name).split(".")
         for i in range(len(labels) - 1, -1, -1):
             rules = _overridden(rules, self._by_domain.get(".".join(labels[i:]), ()))
@@ -164,6 +179,8 @@ def _overridden(rules: HostRules, overrides: tuple[Override, ...]) -> HostRules:
     for override in overrides:
         fields = ("min_delay", "delay_factor", "max_delay", "max_pages")
         changes = {field: value for field in fields if (value := getattr(override, field)) is not None}
+        if rules.own_delay is not None and override.min_delay is not None:
+            changes["own_delay"] = override.min_delay
         rules = replace(rules, **changes)
     return rules
 
@@ -178,9 +195,22 @@ class Pace:
 
     def floor(self, record: HostRecord, rules: HostRules) -> float:
         """Return the least gap that the host is owed, in seconds."""
-        if self._politeness.respect_crawl_delay and record.crawl_delay > rules.floor:
-            return record.crawl_delay
-        return rules.floor
+        return self._floor(record, rules)[0]
+
+    def _floor(self, record: HostRecord, rules: HostRules) -> tuple[float, str]:
+        """Return the least gap, and the rule that sets it. In trouble a host of one's own is treated as any other."""
+        least, rule = rules.floor, Rule.MIN_DELAY
+        if rules.own_delay is not None and not record.failures and not record.backoff_s:
+            least, rule = min(rules.own_delay, rules.max_delay), Rule.OWN_DELAY
+        if self._politeness.respect_crawl_delay and record.crawl_delay > least:
+            return record.crawl_delay, Rule.CRAWL_DELAY
+        return least, rule
+
+    def at_least(self, record: HostRecord, rules: HostRules, after: float) -> None:
+        """Let the host rest its least gap after a time, as if a response had ended then."""
+        floor, rule = self._floor(record, rules)
+        if after + floor > record.next_at:
+            record.next_at, record.rule = after + floor, rule
 
     def stretch(self, wait_s: float) -> float:
         """Return a wait with jitter: never shorter."""
@@ -188,11 +218,18 @@ class Pace:
 
     def gap(self, record: HostRecord, rules: HostRules, elapsed_s: float) -> float:
         """Return the wait after a response that took `elapsed_s`, before jitter."""
-        floor = self.floor(record, rules)
-        gap = max(floor, min(rules.delay_factor * elapsed_s, rules.max_delay)) * (2.0 if record.backoff_s else 1.0)
-        if record.failures:
-            gap = max(gap, min(floor * 2.0 ** min(record.failures, 30), self._politeness.dead_wait))
-        return gap
+        return self._gap(record, rules, elapsed_s)[0]
+
+    def _gap(self, record: HostRecord, rules: HostRules, elapsed_s: float) -> tuple[float, str]:
+        """Return that wait, and the rule that decides it."""
+        floor, rule = self._floor(record, rules)
+        gap, by_time = floor, min(rules.delay_factor * elapsed_s, rules.max_delay)
+        if by_time > gap:
+            gap, rule = by_time, Rule.DELAY_FACTOR
+        if record.backoff_s:
+            gap, rule = 2.0 * gap, Rule.BACK_OFF
+        failing = min(floor * 2.0 ** min(record.failures, 30), self._politeness.dead_wait)
+        return (failing, Rule.FAILURES) if record.failures and failing > gap else (gap, rule)
 
     def respond(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float, *, excused: bool) -> None:
         """Enter the end of a request into the host's record. excused: the fault is the network's or ours, not the host's."""
@@ -206,19 +243,20 @@ class Pace:
             record.incident_at = now
         elif not isinstance(outcome, Failed):
             record.failures //= 2
-        if not excused:
-            self._back_off(record, rules, outcome, now)
-        gap = self.gap(record, rules, outcome.elapsed_s)
+        resting = Rule.BACK_OFF if excused else self._back_off(record, rules, outcome, now)
+        gap, record.rule = self._gap(record, rules, outcome.elapsed_s)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             gap = max(gap, RETRIES[outcome.cause].waits[0] * self._retry.scale)
-        record.next_at = max(now + self.stretch(gap), record.backoff_until)
+        record.next_at = now + self.stretch(gap)
+        if record.backoff_until > record.next_at:
+            record.next_at, record.rule = record.backoff_until, resting or Rule.BACK_OFF
 
     def _forgive(self, record: HostRecord, now: float) -> None:
         if record.backoff_s and now - max(record.incident_at, record.backoff_until) >= self._politeness.backoff_forgive:
             record.backoff_s = 0.0
 
-    def _back_off(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float) -> None:
-        """Let a 429, a 503 or a Retry-After hold the whole host back."""
+    def _back_off(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float) -> str:
+        """Let a 429, a 503 or a Retry-After hold the whole host back; return the rule that does, "" if none."""
         limits = self._politeness
         asked = _asked_wait(outcome, now)
         if asked is not None:
@@ -231,8 +269,9 @@ class Pace:
         elif asked is not None:
             wait = asked
         else:
-            return
+            return ""
         record.backoff_until = max(record.backoff_until, now + wait)
+        return Rule.BACK_OFF if asked is None or wait > asked else Rule.RETRY_AFTER
 
     def retry_at(self, entry: Entry, cause: Cause, record: HostRecord, now: float) -> float | None:
         """Return when a failed URL is due again, None when its tries are used up. Call after `respond`."""
@@ -287,3 +326,20 @@ def _asked_wait(outcome: Outcome, now: float) -> float | None:
         return None
     text = outcome.head.get(b"retry-after")
     return parse_retry_after(text, now) if text else None
+
+
+def rule_of(record: HostRecord, rules: HostRules) -> str:
+    """Return the rule for which the host waits, with its figure."""
+    match record.rule:
+        case "" | Rule.MIN_DELAY:
+            return f"{Rule.MIN_DELAY} {rules.floor:g} s"
+        case Rule.OWN_DELAY:
+            return f"{Rule.OWN_DELAY} {rules.own_delay or 0.0:g} s"
+        case Rule.CRAWL_DELAY:
+            return f"{Rule.CRAWL_DELAY} {record.crawl_delay:g} s"
+        case Rule.DELAY_FACTOR:
+            return f"{Rule.DELAY_FACTOR} {rules.delay_factor:g}"
+        case Rule.BACK_OFF if record.backoff_s:
+            return f"{Rule.BACK_OFF} {record.backoff_s:g} s"
+        case rule:
+            return rule

@@ -52,6 +52,12 @@ class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
     crawl_delay: float = -1.0  # of robots.txt; -1: none
     parked: str = ""  # why nothing of it is fetched: a Reason, "" if it is served
     parked_until: float = 0.0  # 0 with `parked`: until the configuration changes
+    rule: str = ""  # of politeness, that set `next_at`
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether any request to it has not failed."""
+        return self.n_requests > self.n_failed
 
 
 class SiteRecord(msgspec.Struct, array_like=True, kw_only=True):
@@ -127,8 +133,11 @@ class AddressBook(Protocol):
 class AddressUse(Protocol):
     """What all agents of a machine do at one address: their requests in flight, and when the next may start."""
 
-    def start(self, address: str) -> float:
-        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try."""
+    def start(self, address: str, *, is_own: bool = False) -> float:
+        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
+
+        is_own: of one's own site: the time between two starts is neither waited for nor begun.
+        """
         ...
 
     def end(self, address: str, *, was_used: bool) -> None:

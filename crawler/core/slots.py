@@ -15,6 +15,7 @@ Memory: ~400 bytes per line and slot in use; a slot at rest is forgotten.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
@@ -30,7 +31,7 @@ _Lines = list[tuple[int, int, "Line"]]  # heap of (precedence of the first host,
 class _Slot:
     """An address or a site."""
 
-    __slots__ = ("gap_s", "in_flight", "key", "limit", "lines", "n_hosts", "next_start", "room", "timer_at", "waiting")
+    __slots__ = ("gap_s", "in_flight", "key", "limit", "lines", "n_hosts", "next_start", "room", "timer_at", "waiting", "waiting_own")
 
     def __init__(self, key: str | bytes, limit: int, gap_s: float, room: int | None) -> None:
         self.key = key
@@ -43,6 +44,7 @@ class _Slot:
         self.timer_at = 0.0  # 0: none is set
         self.lines: set[Line] = set()
         self.waiting: _Lines = []
+        self.waiting_own: _Lines = []  # lines of one's own site, which wait for a place alone
 
     def has_place(self) -> bool:
         limit = self.limit if self.room is None else min(self.limit, self.room)
@@ -56,10 +58,11 @@ class _Slot:
 class Line:
     """Hosts that wait for the same address and site."""
 
-    __slots__ = ("address", "heap", "key", "n_hosts", "place", "precedence", "site", "ticket")
+    __slots__ = ("address", "heap", "is_own", "key", "n_hosts", "place", "precedence", "site", "ticket")
 
-    def __init__(self, key: tuple[str, bytes], address: _Slot, site: _Slot) -> None:
+    def __init__(self, key: tuple[str, bytes, bool], address: _Slot, site: _Slot) -> None:
         self.key = key
+        self.is_own = key[2]  # of one's own site: it neither waits for `address_delay` nor makes others wait
         self.address = address
         self.site = site
         self.heap: list[tuple[int, int, HostQueue]] = []
@@ -91,7 +94,7 @@ class Slots:
         self._room = room
         self._addresses: dict[str, _Slot] = {}
         self._sites: dict[bytes, _Slot] = {}
-        self._lines: dict[tuple[str, bytes], Line] = {}
+        self._lines: dict[tuple[str, bytes, bool], Line] = {}
         self._ready: _Lines = []
         self._timers: list[tuple[float, int, _Slot]] = []  # addresses that lines wait for
         self._rests: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
@@ -111,7 +114,7 @@ class Slots:
 
     def add(self, host: HostQueue, precedence: int) -> None:
         """Let a host stand in line for its `address` and its site; its ticket marks the place."""
-        line = self._line(host.address, host.key[:8])
+        line = self._line(host.address, host.key[:8], host.is_own)
         heappush(line.heap, (precedence, host.ticket, host))
         line.count(1)
         self.n_hosts += 1
@@ -135,8 +138,8 @@ class Slots:
                 self._forget(line, now)
             elif (precedence := line.heap[0][0]) != line.precedence:
                 self._put(line, self._ready, precedence)
-            elif (blocking := self._blocking(line, now)) is not None or (blocking := self._elsewhere(line.address, now)) is not None:
-                self._put(line, blocking.waiting, precedence)
+            elif (blocking := self._blocking(line, now)) is not None or (blocking := self._elsewhere(line, now)) is not None:
+                self._put(line, blocking.waiting_own if line.is_own else blocking.waiting, precedence)
                 self._tend(line.address, now)
                 self._tend(line.site, now)
             else:
@@ -144,9 +147,10 @@ class Slots:
                 return host
         return None
 
-    def _elsewhere(self, address: _Slot, now: float) -> _Slot | None:
+    def _elsewhere(self, line: Line, now: float) -> _Slot | None:
         """Reserve the address with the other agents; return it if they are in the way."""
-        wait_s = self.shared.start(str(address.key)) if self.shared is not None else 0.0
+        address = line.address
+        wait_s = self.shared.start(str(address.key), is_own=line.is_own) if self.shared is not None else 0.0
         if not wait_s:
             return None
         address.next_start = max(address.next_start, now + wait_s)
@@ -184,12 +188,26 @@ class Slots:
         """Return when the next address gets free for a host that waits, None if none waits for a time."""
         return self._timers[0][0] if self._timers else None
 
+    def waits(self) -> Counter[str]:
+        """Count the hosts that stand in line by the rule that they wait for. Time: O(lines)."""
+        found: Counter[str] = Counter()
+        of = self._settings
+        for line in self._lines.values():
+            if line.place is line.site.waiting or line.place is line.site.waiting_own:
+                has_budget = line.site.room is not None and line.site.room < line.site.limit
+                found["max_pages_per_site" if has_budget else f"site_connections {of.site_connections}"] += line.n_hosts
+            elif line.address.has_place():
+                found[f"address_delay {of.address_delay:g} s"] += line.n_hosts
+            else:
+                found[f"address_connections {of.address_connections}"] += line.n_hosts
+        return found
+
     # -- lines
 
-    def _line(self, address: str, site: bytes) -> Line:
-        line = self._lines.get((address, site))
+    def _line(self, address: str, site: bytes, is_own: bool) -> Line:
+        line = self._lines.get((address, site, is_own))
         if line is None:
-            line = self._lines[address, site] = Line((address, site), self._address(address), self._site(site))
+            line = self._lines[address, site, is_own] = Line((address, site, is_own), self._address(address), self._site(site))
             line.address.lines.add(line)
             line.site.lines.add(line)
         return line
@@ -215,8 +233,9 @@ class Slots:
         address, site = line.address, line.site
         address.in_flight += 1
         site.in_flight += 1
-        host.address_gap = (address.next_start, now + address.gap_s)
-        address.next_start = now + address.gap_s
+        after = address.next_start if line.is_own else now + address.gap_s
+        host.address_gap = (address.next_start, after)
+        address.next_start = after
         if line.first() is None:
             self._forget(line, now)
         else:
@@ -245,17 +264,22 @@ class Slots:
         return slot
 
     def _blocking(self, line: Line, now: float) -> _Slot | None:
-        if not line.address.has_place() or now < line.address.next_start:
+        if not line.address.has_place() or (now < line.address.next_start and not line.is_own):
             return line.address
         return None if line.site.has_place() else line.site
 
     def _tend(self, slot: _Slot, now: float) -> None:
         """Wake the first line that waits for the slot if it may go on, or see to it that this happens in time; forget a slot at rest."""
-        while slot.waiting and slot.waiting[0][1] != slot.waiting[0][2].ticket:
-            heappop(slot.waiting)
-        if slot.waiting:
+        for waiting in (slot.waiting, slot.waiting_own):
+            while waiting and waiting[0][1] != waiting[0][2].ticket:
+                heappop(waiting)
+        if slot.waiting or slot.waiting_own:
             if not slot.has_place():
                 return  # `release` tends it
+            if (own := self._next(slot.waiting_own)) is not None:
+                self._put(own, self._ready, own.precedence)
+            if not slot.waiting:
+                return
             if now < slot.next_start:
                 self._set_timer(slot)
             elif (line := self._next(slot.waiting)) is not None:

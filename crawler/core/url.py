@@ -25,6 +25,7 @@ from typing import Generic, TypeVar
 
 import ada_url
 
+from crawler.core import url_spelling
 from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
 from crawler.core.suffixes import suffixes
 from crawler.core.url_spelling import ABSOLUTE, NO_PAGES, host_fault, join_clean, no_page, plain_relative, respell_escapes, root_and_folder
@@ -58,7 +59,9 @@ class URLRules:
     max_length: int = 2048
     max_path_segments: int = 64
     ports: frozenset[int] | None = frozenset({80, 443})  # None: any
+    own_ports: frozenset[tuple[str, int]] = frozenset()  # host names and ports of one's own site: beside `ports`
     schemes: frozenset[str] = frozenset({"http", "https"})
+    bare: tuple[str, ...] = ("https", "http")  # schemes that a seed without one stands for, in the order in which they are tried
     strip_params: tuple[str, ...] = ()  # names of query parameters to drop; "utm_*" is a prefix
 
 
@@ -294,7 +297,8 @@ class URLSpace:
             if fault := host_fault(host):
                 raise BadURL(Reason.BAD_URL, fault)
         number = int(port) if port else _DEFAULT_PORTS[scheme]
-        if number == 0 or (self._rules.ports is not None and number not in self._rules.ports):
+        may_have = self._rules.ports is None or number in self._rules.ports or (host.strip("[]"), number) in self._rules.own_ports
+        if number == 0 or not may_have:
             raise BadURL(Reason.BAD_PORT, f"port {number}")
         return f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
 
@@ -310,18 +314,35 @@ class URLSpace:
     def _is_stripped(self, name: str) -> bool:
         return name in self._strip_names or (bool(self._strip_prefixes) and name.startswith(self._strip_prefixes))
 
+    def fault(self, origin: str) -> Reason | None:
+        """Return why a canonical origin may not be requested under these rules, None if it may: it may stem from a life under others."""
+        try:
+            self._origins[origin]
+        except BadURL as error:
+            return error.reason
+        return None
+
     # -- places and keys ----------------------------------------------------------------------------------------------
 
     def seed(self, text: str) -> CrawlURL:
-        """Return the URL that an operator wrote; a bare "b.example/x" means http; raises BadURL."""
+        """Return the URL that an operator wrote; a bare "b.example/x" means https first; raises BadURL."""
         text = text.strip()
         if not text:
             raise BadURL(Reason.BAD_URL, "empty")
         if not _SEED_SCHEME.match(text):
             if (scheme := text.partition(":")[0].lower()) in NO_PAGES:
                 raise BadURL(Reason.BAD_SCHEME, f"scheme {scheme}")
-            text = "http://" + _bare_seed(text)
+            if fault := url_spelling.bare_fault(text):
+                raise BadURL(*fault)
+            text = url_spelling.with_scheme(text, self._rules.bare[0])
         return self.url(self.canonical(text))
+
+    def is_bare(self, text: str) -> bool:
+        """Return whether a good seed has no scheme, and its https form may give way to http: not where the port is that of either."""
+        text = text.strip()
+        if _SEED_SCHEME.match(text) or len(self._rules.bare) == 1:
+            return False
+        return url_spelling.scheme_of_port(text) is None
 
     def url(
         self,
@@ -376,16 +397,3 @@ def _join_mended(base: str, text: str) -> str:
         except ValueError:
             pass
     raise BadURL(Reason.BAD_URL, "not a URL by the URL standard")
-
-
-def _bare_seed(text: str) -> str:
-    """Return a seed without a scheme as what follows "http://"; raises BadURL where it cannot be meant as a host."""
-    authority = re.split(r"[/?#\\]", text.removeprefix("//"), maxsplit=1)[0]
-    host, colon, port = authority.rpartition(":")
-    if "@" in authority:
-        raise BadURL(Reason.BAD_URL, "an e-mail address or a user name, expected a URL or a host name")
-    if colon and not authority.endswith("]") and not (host and port.isascii() and port.isdigit()):
-        raise BadURL(Reason.BAD_SCHEME, f"scheme {host[:32]}")
-    if not authority:
-        raise BadURL(Reason.BAD_URL, "no host name")
-    return text.removeprefix("//")

@@ -11,6 +11,10 @@ from collections.abc import Mapping
 
 import ada_url
 
+from crawler.core.model import Reason
+
+_AUTHORITY_END = re.compile(r"[/?#\\]")
+_SCHEMES = {"80": "http", "443": "https"}  # by a port that a seed names
 # What makes an escape not canonical: not two upper-case digits, or an unreserved character's code.
 _NOT_CANONICAL = re.compile(r"%(?:(?![0-9A-F]{2})|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -95,3 +99,28 @@ def _undo_escape(match: re.Match[str]) -> str:
     escape = match[0].upper()
     character = chr(int(escape[1:], 16))
     return character if character in _UNRESERVED else escape
+
+
+def bare_fault(bare: str) -> tuple[Reason, str] | None:
+    """Return why a seed without a scheme cannot be meant as a host, None if it can."""
+    authority = _authority_of(bare)
+    host, colon, port = authority.rpartition(":")
+    if "@" in authority:
+        return Reason.BAD_URL, "an e-mail address or a user name, expected a URL or a host name"
+    if colon and not authority.endswith("]") and not (host and port.isascii() and port.isdigit()):
+        return Reason.BAD_SCHEME, f"scheme {host[:32]}"
+    return None if authority else (Reason.BAD_URL, "no host name")
+
+
+def with_scheme(bare: str, scheme: str) -> str:
+    """Return a seed without a scheme as a URL, by the scheme that its port stands for or by the one given."""
+    return f"{scheme_of_port(bare) or scheme}://{bare.removeprefix('//')}"
+
+
+def scheme_of_port(bare: str) -> str | None:
+    """Return the scheme that a seed without one names by its port, None if that may be either's."""
+    return _SCHEMES.get(_authority_of(bare).rpartition(":")[2])
+
+
+def _authority_of(bare: str) -> str:
+    return _AUTHORITY_END.split(bare.removeprefix("//"), maxsplit=1)[0]

@@ -19,8 +19,9 @@ from config.settings import Settings
 from crawler.core.host_queue import HostQueue
 from crawler.core.model import Reason
 from crawler.core.order.base import Order
-from crawler.core.politeness import Pace, Rulebook
-from crawler.core.ports import AddressBook, HostRecord, QueueStore
+from crawler.core.own_site import OwnSite
+from crawler.core.politeness import Pace, Rulebook, rule_of
+from crawler.core.ports import AddressBook, HostRecord, Lane, QueueStore
 from crawler.core.slots import Slots
 from crawler.core.url import hostname_of
 from crawler.core.waiting import WaitingHosts
@@ -29,6 +30,7 @@ FAR_S = 30.0  # a host that waits longer gives its place to one that does not
 HOSTS_PER_FETCHER = 11
 _ROUND = 64  # hosts read from the store, and heads examined, at a time: what a pop may cost
 _ROUNDS = 4
+_RULES_SHOWN = 4
 
 
 class Delays:
@@ -77,6 +79,7 @@ class Workbench:
         self._order = order
         self._pace = pace
         self._rulebook = rulebook
+        self._own = OwnSite.of(settings)
         self._started_at = started_at
         self.heads = settings.frontier.heads
         self.limit = settings.frontier.workbench or HOSTS_PER_FETCHER * settings.fetch.concurrency
@@ -105,7 +108,7 @@ class Workbench:
             record.parked_until = 0.0
         record.next_at = min(record.next_at, self._pace.latest(now))
         if self._resumed:
-            record.next_at = max(record.next_at, self._started_at + self._pace.floor(record, rules))
+            self._pace.at_least(record, rules, self._started_at)
         host = self.hosts[queue] = HostQueue(queue, record, rules)
         return host
 
@@ -236,6 +239,8 @@ class Workbench:
             self._look_up(host, hostname)
             return
         host.address = address
+        if self._own and (is_own := self._own.holds(host.head.url.host, address)) != host.is_own:
+            host.is_own, host.rules = is_own, self._rulebook.of(host.record.name, is_own=is_own)
         if not self._is_far(host, now + self.slots.estimate_s(address, host.key[:8]), now):
             self.slots.add(host, self._order.precedence(host))
 
@@ -306,16 +311,19 @@ class Workbench:
         return max(now, min(times)) if times else None
 
     def n_delayed(self, n_in_flight: int) -> int:
+        """Return how many hosts are in none but their own delay."""
         return len(self.hosts) - n_in_flight - self.n_looking_up - self.slots.n_hosts
 
     def why(self, now: float, n_in_flight: int) -> str:
-        """Say in words what is waited for."""
+        """Say in words what is waited for, and by which rules. Time: O(bench)."""
         words = []
-        if n := self.n_delayed(n_in_flight):
-            at = self._delays.next_at()
-            words.append(f"{n} {_hosts(n)} in delay" + (f", next in {at - now:.1f} s" if at is not None else ""))
-        if n := self.slots.n_hosts:
-            words.append(f"address or site busy: {n} {_hosts(n)}")
+        rules = self.slots.waits()
+        rules.update(self._delay_of(host, now) for host in self.hosts.values() if not (host.leased or host.line or host.looks_up))
+        if rules:
+            times = [at for at in (self._delays.next_at(), self.slots.next_at()) if at is not None]
+            groups = [f"{n:,} {_hosts(n)}: {rule}" for rule, n in rules.most_common(_RULES_SHOWN)]
+            more = [f"{len(rules) - _RULES_SHOWN} more rules"] if len(rules) > _RULES_SHOWN else []
+            words.append(", ".join([*groups, *more, *([f"next in {max(0.0, min(times) - now):.1f} s"] if times else [])]))
         if n := self.n_looking_up:
             words.append(f"{n} {_hosts(n)} being looked up")
         if n_in_flight:
@@ -325,6 +333,15 @@ class Workbench:
         if n := self.parked.total():
             words.append(f"{n} {_hosts(n)} parked")
         return "; ".join(words) or "nothing is queued"
+
+    def _delay_of(self, host: HostQueue, now: float) -> str:
+        """Return the rule for which a host waits that is in none but its own delay."""
+        if host.blocked_until > max(now, host.record.next_at):
+            return host.why
+        retry = host.rows[1][0].rank / 1e6 if host.rows[1] else 0.0
+        if host.head is not None and host.head.lane is Lane.RETRY and retry > max(now, host.record.next_at):
+            return "retry of what failed"
+        return rule_of(host.record, host.rules)
 
 
 def _hosts(n: int) -> str:

@@ -25,13 +25,17 @@ KINDS = {
     "queued": ("https://a.example/wait2", "queued", "3 URLs of its host come first"),
     "to be tried again": ("https://a.example/retry", "queued", "one URL of its host comes first"),
     "audited": ("https://a.example/audited", "queued", "next of its host"),
-    "of a parked host": ("https://parked.example/", "queued", "parked (host_dead) until 2055"),
-    "denied by robots.txt": ("https://a.example/private/x", "refused", "robots_denied by robots"),
-    "trap": ("https://a.example/calendar/2024/01", "refused", "path_trap by path_trap"),
+    "of a parked host": ("https://parked.example/", "queued", "parked by host_dead (politeness.dead_after) until 2055"),
+    "denied by robots.txt": ("https://a.example/private/x", "refused", "robots_denied (robots.obey) by robots"),
+    "trap": ("https://a.example/calendar/2024/01", "refused", "path_trap (filters.path_trap.mode) by path_trap"),
     "held": ("https://a.example/held", "held", "held back by dust:rule-7"),
     "alias": ("https://a.example/alias", "alias", "an alias of https://a.example/page (rule drop session ids)"),
-    "out of scope": ("https://elsewhere.example/", "unknown", "found and not taken up: out_of_scope by scope"),
-    "skipped by type": ("https://a.example/pic.png", "unknown", "would be refused: bad_type (media)"),
+    "out of scope": ("https://elsewhere.example/", "unknown", "found and not taken up: out_of_scope (scope.type, scope.include) by scope"),
+    "skipped by type": (
+        "https://a.example/pic.png",
+        "unknown",
+        "would be refused: bad_type (media; fetch.accept_types, filters.media.skip_extensions)",
+    ),
     "never seen": ("https://a.example/never", "unknown", "not known to this crawl"),
     "bad scheme": ("ftp://a.example/", "bad_url", "no URL that this crawl may request: bad_scheme"),
     "bad port": ("https://a.example:81/", "bad_url", "bad_port"),
@@ -120,9 +124,9 @@ def test_a_waiting_url_is_told_with_its_place_and_its_hosts_clock(thresher: Call
     [
         ((), "be queued and fetched if robots.txt"),
         (("--set", "limits.max_depth=1"), "be refused: depth_limit (limits.max_depth; 2 clicks from a seed)"),
-        (("--set", "scope.exclude=[wait]"), "be refused: excluded (scope)"),
+        (("--set", "scope.exclude=[wait]"), "be refused: excluded (scope; scope.exclude, overrides)"),
         (("--set", "filters.path_trap.max_per_prefix=1", "--set", "robots.obey=false"), "be queued and fetched in its turn"),
-        (("--set", "fetch.allow_ports=[81]"), "be refused: bad_port (port 443)"),
+        (("--set", "fetch.allow_ports=[81]"), "be refused: bad_port (port 443; fetch.allow_ports, profile)"),
     ],
 )
 def test_today_is_decided_under_the_configuration_that_is_given(
@@ -133,7 +137,10 @@ def test_today_is_decided_under_the_configuration_that_is_given(
 
 
 def test_a_wider_configuration_admits_what_the_crawls_own_refused(thresher: Callable, crawl: Path) -> None:
-    assert told(thresher, crawl, "https://elsewhere.example/")["today"]["outcome"] == "be refused: out_of_scope (scope)"
+    assert (
+        told(thresher, crawl, "https://elsewhere.example/")["today"]["outcome"]
+        == "be refused: out_of_scope (scope; scope.type, scope.include)"
+    )
     wide = told(thresher, crawl, "https://elsewhere.example/", "--seed", "https://elsewhere.example/")
     assert wide["today"]["outcome"].startswith("be queued and fetched")
     assert wide["state"] == "unknown"
@@ -144,7 +151,7 @@ def test_a_wider_configuration_admits_what_the_crawls_own_refused(thresher: Call
 def test_a_configuration_file_takes_the_place_of_the_crawls_own(thresher: Callable, crawl: Path, tmp_path: Path) -> None:
     (tmp_path / "crawl.yaml").write_text("scope: {type: page}\n")
     today = told(thresher, crawl, "https://a.example/wait1", "-c", str(tmp_path / "crawl.yaml"))["today"]
-    assert today["outcome"] == "be refused: out_of_scope (scope)"
+    assert today["outcome"] == "be refused: out_of_scope (scope; scope.type, scope.include)"
 
 
 def test_without_a_store_the_configuration_alone_decides(thresher: Callable) -> None:
@@ -156,5 +163,5 @@ def test_without_a_store_the_configuration_alone_decides(thresher: Callable) -> 
 
     assert "out_of_scope" in answer("https://a.example/x", "--seed", "https://b.example/")
     assert "pass every gate" in answer("a.example/x", "--seed", "a.example")
-    assert "bad_type (media)" in answer("a.example/x.png", "--seed", "a.example")
+    assert "bad_type (media; fetch.accept_types" in answer("a.example/x.png", "--seed", "a.example")
     assert "bad_scheme" in answer("javascript:x()", "--seed", "a.example")

@@ -160,6 +160,7 @@ def values(key: str, kind: types.Type) -> st.SearchStrategy[Any]:
         "fetch.headers": st.dictionaries(st.sampled_from(["X-A", "0", "~", "no"]), TEXT.map(ascii)),
         "dns.servers": st.sampled_from([[], ["[::1]:53", "127.0.0.1"]]),
         "dns.static": st.dictionaries(st.sampled_from([".demo", "a.example", "1.0", "no"]), st.just("::1")),
+        "own_site.pinned": st.dictionaries(st.sampled_from(["a.example:80", "[::1]:8000"]), st.sampled_from(["::1", "127.0.0.1 ::1"])),
         "url.strip_params": st.sampled_from([[], ["utm_*", "*", "null"]]),
         "filters.media.skip_extensions": st.lists(st.sampled_from(["7z", "no", "1e3", "pdf"] * 9), max_size=40),
         "overrides": st.sampled_from(

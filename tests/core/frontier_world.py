@@ -139,7 +139,7 @@ class World:
     def pop(self) -> Lease | Wait:
         popped = self.frontier.pop(self.now)
         self.most_on_bench = max(self.most_on_bench, len(self.frontier._bench.hosts))
-        if isinstance(popped, Wait) and self.validates and "network down" not in popped.why:
+        if isinstance(popped, Wait) and self.validates and "network down" not in self.frontier.why(self.now):
             check_places(self.frontier, popped, self.now)
         return popped
 
@@ -233,6 +233,7 @@ def check_places(frontier: Frontier, wait: Wait, now: float) -> None:
         n_hosts += len(waiting)
         assert line.n_hosts == len(waiting)
         if waiting and line.address.has_place() and line.site.has_place():
+            assert not line.is_own, "a host of one's own site could have gone"
             assert line.address.next_start > now, "a host could have gone"
             assert until <= line.address.next_start, "nobody wakes a host in time"
     assert slots.n_hosts == n_hosts

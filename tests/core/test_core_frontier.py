@@ -21,7 +21,8 @@ def test_http_https_www_and_bare_of_a_name_share_one_queue_and_one_clock() -> No
     for text in ("http://a.example/1", "https://a.example/2", "http://www.a.example/3", "https://www.a.example/4"):
         world.push(text)
     lease = leased(world)
-    assert "in flight" in waited(world).why
+    waited(world)
+    assert "in flight" in world.frontier.why(world.now)
     finished(world, lease)
     assert waited(world).until == world.now + 1.0
     assert len(world.store.records) == 1
@@ -54,7 +55,9 @@ def test_a_skipped_url_costs_neither_its_host_nor_its_address_a_delay() -> None:
 
 
 def test_an_empty_frontier_waits_for_nothing() -> None:
-    assert waited(World()) == Wait(None, "nothing is queued")
+    world = World()
+    assert waited(world) == Wait(None)
+    assert world.frontier.why(world.now) == "nothing is queued"
 
 
 def test_a_wait_says_in_words_what_is_waited_for() -> None:
@@ -64,7 +67,8 @@ def test_a_wait_says_in_words_what_is_waited_for() -> None:
         world.push(text)
     finished(world, leased(world))
     leased(world)
-    assert waited(world).why == "1 host in delay, next in 1.0 s; 1 host being looked up; 1 in flight"
+    waited(world)
+    assert world.frontier.why(world.now) == "1 host: min_delay 1 s, next in 1.0 s; 1 host being looked up; 1 in flight"
 
 
 def test_probes_and_audits_go_ahead_of_the_queue_under_the_same_delay() -> None:

@@ -63,7 +63,8 @@ def test_nothing_is_held_against_anybody_while_the_network_is_down(cause: Cause)
     network["up"] = False
     world.run(until=START + 7_200.0)
     n_done = len(world.ended)
-    assert "network down" in waited(world).why
+    waited(world)
+    assert "network down" in world.frontier.why(world.now)
     assert world.frontier.snapshot(world.now).network_down_since is not None
     assert world.frontier.snapshot(world.now).parked == {}
     assert len(world.log) < n_done + 50 + 100 + 7_200 / 30 + 10

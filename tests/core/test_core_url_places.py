@@ -15,20 +15,21 @@ SPACE = URLSpace(b"s" * 32, URLRules())
 @pytest.mark.parametrize(
     ("text", "url"),
     [
-        ("b.example/x", "http://b.example/x"),
-        (" b.example\n", "http://b.example/"),
+        ("b.example/x", "https://b.example/x"),
+        (" b.example\n", "https://b.example/"),
         ("b.example:80/x", "http://b.example/x"),
-        ("//b.example/x", "http://b.example/x"),
+        ("//b.example/x", "https://b.example/x"),
+        ("b.example:443/x", "https://b.example/x"),
         ("HTTPS://b.example", "https://b.example/"),
         ("http:b.example", "http://b.example/"),
-        ("localhost", "http://localhost/"),
-        ("[::1]/x", "http://[::1]/x"),
-        ("127.0.0.1", "http://127.0.0.1/"),
-        ("bücher.example", "http://xn--bcher-kva.example/"),
-        ("b.example/a:b@c", "http://b.example/a:b@c"),
+        ("localhost", "https://localhost/"),
+        ("[::1]/x", "https://[::1]/x"),
+        ("127.0.0.1", "https://127.0.0.1/"),
+        ("bücher.example", "https://xn--bcher-kva.example/"),
+        ("b.example/a:b@c", "https://b.example/a:b@c"),
     ],
 )
-def test_a_seed_may_leave_the_scheme_out(text: str, url: str) -> None:
+def test_a_seed_without_a_scheme_means_https_unless_its_port_is_that_of_http(text: str, url: str) -> None:
     seed = SPACE.seed(text)
     assert seed.text == url
     assert (seed.seed_distance, seed.site_depth, seed.purpose) == (0, 0, Purpose.PAGE)

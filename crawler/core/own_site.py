@@ -1,0 +1,54 @@
+"""The addresses of one's own site: which host names stood for which addresses, at which ports, when the crawl began.
+
+An exemption holds for a triple of name, port and address, compared at every connect: another name that resolves to a pinned address,
+another port there, and a pinned name that resolves elsewhere later have none. What may be pinned, crawler/pinning.py decides. O(1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from config.settings import Settings
+from crawler.core.url import hostname_of, port_of
+
+
+def endpoint(hostname: str, port: int) -> str:
+    """Return the name of a host's port as `own_site.pinned` has it: "a.example:443", "[::1]:8000"."""
+    return f"[{hostname}]:{port}" if ":" in hostname else f"{hostname}:{port}"
+
+
+class OwnSite:
+    """What is pinned. An empty one exempts nothing."""
+
+    def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
+        """pinned: addresses by `endpoint`."""
+        self._addresses = {name: frozenset(addresses) for name, addresses in pinned.items()}
+        self.ports = frozenset((name.rpartition(":")[0].strip("[]"), int(name.rpartition(":")[2])) for name in pinned)
+        self._of_names: dict[str, set[str]] = {}
+        self._sockets = {(address, port) for host, port in self.ports for address in self._addresses[endpoint(host, port)]}
+        for host, port in self.ports:
+            self._of_names.setdefault(host, set()).update(self._addresses[endpoint(host, port)])
+
+    @classmethod
+    def of(cls, settings: Settings) -> OwnSite:
+        """Return what a crawl's configuration has pinned; nothing but under `profile: own-site`."""
+        is_own = settings.profile == "own-site"
+        return cls({name: addresses.split() for name, addresses in settings.own_site.pinned.items()} if is_own else {})
+
+    def __bool__(self) -> bool:
+        return bool(self._addresses)
+
+    def holds(self, origin: str, address: str) -> bool:
+        """Return whether a canonical origin was pinned to this very address."""
+        return address in self._addresses.get(endpoint(hostname_of(origin), port_of(origin)), ())
+
+    def has_name(self, hostname: str, address: str) -> bool:
+        """Return whether the name was pinned to the address, at any port."""
+        return address in self._of_names.get(hostname, ())
+
+    def has_socket(self, address: str, port: int) -> bool:
+        """Return whether any name was pinned to the address at this port."""
+        return (address, port) in self._sockets
+
+
+NOTHING_OWN = OwnSite({})

@@ -1,0 +1,81 @@
+"""Completion through a real bash: keys typed at a terminal, the tabulator pressed, what bash puts on the line read back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from harness import ROOT
+
+_PROMPT = "ready> "
+_LONGEST_S = 60.0
+
+
+class Terminal:
+    """An interactive bash that knows the completion of `thresher`."""
+
+    def __init__(self, directory: Path) -> None:
+        command = directory / "thresher"
+        command.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m crawler.cli "$@"\n')
+        command.chmod(0o700)
+        (directory / "inputrc").write_text("set bell-style none\nset enable-bracketed-paste off\nset show-all-if-ambiguous on\n")
+        env = {"PATH": f"{directory}:{os.environ['PATH']}", "TERM": "dumb", "PS1": _PROMPT, "HOME": str(directory), "LC_ALL": "C.UTF-8"}
+        env["INPUTRC"] = str(directory / "inputrc")
+        self._fd, end = pty.openpty()
+        self._bash = subprocess.Popen(
+            ["bash", "--norc", "--noprofile", "-i"], cwd=directory, env=env, stdin=end, stdout=end, stderr=end, start_new_session=True
+        )
+        os.close(end)
+        self.read_until(_PROMPT)
+        self.type('eval "$(thresher completion bash)" && echo done\n')
+        self.read_until("\r\ndone\r\n")
+
+    def type(self, keys: str) -> None:
+        os.write(self._fd, keys.encode())
+
+    def read_until(self, text: str) -> str:
+        """Read what bash shows until a text stands there."""
+        shown, deadline = "", time.monotonic() + _LONGEST_S
+        while text not in shown:
+            assert time.monotonic() < deadline, f"{text!r} was waited for in vain, found {shown!r}"
+            if select.select([self._fd], [], [], 0.5)[0]:
+                shown += os.read(self._fd, 4096).decode(errors="replace")
+        return shown
+
+    def close(self) -> None:
+        self._bash.kill()
+        self._bash.wait()
+        os.close(self._fd)
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    opened = Terminal(tmp_path_factory.mktemp("bash"))
+    with contextlib.closing(opened):
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("crawl --set politeness.min_d", "elay=2"),  # no blank behind the =
+        ("crawl --set frontier.order=op", "ic 2"),
+        ("crawl --set robots.obey=f", "alse 2"),
+        ("crawl --max-pa", "ges 2"),
+        ("check --scope dom", "ain 2"),
+    ],
+)
+def test_what_is_typed_is_completed(terminal: Terminal, typed: str, completed: str) -> None:
+    """Mutation: without `Bash.get_completion_args` the words behind = are not found; without `nospace` a blank follows it."""
+    terminal.type(f"thresher {typed}\t2")  # the 2 shows where the cursor was left; nothing is run
+    assert f"{typed}{completed}" in terminal.read_until(completed)
+    terminal.type("\x15\n")  # control-U empties the line
+    terminal.read_until("\r\n" + _PROMPT)

@@ -1,0 +1,93 @@
+"""The ten flags of the most used options: what each sets, who wins over whom, and where a value says it comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+from conftest import Command
+
+from crawler.cli import thresher as program
+from storage.env import Store
+from storage.view import View
+
+FLAGS = {
+    "--contact": ("identity.contact", "me@example.org", "me@example.org"),
+    "--profile": ("profile", "own-site", "own-site"),
+    "--scope": ("scope.type", "domain", "domain"),
+    "--include": ("scope.include", "[a-c]x", ["[a-c]x"]),
+    "--exclude": ("scope.exclude", "\\.pdf$", ["\\.pdf$"]),
+    "--max-pages": ("limits.max_pages", "100", 100),
+    "--max-depth": ("limits.max_depth", "0", 0),
+    "--max-time": ("limits.max_time", "10 min", 600.0),
+    "--delay": ("politeness.min_delay", "2", 2.0),
+    "--agents": ("agents", "auto", "auto"),
+}
+
+
+def at(tree: object, key: str) -> object:
+    for name in key.split("."):
+        assert isinstance(tree, dict)
+        tree = tree[name]
+    return tree
+
+
+@pytest.mark.parametrize("command", ["crawl", "resume", "check"])
+def test_each_command_that_configures_a_crawl_has_all_ten(command: str) -> None:
+    found = program.get_command(click.Context(program), command)
+    assert found is not None
+    assert {option for parameter in found.params for option in parameter.opts} >= set(FLAGS)
+
+
+@pytest.mark.parametrize("flag", list(FLAGS))
+def test_a_flag_sets_its_option_and_is_named_as_its_origin(thresher: Command, flag: str) -> None:
+    key, text, value = FLAGS[flag]
+    rendered = json.loads(thresher("check", flag, text, "--render", "--json").out)
+    assert at(rendered["settings"], key) == value
+    assert rendered["origins"][key] == flag
+
+
+def test_a_flag_wins_over_set_that_over_the_environment_that_over_a_file(
+    thresher: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THRESHER_LIMITS__MAX_PAGES", "2")
+    monkeypatch.setenv("THRESHER_LIMITS__MAX_DEPTH", "2")
+    (tmp_path / "c.yaml").write_text("limits: {max_pages: 1, max_depth: 1, max_time: 1}\nscope: {include: [a, b]}\n")
+    words = ("-c", tmp_path / "c.yaml", "--set", "limits.max_pages=3", "--max-pages", "4", "--include", "x", "--include", "y")
+    rendered = json.loads(thresher("check", *words, "--render", "--json").out)
+    limits = rendered["settings"]["limits"]
+    assert (limits["max_pages"], limits["max_depth"], limits["max_time"]) == (4, 2, 1)
+    assert rendered["settings"]["scope"]["include"] == ["x", "y"]
+
+
+def test_delay_holds_at_ones_own_site_too(thresher: Command) -> None:
+    rendered = json.loads(thresher("check", "--delay", "3", "--render", "--json").out)
+    assert rendered["settings"]["own_site"]["delay"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--max-pages", "many"), '--max-pages many: limits.max_pages: expected a whole number ≥ 1 or null, got "many"'),
+        (("--max-pages", ""), "--max-pages : limits.max_pages: expected"),
+        (("--exclude", "("), 'expected an RE2 pattern, got "("'),
+        (("--delay", "120"), "politeness.min_delay: expected at most politeness.max_delay, 60.0"),
+    ],
+)
+def test_a_bad_value_is_refused_as_anywhere(thresher: Command, words: tuple[str, ...], says: str) -> None:
+    ran = thresher("check", "--contact", "me@example.org", *words)
+    assert ran.code == 2
+    assert says in ran.err
+
+
+def test_resume_takes_them_over_the_crawls_own_configuration(thresher: Command, tmp_path: Path) -> None:
+    """With a limit that is reached at once, so that nothing is fetched."""
+    from config.load import load
+
+    settings = load([], sets=["identity.contact=me@example.org", "seeds=['http://a.example/']", "limits.max_depth=7"]).settings
+    Store.create(tmp_path / "crawl", settings, 0.0).close()
+    assert thresher("resume", tmp_path / "crawl", "--max-time", "0", "--progress", "none").code == 0
+    with View(tmp_path / "crawl") as view:
+        assert (view.settings.limits.max_time, view.settings.limits.max_depth) == (0.0, 7)

@@ -1,0 +1,167 @@
+"""One's own site through the real command line: a server on loopback, what it takes to crawl it, and what is not reached through it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import ROOT, Life, findings
+from witness import Request, Witness, links, page, text
+
+CONTACT = ("--contact", "me@example.org")
+QUICK = (
+    "--progress",
+    "lines",
+    "--set",
+    "filters.soft_error.max_probes=0",
+    "--set",
+    "limits.min_free_disk=0",
+    "--set",
+    "limits.max_wait=3",
+    "--set",
+    "politeness.delay_factor=0",
+)
+NAMES = ("--set", "dns.static={own.test: 127.0.0.5, evil.test: 127.0.0.5}")
+N_PAGES = 8
+
+
+def site(request: Request) -> bytes:
+    """Serve a chain of pages."""
+    if request.path == "/robots.txt":
+        return page(status="404 Not Found")
+    if not (request.path == "/" or re.fullmatch(r"/p\d", request.path)):
+        return page(status="404 Not Found")
+    number = int(request.path.strip("/p") or 0)
+    return page(links(f"/p{number + 1}") if number + 1 < N_PAGES else "" + f"page {number} of a site of one's own")
+
+
+def crawl(store: Path, *words: str) -> Life:
+    return Life(store, "crawl", *CONTACT, *QUICK, *NAMES, "-o", store, *words)
+
+
+def told(*words: str | Path) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "crawler.cli", *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_each_refusal_on_the_way_names_the_key_to_set_and_the_profile(tmp_path: Path) -> None:
+    """Mutation: take BAD_PORT or BLOCKED_ADDRESS out of `governing.OPTIONS`."""
+    with Witness(site) as server:
+        with crawl(tmp_path / "first", server.url("own.test")) as life:
+            assert life.end() == 2
+            assert f"bad_port: port {server.port} (fetch.allow_ports, profile)" in life.said
+            assert "A site of your own? --profile own-site" in life.said
+        with crawl(tmp_path / "second", server.url("own.test"), "--set", f"fetch.allow_ports=[{server.port}]") as life:
+            assert life.end() == 4
+            assert re.search(r"blocked_address \(\d attempts?; fetch\.allow_addresses, profile\)", life.said)
+        assert server.requests == []
+    rows = [json.loads(line) for line in told("stats", tmp_path / "second", "--by", "cause", "--json").splitlines()]
+    assert [(row["cause"], row["option"]) for row in rows] == [("blocked_address", "fetch.allow_addresses, profile")]
+    assert "blocked_address (127.0.0.5: loopback; fetch.allow_addresses, profile)" in told(
+        "explain", tmp_path / "second", server.url("own.test")
+    )
+
+
+def test_a_refusal_of_a_link_names_its_option_in_the_summary_the_statistics_and_the_story(tmp_path: Path) -> None:
+    def answer(request: Request) -> bytes:
+        if request.path == "/robots.txt":
+            return text("User-agent: *\nDisallow: /no\n")
+        return page(links("/no", "http://own.test:1/", "http://other.test/"))
+
+    with Witness(answer) as server, crawl(tmp_path / "crawl", server.url("own.test"), "--profile", "own-site") as life:
+        assert life.end() == 0
+        said = life.said
+    for word in ("robots_denied 1 (robots.obey)", "bad_port 1 (fetch.allow_ports, profile)", "out_of_scope 1 (scope.type, scope.include)"):
+        assert word in said
+    assert "fetch.allow_ports" in told("stats", tmp_path / "crawl", "--by", "reason")
+    assert "robots_denied (robots.obey)" in told("explain", tmp_path / "crawl", server.url("own.test", "/no"))
+
+
+def test_ones_own_site_is_one_short_command_and_opens_nothing_else(tmp_path: Path) -> None:
+    """Another port, another name for the same address, an address in the clear, a redirect: not a byte reaches them."""
+
+    def answer(request: Request) -> bytes:
+        if request.path == "/away":
+            return page("", "302 Found", f"location: {inner.url('own.test', '/secret')}")
+        if request.path == "/" and request.host == "own.test":
+            others = [inner.url("own.test"), inner.url("127.0.0.5"), outer.url("evil.test"), outer.url("127.0.0.5"), "http://own.test/"]
+            return page(links("/p1", "/away", *others))
+        return site(request)
+
+    with Witness(answer) as outer, Witness(site) as inner:
+        with crawl(tmp_path / "crawl", outer.url("own.test"), "--profile", "own-site", "--scope", "any") as life:
+            assert life.end() == 0
+            assert f"own site: own.test:{outer.port} is 127.0.0.5" in life.said
+        assert inner.requests == []
+        assert {request.host for request in outer.requests} == {"own.test"}
+        assert set(outer.paths("own.test")) == {"/robots.txt", "/", "/away", *(f"/p{n}" for n in range(1, N_PAGES))}
+    known = findings(tmp_path / "crawl").urls
+    assert known["http://own.test/"].failure == "blocked_address"  # pinned at another port
+
+
+def test_what_was_pinned_holds_for_a_resume_and_only_that(tmp_path: Path) -> None:
+    """Then the name comes to mean another inner address, where the same server listens: it is not reached."""
+    store = tmp_path / "crawl"
+    moved = ("--set", "dns.static.own.test=127.0.0.66")
+    with Witness(site) as server:
+        with crawl(store, server.url("own.test"), "--profile", "own-site", "--max-pages", "2") as life:
+            assert life.end() == 0
+        with Life(store, "resume", store, "--progress", "none", "--max-pages", "4") as life:
+            assert life.end() == 0
+        n = len(server.requests)
+        assert n == 1 + 4
+        with Life(store, "resume", store, "--progress", "none", "--max-pages", "100", *moved) as life:
+            assert life.end() in (0, 4)
+            assert "blocked_address" in life.said
+        assert len(server.requests) == n
+
+
+def test_without_the_profile_a_resume_reaches_it_no_more(tmp_path: Path) -> None:
+    store = tmp_path / "crawl"
+    with Witness(site) as server:
+        with crawl(store, server.url("own.test"), "--profile", "own-site", "--max-pages", "2") as life:
+            assert life.end() == 0
+        n = len(server.requests)
+        with Life(store, "resume", store, "--progress", "none", "--profile", "web", "--max-pages", "100") as life:
+            assert life.end() in (0, 4)
+        assert len(server.requests) == n
+
+
+def test_several_agents_know_what_is_pinned(tmp_path: Path) -> None:
+    with Witness(site) as server, crawl(tmp_path / "crawl", server.url("own.test"), "--profile", "own-site", "--agents", "2") as life:
+        assert life.end() == 0
+        assert len(server.paths("own.test")) == 1 + N_PAGES
+
+
+# -- seeds without a scheme
+
+
+def test_a_bare_host_is_asked_by_https_first_and_by_http_where_that_cannot_connect(tmp_path: Path) -> None:
+    """The server waits for a request that a client of TLS never sends. Mutation: leave `gives_way` False."""
+    store = tmp_path / "crawl"
+    with Witness(site) as server:
+        bare = f"own.test:{server.port}"
+        with crawl(store, bare, "--profile", "own-site", "--set", "fetch.connect_timeout=0.3", "--scope", "page") as life:
+            assert life.end() == 0
+            assert f"https://{bare}/: no connection by https (conn_timeout" in life.said
+            assert f"http://{bare}/ is asked for" in life.said
+            assert "no_https 1" in life.said
+        assert server.paths("own.test") == ["/robots.txt", "/"]
+        assert f"http://{bare}/" in told("explain", store, bare)
+    known = findings(store).urls
+    assert (known[f"https://{bare}/"].state, known[f"https://{bare}/"].reason) == ("REFUSED", "no_https")
+    assert known[f"http://{bare}/"].status == 200
+
+
+def test_a_seed_with_a_scheme_is_taken_at_its_word(tmp_path: Path) -> None:
+    with Witness(site) as server:
+        whole = f"https://own.test:{server.port}/"
+        options = ("--profile", "own-site", "--set", "fetch.connect_timeout=0.3", "--max-time", "2")
+        with crawl(tmp_path / "crawl", whole, *options) as life:
+            life.end()
+        assert server.requests == []
+    assert set(findings(tmp_path / "crawl").urls) == {whole}
