@@ -71,6 +71,13 @@ def longest_page(recipe: Recipe) -> bytes:
     return found
 
 
+def scan_s(body: bytes) -> float:
+    """Return the processor time of the scan of a page, which it is refused after."""
+    began = time.thread_time()
+    html.bomb(body)
+    return time.thread_time() - began
+
+
 def rounds(desk: Desk, body: bytes) -> list[float]:
     """Read a page; return the processor time of the loop's rounds in seconds."""
     urls = URLSpace(bytes(32), URLRules())
@@ -116,12 +123,18 @@ def search(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recip
                 recipe = changed(rng.choice(best)[3], rng.choice(best)[3], rng)
             n_tried += 1
             body = longest_page(recipe)
-            if not body or recipe in [found[3] for found in best]:
+            if recipe in [found[3] for found in best]:
                 continue
-            n_read += 1
-            current.write_bytes(body)
-            longest, total = measured(desk, body, limit_s)
-            best = sorted([*best, (longest, total, len(body), recipe)], reverse=True)[:_BEST]
+            most = page(recipe, _LARGEST - 2_000)[:_LARGEST]
+            scan = scan_s(most) if body != most else 0.0
+            if scan > limit_s:
+                scan = min(scan, scan_s(most), scan_s(most))
+            longest, total = 0.0, 0.0
+            if body:
+                n_read += 1
+                current.write_bytes(body)
+                longest, total = measured(desk, body, limit_s)
+            best = sorted([*best, (max(longest, scan), total, len(body), recipe)], reverse=True)[:_BEST]
     return {"tried": n_tried, "read": n_read, "best": best}
 
 

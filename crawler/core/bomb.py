@@ -23,15 +23,16 @@ from typing import Final
 import numpy as np
 
 from crawler.core.nesting import nested
-from crawler.core.tags import ANCHOR, FORMATTING, ROOT, I64, Tags, close, counted, glances, read
+from crawler.core.tags import ANCHOR, FORMATTING, ROOT, SHORT_NAMES, I64, U8, Tags, close, counted, glances, read
 
 BUDGET: Final = 20_000_000  # steps, about 40 ms
 _FORMAT: Final = 220  # steps to open one formatting element again, and to read it in the tree
 _ATTRIBUTE: Final = 50  # steps to copy one attribute of it
 _COMPARED: Final = 0.75  # n attributes of one element cost 0.75 n² steps
 _NAMES: Final = 16  # n distinct names cost n² / 16 steps
-_BYTES_EACH: Final = 4  # that an attribute of a new name takes, its space included,
-_SHORT_NAMES: Final = 1_000  # but for so many
+_BYTES_EACH: Final = 4  # that an attribute of a new name takes, its space included
+_ONE_BYTE_NAMES: Final = 64
+_FEW: Final = 4_000
 _MAX_TAGS: Final = 1 << 16  # more are not looked at
 
 
@@ -41,30 +42,48 @@ def bomb(body: bytes) -> str:
     at, glance = glances(body, data)
     if at.size > _MAX_TAGS:
         return "tags"
-    if not at.size or _is_small(len(body), at.size, int(np.count_nonzero(glance >= FORMATTING))):
+    if not at.size or _is_small(body, data, at.size, int(np.count_nonzero(glance >= FORMATTING))):
         return ""
     tags = read(body, data, at, glance)
     if tags.n_attributes[0] < 0:
         return "attributes"
-    n_names = min(_SHORT_NAMES + int((tags.ends - at - 2).clip(min=0).sum()) // _BYTES_EACH, int(tags.n_attributes.sum()))
+    n_names = _roughly(tags)
     cost = _costs(tags, n_names)
-    if sum(cost.values()) > BUDGET:
+    is_counted = cost["attributes"] + cost["names"] > BUDGET // 4
+    if sum(cost.values()) > BUDGET and is_counted:
         tags, n_names = counted(tags)
         cost = _costs(tags, n_names)
-    if sum(cost.values()) > BUDGET >= cost["attributes"]:
-        found = nested(tags, _weights(tags), BUDGET - cost["attributes"] - cost["names"])
-        cost |= {"depth": found.depth, "formatting": found.formatting, "names": (found.n_names**2 + n_names**2) // _NAMES}
+    if sum(cost.values()) > BUDGET:
+        cost |= _believed(tags, cost)
+    if sum(cost.values()) > BUDGET and not is_counted:
+        tags, n_names = counted(tags)
+        cost = _costs(tags, n_names)
+        cost |= _believed(tags, cost)
     return max(cost, key=lambda part: cost[part]) if sum(cost.values()) > BUDGET else ""
+
+
+def _roughly(tags: Tags) -> int:
+    """Bound the distinct names of attributes by the bytes that they would take."""
+    if len(tags.body) < 1 << 15:
+        return len(tags.body) // _BYTES_EACH + SHORT_NAMES
+    room = np.where(tags.is_clean, tags.ends - tags.at - 2, _BYTES_EACH * tags.n_attributes)
+    return SHORT_NAMES + int(room[tags.is_outermost].clip(min=0).sum()) // _BYTES_EACH
+
+
+def _believed(tags: Tags, cost: dict[str, int]) -> dict[str, int]:
+    """Bound what is open by the ends of elements that can be believed."""
+    found = nested(tags, _weights(tags), BUDGET - cost["attributes"] - cost["names"])
+    return {"depth": found.depth + found.n_names**2 // _NAMES, "formatting": found.formatting}
 
 
 def _costs(tags: Tags, n_names: int) -> dict[str, int]:
     """Bound each part, as if nearly every element stayed open. n_names: distinct ones of attributes, at most."""
     n = tags.at.size
     return {
-        "depth": n**2 // 2,
+        "depth": n**2 // 2 + n**2 // _NAMES,  # and their names
         "formatting": _of_formatting(tags, _weights(tags)),
         "attributes": _of_attributes(tags),
-        "names": (n**2 + n_names**2) // _NAMES,
+        "names": n_names**2 // _NAMES,
     }
 
 
@@ -73,28 +92,37 @@ def _weights(tags: Tags) -> I64:
     return np.where(tags.glance >= FORMATTING, _FORMAT + _ATTRIBUTE * tags.n_attributes, 0)
 
 
-def _is_small(n_bytes: int, n_tags: int, n_formatting: int) -> bool:
+def _is_small(body: bytes, data: U8, n_tags: int, n_formatting: int) -> bool:
     """Tell whether so few bytes and tags are quick whatever they mean."""
-    n_attributes = n_bytes // _BYTES_EACH + _SHORT_NAMES // 10
+    n_attributes = len(body) // _BYTES_EACH + _ONE_BYTE_NAMES
+    if n_attributes < _FEW and n_attributes * n_tags * _ATTRIBUTE > BUDGET // 2:  # each has white space, a "/" or a quote before it
+        separators = np.count_nonzero(data <= ord(" ")) + np.count_nonzero(data == ord("/")) + np.count_nonzero(data & 0xFA == 0x22)
+        n_attributes = min(n_attributes, int(separators))
     formatting = n_tags * (_FORMAT * n_formatting + _ATTRIBUTE * n_attributes) if n_formatting else 0
-    return n_tags**2 // 2 + formatting + _COMPARED * n_attributes**2 <= BUDGET
+    return n_tags**2 // 2 + formatting + (_COMPARED + 1 / _NAMES) * n_attributes**2 <= BUDGET
 
 
 def _of_formatting(tags: Tags, weights: I64) -> int:
-    """Bound the steps to open formatting elements again if all stay open that hold nothing but text, or one element that does."""
+    """Bound the steps to open formatting elements again if all stay open; else, but for those that hold only text or one that does."""
     starts = (tags.glance >= FORMATTING).nonzero()[0]
+    steps = _of_open(tags, weights, starts)
+    if steps <= BUDGET // 2:
+        return steps
     starts = starts[~close(tags, starts, starts + 1)]
     within = close(tags, starts, starts + 3)
     within[within] = close(tags, starts[within] + 1, starts[within] + 2)
-    left = starts[~within]
-    is_anchor = tags.glance[left] == ANCHOR
-    steps = 3 * int(weights[starts[within]].sum()) + int(weights[left] @ ((tags.at.size - left) * ~is_anchor))
-    return steps + tags.at.size * int((weights[left] * is_anchor).max(initial=0))  # of anchors the parser keeps one open
+    return 3 * int(weights[starts[within]].sum()) + _of_open(tags, weights, starts[~within])
+
+
+def _of_open(tags: Tags, weights: I64, starts: I64) -> int:
+    is_anchor = tags.glance[starts] == ANCHOR
+    some, n = weights[starts], tags.at.size
+    return int((some * ~is_anchor) @ (n - starts)) + n * int((some * is_anchor).max(initial=0))  # of anchors the parser keeps one open
 
 
 def _of_attributes(tags: Tags) -> int:
     """Add up n² over the elements, where n is the number of an element's attributes."""
-    numbers = tags.n_attributes
+    numbers = tags.n_attributes * tags.is_outermost
     steps = int(numbers @ numbers)
     roots = (tags.glance == ROOT).nonzero()[0]
     if roots.size > 1:

@@ -39,7 +39,8 @@ _KIND_OF: Final = {name.encode(): kind for kind, names in _KINDS.items() for nam
 _SHORT: Final = {int.from_bytes(name, "little"): kind for name, kind in _KIND_OF.items() if len(name) < 8}
 _WORDS: Final[U64] = np.array(sorted(_SHORT), dtype=np.uint64)
 _WORD_KINDS: Final[I8] = np.array([_SHORT[word] for word in sorted(_SHORT)], dtype=np.int8)
-_NAME = re.compile(rb"[^\t\n\f\r />]++")
+_NAME = re.compile(rb"[^\t\n\f\r />]{1,60}+(?=[\t\n\f\r />])")
+_MOST_LONG_NAMES: Final = 4_000
 
 
 class Nesting(NamedTuple):
@@ -81,6 +82,12 @@ def nested(tags: Tags, weights: I64, enough: int) -> Nesting:
     return found
 
 
+def _n_names(items: _Items) -> int:
+    """Bound the distinct names of tags; each that was not read is one."""
+    is_read = items.signs != 0
+    return np.unique(items.names[is_read]).size + int(items.long_names.max()) + int((~is_read).sum())
+
+
 def _added_up(tags: Tags, weights: I64, items: _Items, closed: I64, waiting: I64) -> Nesting:
     """Add up for how long elements are open, by what is known of their ends."""
     n = closed.size
@@ -91,7 +98,7 @@ def _added_up(tags: Tags, weights: I64, items: _Items, closed: I64, waiting: I64
     anchors = (tags.glance == ANCHOR) & is_open
     steps = int(weights[formatting] @ span[formatting])
     steps += min(int(weights[anchors] @ span[anchors]), int(weights[anchors].max(initial=0)) * n)  # the parser keeps one of them
-    return Nesting(depth, steps, np.unique(items.names).size + int(items.long_names.max()))
+    return Nesting(depth, steps, _n_names(items))
 
 
 def _pairs(items: _Items, left: I64) -> tuple[I64, I64, I64]:
@@ -126,11 +133,11 @@ def _items(tags: Tags) -> _Items:
     places = np.minimum(_WORDS.searchsorted(names), _WORDS.size - 1)
     known = (_WORDS[places] == names) & ~is_long
     kinds[known] = _WORD_KINDS[places[known]]
-    long_names = _number_long(tags, is_end, is_long, kinds)
     first = (names & np.uint64(0xFF)) - np.uint64(ord("a"))
     is_tag = (first <= np.uint64(25)) & (second != ord("!")) & (second != ord("?"))
+    long_names = _number_long(tags, is_end, is_long & is_tag, kinds)
     signs = np.where(is_end, -1, 1).astype(np.int8)
-    signs[~tags.is_clean | ~is_tag | is_odd | (kinds == _BLOCKS)] = 0
+    signs[~tags.is_clean | ~is_tag | is_odd | (is_long & (long_names == 0)) | (kinds == _BLOCKS)] = 0
     is_start = is_tag & ~is_end
     is_slashed = tags.data[tags.ends.clip(max=len(tags.body) - 1) - 1] == ord("/")
     passes = (kinds == _PASSES) & is_slashed & (signs == 1)
@@ -144,14 +151,14 @@ def _items(tags: Tags) -> _Items:
 
 
 def _number_long(tags: Tags, is_end: Bools, is_long: Bools, kinds: I8) -> I64:
-    """Number the names of 8 bytes and more, note the kinds of those that have one."""
+    """Number the names of 8 bytes and more, 0 if absurdly long or too many; note the kinds of those that have one."""
     numbers = np.zeros(is_long.size, dtype=np.int64)
     met: dict[bytes, int] = {}
-    for i in is_long.nonzero()[0].tolist():
-        found = _NAME.match(tags.body, int(tags.at[i]) + 1 + int(is_end[i]))
-        name = found[0].lower() if found else b""
-        numbers[i] = met.setdefault(name, len(met) + 1)
-        kinds[i] = _KIND_OF.get(name, _PLAIN)
+    for i in is_long.nonzero()[0][:_MOST_LONG_NAMES].tolist():
+        if found := _NAME.match(tags.body, int(tags.at[i]) + 1 + int(is_end[i])):
+            name = found[0].lower()
+            numbers[i] = met.setdefault(name, len(met) + 1)
+            kinds[i] = _KIND_OF.get(name, _PLAIN)
     return numbers
 
 

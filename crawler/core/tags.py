@@ -37,8 +37,9 @@ _SHORT: Final = 400  # bytes of a clean tag up to which its attributes are not c
 _BYTES_EACH: Final = 4  # of an attribute at least, space included; there are only some 60 names of one byte
 _ONE_BYTE_NAMES: Final = 64
 _VALUE_BYTES: Final = 5  # of an attribute with a value in quotes, beside it: a= "" and a space
-_ROOM: Final = 1 << 16
-_AGAIN: Final = 4  # times the page that may be read to count attributes
+SHORT_NAMES: Final = 1_000  # distinct names of attributes that take less
+_ROOM: Final = 1 << 16  # bytes beside the page's that may be read to count attributes
+_ENOUGH: Final = 5_000  # attributes of a tag, or of several: the root of their squares added up
 _LEAST_READ: Final = 512  # bytes that a tag counts as for that: reading one takes a while, however short
 
 _U = np.uint64
@@ -48,7 +49,16 @@ _FROM_A: Final = _ONES * _U(0x80 - ord("A"))
 _PAST_Z: Final = _ONES * _U(0x7F - ord("Z"))
 _SPACES: Final = _ONES * _U(0x21)  # white space is what lies below
 _SLASHES: Final = _ONES * _U(ord("/"))
+_DE_BRUIJN: Final = _U(0x0218A392CD3D5DBF)
 _ENDS: Final = _ONES * _U(ord(">"))
+
+
+def _eighths() -> I64:
+    """Build the table from a bit at the bottom of a byte, multiplied, to the number of that byte."""
+    places = np.zeros(64, dtype=np.int64)
+    for byte in range(8):
+        places[((1 << 8 * byte) * int(_DE_BRUIJN) & ((1 << 64) - 1)) >> 58] = byte
+    return places
 
 
 def _glance_table() -> I8:
@@ -67,8 +77,11 @@ def _glance_table() -> I8:
 
 
 _GLANCE = _glance_table()
+_EIGHTS = _eighths()
 _IN_NAME: Final = np.ones(256, dtype=np.bool_)
 _IN_NAME[[*range(33), *b"/\"'=<>"]] = False
+_BEFORE_VALUE: Final = np.zeros(256, dtype=np.bool_)
+_BEFORE_VALUE[[*range(33), ord("=")]] = True
 _ENDS_NAME: Final = np.zeros(256, dtype=np.bool_)
 _ENDS_NAME[list(b"\t\n\f\r />")] = True
 
@@ -83,6 +96,7 @@ class Tags(NamedTuple):
     ends: I64
     is_clean: Bools
     n_attributes: I64  # -1 in the first place: too much to count
+    is_outermost: Bools  # may bear attributes, and is not the end of another tag that does
 
 
 def glances(body: bytes, data: U8) -> tuple[I64, I8]:
@@ -101,31 +115,46 @@ def read(body: bytes, data: U8, at: I64, glance: I8) -> Tags:
     """Find where tags end, which of them are clean, and how many attributes they may have."""
     closes = np.append((data == ord(">")).nonzero()[0], len(body))
     ends = closes[closes.searchsorted(at)]
-    is_clean = ends < np.append(at[1:], len(body))
+    is_quoted = np.zeros(at.size, dtype=np.bool_)
+    opens_value = is_quoted.copy()
     for quote in (ord('"'), ord("'")):
         quotes = (data == quote).nonzero()[0]
         if quotes.size:
             last = quotes[quotes.searchsorted(ends) - 1]  # of none before: the last of all, which is not inside either
-            before = data[last - 1]
-            is_clean &= ~((at < last) & (last < ends) & ((before == ord("=")) | (before <= ord(" "))))  # it may open a value
-    return Tags(body, data, at, glance, ends, is_clean, _attributes(body, data, at, ends, is_clean))
+            inside = (at < last) & (last < ends)
+            is_quoted |= inside
+            opens_value |= inside & _BEFORE_VALUE[data[last - 1]]
+    is_clean = ~opens_value
+    is_clean[:-1] &= ends[:-1] < at[1:]
+    is_clean[-1] &= ends[-1] < len(body)
+    n_attributes, is_outermost = _attributes(body, data, at, ends, is_clean, is_quoted)
+    return Tags(body, data, at, glance, ends, is_clean, n_attributes, is_outermost)
 
 
-def _attributes(body: bytes, data: U8, at: I64, ends: I64, is_clean: Bools) -> I64:
-    """Bound each tag's number of attributes. A tag that is not clean, or long, is read as the tokeniser would from there."""
+def _attributes(body: bytes, data: U8, at: I64, ends: I64, is_clean: Bools, is_quoted: Bools) -> tuple[I64, Bools]:
+    """Bound each tag's number of attributes, and find the tags that are part of none that ends where they do.
+
+    A tag without quotes ends at its first ">". One that has some and is not clean, or is long, is read as the tokeniser would from there.
+    """
     lengths = ends - at
     numbers = np.minimum(lengths // 2, lengths // _BYTES_EACH + _ONE_BYTE_NAMES)
     second = data[at + 1]
     bears = (second != ord("!")) & (second != ord("?"))
-    left = _ROOM + _AGAIN * len(body)
-    for i in (bears & ~(is_clean & (lengths <= _SHORT))).nonzero()[0].tolist():
-        end, numbers[i] = measure(body, int(at[i]))
+    plain = (bears & ~is_clean & ~is_quoted).nonzero()[0]
+    unsure = ((~is_clean & is_quoted) | (lengths > _SHORT)) & bears
+    unsure[1:] &= (ends[1:] != ends[:-1]) | is_quoted[:-1]  # else the end of a tag that has been read
+    is_outermost = bears
+    left, squares = _ROOM + len(body), 0
+    for i in unsure.nonzero()[0].tolist():
+        end, number = measure(body, int(at[i]))
+        numbers[i], squares = number, squares + number**2
         left -= max(_LEAST_READ, end - int(at[i]))
-        if left < 0:
+        if left < 0 or squares > _ENOUGH**2:
             numbers[0] = -1
             break
-    numbers[~bears] = 0
-    return numbers
+    if plain.size > 1:
+        is_outermost[plain[1:]] = ends[plain[1:]] != ends[plain[:-1]]
+    return numbers, is_outermost
 
 
 def counted(tags: Tags) -> tuple[Tags, int]:
@@ -133,16 +162,30 @@ def counted(tags: Tags) -> tuple[Tags, int]:
 
     returns: the tags with their numbers of attributes, and a bound on distinct names of attributes
     """
-    data, at, ends = tags.data, tags.at, tags.ends
-    spaces = np.append(((data <= ord(" ")) | (data == ord("/"))).nonzero()[0], len(tags.body))
-    name_ends = np.minimum(spaces[spaces.searchsorted(at + 2)], ends)
+    name_ends = _name_ends(tags)
     n_values, value_bytes, is_regular = _values(tags, name_ends)
-    outside = ends - name_ends - value_bytes
+    outside = (tags.ends - name_ends - value_bytes).clip(min=0)
     numbers = tags.n_attributes.copy()
     numbers[is_regular] = np.minimum(numbers, n_values + (outside - _VALUE_BYTES * n_values).clip(min=0) // 2)[is_regular]
     new = n_values + (outside - (_VALUE_BYTES + 2) * n_values).clip(min=0) / _BYTES_EACH
-    new[~is_regular] = numbers[~is_regular]
-    return tags._replace(n_attributes=numbers), int(np.minimum(new, numbers).sum())
+    new = np.where(is_regular, new, np.where(tags.is_clean, (tags.ends - name_ends).clip(min=0) / _BYTES_EACH, numbers))
+    return tags._replace(n_attributes=numbers), int(np.minimum(new, numbers)[tags.is_outermost].sum()) + SHORT_NAMES
+
+
+def _name_ends(tags: Tags) -> I64:
+    """Return where the names of tags end, past the tag if they end in what may be no end."""
+    begins = tags.at + 1 + (tags.data[tags.at + 1] == ord("/"))
+    source = _source(tags.body)[begins]
+    stops = _stops(source)
+    place = stops >> _U(7)
+    is_name = (stops > 0) & _ENDS_NAME[(source // np.maximum(place, _U(1))) & _U(0xFF)]
+    name_ends = np.where(is_name, begins + _EIGHTS[(place * _DE_BRUIJN) >> _U(58)], tags.ends + 1)
+    long = (stops == 0).nonzero()[0]
+    if long.size:
+        spaces = ((tags.data <= ord(" ")) | (tags.data == ord("/")) | (tags.data == ord(">"))).nonzero()[0]
+        found = spaces[spaces.searchsorted(begins[long]).clip(max=spaces.size - 1)] if spaces.size else begins[long]
+        name_ends[long] = np.where((found > begins[long]) & _ENDS_NAME[tags.data[found]], found, tags.ends[long] + 1)
+    return name_ends
 
 
 def _values(tags: Tags, name_ends: I64) -> tuple[I64, I64, Bools]:
@@ -163,7 +206,7 @@ def _values(tags: Tags, name_ends: I64) -> tuple[I64, I64, Bools]:
     before = data[opening - 2]  # without a name before it a "=" is part of one
     is_value = (data[opening - 1] == ord("=")) & (opening > name_ends[owner] + 1) & _IN_NAME[before]
     n_values = np.bincount(owner, is_value, n)
-    is_regular = tags.is_clean & _ENDS_NAME[data[name_ends.clip(max=len(tags.body) - 1)]] & (n_values * 2 == n_quotes) & (shown == n_values)
+    is_regular = tags.is_clean & (name_ends <= tags.ends) & (n_values * 2 == n_quotes) & (shown == n_values)
     return n_values.astype(np.int64), np.bincount(owner, closing - opening - 1, n).astype(np.int64), is_regular
 
 
@@ -188,10 +231,7 @@ def _source(body: bytes) -> U64:
 def words(body: bytes, at: I64) -> tuple[U64, Bools, Bools]:
     """Return the first 8 bytes of the names at `at`, in lower case; which names may be longer; which end in what may be no end."""
     source = _source(body)[at]
-    slash, end = source ^ _SLASHES, source ^ _ENDS
-    stops = ((source - _SPACES) & ~source) | ((slash - _ONES) & ~slash) | ((end - _ONES) & ~end)
-    stops &= _TOPS
-    stops &= ~stops + _U(1)  # the lowest: borrows make only higher ones unsure
+    stops = _stops(source)
     place = stops >> _U(7)
     stop = (source // np.maximum(place, _U(1))) & _U(0xFF)
     is_odd = (stops > 0) & (stop < _U(ord(" "))) & (stop != _U(9)) & (stop != _U(10)) & (stop != _U(12)) & (stop != _U(13))
@@ -199,3 +239,11 @@ def words(body: bytes, at: I64) -> tuple[U64, Bools, Bools]:
     is_upper = (heptets + _FROM_A) ^ (heptets + _PAST_Z)
     lower = source | ((is_upper & ~source & _TOPS) >> _U(2))
     return lower & (place - _U(1)), stops == 0, is_odd
+
+
+def _stops(source: U64) -> U64:
+    """Mark the top bit of each word's first byte that is white space, a control character, "/" or ">"; 0 if none is."""
+    slash, end = source ^ _SLASHES, source ^ _ENDS
+    stops = ((source - _SPACES) & ~source) | ((slash - _ONES) & ~slash) | ((end - _ONES) & ~end)
+    stops &= _TOPS
+    return stops & (~stops + _U(1))  # the lowest: borrows make only higher ones unsure

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.core import html
-from crawler.core.bomb import _names, _open
+
 
 
 def numbered(pattern: bytes, n: int) -> bytes:
