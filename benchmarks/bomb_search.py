@@ -114,7 +114,7 @@ def search(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recip
     ends, n_tried, n_read = time.monotonic() + seconds, 0, 0
     with reading() as desk:
         rounds(desk, b"<p>warm")
-        while time.monotonic() < ends:
+        while not n_read or time.monotonic() < ends:
             if n_tried < len(seeds):
                 recipe = seeds[n_tried]
             elif rng.random() < _NEW or not best:
@@ -176,7 +176,7 @@ def main() -> int:
             best = [each for i, each in enumerate(best) if each[3] not in [other[3] for other in best[:i]]][:_BEST]
             seeds = [tuple(Unit(tuple(pieces), share) for pieces, share in recipe) for _, _, _, recipe in best]
             n_tried, n_read = n_tried + found["tried"], n_read + found["read"]
-            print(f"{n_tried:,} recipes, {n_read:,} pages read; longest round {best[0][0] * 1e3:.1f} ms", flush=True)
+            print(f"{n_tried:,} recipes, {n_read:,} pages read; longest round {max(each[0] for each in best) * 1e3:.1f} ms", flush=True)
     for longest, total, n_bytes, recipe in best[:12]:
         print(f"{longest * 1e3:6.1f} ms of {total * 1e3:6.1f} ms, {n_bytes:7,} bytes: {recipe}"[:400])
     finds = [each for each in best if each[0] * 1e3 > options.limit_ms]

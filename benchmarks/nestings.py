@@ -10,18 +10,52 @@ from __future__ import annotations
 import random
 from typing import Final, NamedTuple
 
-BLOCKS: Final = "div p ul ol li dl dt dd h1 h2 section address blockquote pre center form fieldset details main".split()
-TABLES: Final = "table tbody thead tr td th caption colgroup col".split()
-FORMATS: Final = "a b big code em font i nobr s small strike strong tt u".split()
-INLINE: Final = "span q ruby rt rp label sub x custom-element-with-a-long-name".split()
-SCOPES: Final = "object applet marquee template button select option optgroup body html head frameset frame".split()
-TEXT_MODES: Final = "script style title textarea xmp iframe noembed noframes noscript plaintext".split()
-FOREIGN: Final = "svg math g path mi mo mtext annotation-xml foreignObject desc mglyph link input".split()
-VOID: Final = "br img hr meta input link area wbr embed param source".split()
+BLOCKS: Final = [
+    "div",
+    "p",
+    "ul",
+    "ol",
+    "li",
+    "dl",
+    "dt",
+    "dd",
+    "h1",
+    "h2",
+    "section",
+    "address",
+    "blockquote",
+    "pre",
+    "center",
+    "form",
+    "fieldset",
+    "details",
+    "main",
+]
+TABLES: Final = ["table", "tbody", "thead", "tr", "td", "th", "caption", "colgroup", "col"]
+FORMATS: Final = ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]
+INLINE: Final = ["span", "q", "ruby", "rt", "rp", "label", "sub", "x", "custom-element-with-a-long-name"]
+SCOPES: Final = [
+    "object",
+    "applet",
+    "marquee",
+    "template",
+    "button",
+    "select",
+    "option",
+    "optgroup",
+    "body",
+    "html",
+    "head",
+    "frameset",
+    "frame",
+]
+TEXT_MODES: Final = ["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes", "noscript", "plaintext"]
+FOREIGN: Final = ["svg", "math", "g", "path", "mi", "mo", "mtext", "annotation-xml", "foreignObject", "desc", "mglyph", "link", "input"]
+VOID: Final = ["br", "img", "hr", "meta", "input", "link", "area", "wbr", "embed", "param", "source"]
 NAMES: Final = (BLOCKS, BLOCKS, TABLES, FORMATS, FORMATS, INLINE, SCOPES, TEXT_MODES, FOREIGN, VOID)
 MARKS: Final = (
     *("<!--", "-->", "<!-->", "<!-- x -->", "<!--<script>-->", "--!>", "<!x", "<?x>", "</ ", "</>", "<![CDATA[", "]]>", "<!doctype html>"),
-    *("<title><script></title>", "<textarea><!--</textarea>", "<style><!--</style>-->", "<p a='", "<p a=\"", "'>", '">', "<a b=c"),
+    *("<title><script></title>", "<textarea><!--</textarea>", "<style><!--</style>-->", "<p a='", '<p a="', "'>", '">', "<a b=c"),
 )
 TEXTS: Final = ("x", " ", "some words ", "&amp;", "\0", "é", '"', "'", "=", ">", "<", "/>", "-", "\n")
 ATTRIBUTES: Final = (

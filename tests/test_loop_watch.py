@@ -24,7 +24,7 @@ async def test_a_stalled_loop_is_logged_with_the_stack_that_holds_it(caplog: pyt
     logging.getLogger("crawler.loop_watch").addHandler(handler := Telling(told))
     try:
         await asyncio.sleep(0)
-        told.wait(60.0)  # noqa: ASYNC251 - the loop is held up until the watch has seen it: that is the case
+        told.wait(60.0)  # the loop is held up until the watch has seen it
     finally:
         logging.getLogger("crawler.loop_watch").removeHandler(handler)
         watch.close()
@@ -76,7 +76,7 @@ async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_
     assert "in parse\n" in caplog.text
 
 
-async def test_a_loop_that_goes_on_is_not_told_of(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_loop_that_goes_on_accuses_nobody() -> None:
     """Time that others take from the machine is no fault: nobody is accused of it."""
     step, accused = Step(), list[str]()
     watch = LoopWatch(step, accused.append)
@@ -87,7 +87,7 @@ async def test_a_loop_that_goes_on_is_not_told_of(caplog: pytest.LogCaptureFixtu
     assert accused == []
 
 
-async def test_a_closed_watch_leaves_no_thread(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_closed_watch_leaves_no_thread() -> None:
     watch = LoopWatch(Step(), lambda _: None)
     assert [thread.name for thread in threading.enumerate()].count("loop watch") == 1
     watch.close()

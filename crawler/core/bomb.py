@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 
 from crawler.core.nesting import nested
-from crawler.core.tags import ANCHOR, FORMATTING, ROOT, SHORT_NAMES, I64, U8, Tags, close, counted, glances, read
+from crawler.core.tags import ANCHOR, FORMATTING, I64, ROOT, SHORT_NAMES, U8, Tags, close, counted, glances, read
 
 BUDGET: Final = 20_000_000  # steps, about 40 ms
 _FORMAT: Final = 220  # steps to open one formatting element again, and to read it in the tree
@@ -54,11 +54,11 @@ def bomb(body: bytes) -> str:
         tags, n_names = counted(tags)
         cost = _costs(tags, n_names)
     if sum(cost.values()) > BUDGET:
-        cost |= _believed(tags, cost)
+        cost |= _believed(tags, n_names, cost["attributes"])
     if sum(cost.values()) > BUDGET and not is_counted:
         tags, n_names = counted(tags)
         cost = _costs(tags, n_names)
-        cost |= _believed(tags, cost)
+        cost |= _believed(tags, n_names, cost["attributes"])
     return max(cost, key=lambda part: cost[part]) if sum(cost.values()) > BUDGET else ""
 
 
@@ -70,20 +70,20 @@ def _roughly(tags: Tags) -> int:
     return SHORT_NAMES + int(room[tags.is_outermost].clip(min=0).sum()) // _BYTES_EACH
 
 
-def _believed(tags: Tags, cost: dict[str, int]) -> dict[str, int]:
-    """Bound what is open by the ends of elements that can be believed."""
-    found = nested(tags, _weights(tags), BUDGET - cost["attributes"] - cost["names"])
-    return {"depth": found.depth + found.n_names**2 // _NAMES, "formatting": found.formatting}
+def _believed(tags: Tags, n_names: int, attributes: int) -> dict[str, int]:
+    """Bound what is open by the ends of elements that can be believed, and the names of tags by those that there are."""
+    found = nested(tags, _weights(tags), BUDGET - attributes - n_names**2 // _NAMES)
+    return {"depth": found.depth, "formatting": found.formatting, "names": (found.n_names**2 + n_names**2) // _NAMES}
 
 
 def _costs(tags: Tags, n_names: int) -> dict[str, int]:
     """Bound each part, as if nearly every element stayed open. n_names: distinct ones of attributes, at most."""
     n = tags.at.size
     return {
-        "depth": n**2 // 2 + n**2 // _NAMES,  # and their names
+        "depth": n**2 // 2,
         "formatting": _of_formatting(tags, _weights(tags)),
         "attributes": _of_attributes(tags),
-        "names": n_names**2 // _NAMES,
+        "names": (n**2 + n_names**2) // _NAMES,
     }
 
 

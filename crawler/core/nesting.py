@@ -40,7 +40,7 @@ _SHORT: Final = {int.from_bytes(name, "little"): kind for name, kind in _KIND_OF
 _WORDS: Final[U64] = np.array(sorted(_SHORT), dtype=np.uint64)
 _WORD_KINDS: Final[I8] = np.array([_SHORT[word] for word in sorted(_SHORT)], dtype=np.int8)
 _NAME = re.compile(rb"[^\t\n\f\r />]{1,60}+(?=[\t\n\f\r />])")
-_MOST_LONG_NAMES: Final = 4_000
+_MOST_LONG_NAMES: Final = 16_000
 
 
 class Nesting(NamedTuple):

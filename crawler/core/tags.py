@@ -213,15 +213,17 @@ def _values(tags: Tags, name_ends: I64) -> tuple[I64, I64, Bools]:
 def close(tags: Tags, starts: I64, ends: I64) -> Bools:
     """Tell of pairs of tags whether the one is the end tag of the other, both clean; names of 8 bytes and more are not looked at."""
     at, last = tags.at, tags.at.size - 1
+    are_there = ends <= last
     ends = np.minimum(ends, last)
     source = _source(tags.body)
     start, end = source[at[starts] + 1], source[at[ends] + 2]
     here = end ^ _ENDS
     here = (here - _ONES) & ~here & _TOPS
     place = (here & (~here + _U(1))) >> _U(7)
-    found = (start ^ end) & (place - _U(1)) == 0
+    found: Bools = (start ^ end) & (place - _U(1)) == 0
     found &= (place > 0) & _ENDS_NAME[(start // np.maximum(place, _U(1))) & _U(0xFF)]
-    return found & (tags.data[at[ends] + 1] == ord("/")) & tags.is_clean[starts] & tags.is_clean[ends]
+    found &= are_there & (tags.data[at[ends] + 1] == ord("/")) & tags.is_clean[starts] & tags.is_clean[ends]
+    return found
 
 
 def _source(body: bytes) -> U64:
