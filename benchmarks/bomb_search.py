@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import ctypes
 import json
 import os
 import random
+import signal
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +43,7 @@ _LIFE_S: Final = 60.0
 _BEST: Final = 40
 _NEW: Final = 0.3  # share of recipes that are drawn anew
 _HALVINGS: Final = 7
+_PR_SET_PDEATHSIG: Final = 1
 
 
 @contextmanager
@@ -144,8 +148,14 @@ def one_life(rng: random.Random, seconds: float, limit_s: float, seeds: list[Rec
     answer.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
-        answer.write_text(json.dumps(search(rng, seconds, limit_s, seeds, current)))
-        os._exit(0)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        try:
+            answer.write_text(json.dumps(search(rng, seconds, limit_s, seeds, current)))
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return json.loads(answer.read_text()) if code == 0 else code
 
