@@ -24,6 +24,7 @@ from crawler.core.model import Cause, Failed
 from crawler.ending import Ending, finished
 from crawler.lookups import Lookups
 from crawler.loop_lag import LoopLag
+from crawler.loop_watch import LoopWatch
 from crawler.member import Member, Team
 from crawler.metrics import Order, Rate, Report, Status, fill_hosts, usage
 from crawler.preparation import prepare
@@ -72,10 +73,9 @@ class Agent:
         self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
-        self._throttle = Throttle(settings.fetch.concurrency)
-        self._requests = RequestLog(settings.log.requests)
-        self._sleeps = Sleeps()
-        self._loop_lag = LoopLag()
+        self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
+        self._sleeps, self._loop_lag = Sleeps(), LoopLag()
+        self._watch = LoopWatch(self._tools.desk.step, self._tools.desk.set_apart)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._lookups = Lookups(
@@ -157,8 +157,8 @@ class Agent:
         await self._tools.fetcher.close()
         await self._tools.parser.close()
         await self._tools.resolver.close()
-        self._tools.suspects.close()
-        self._requests.close()
+        for organ in (self._tools.suspects, self._requests, self._watch):
+            organ.close()
 
     async def _work(self) -> None:
         """Take leases one after another; the only coroutine that fetches."""

@@ -3,7 +3,7 @@
 Decoding, parsing, hashing words, resolving links and each filter's measuring are different programs, of hundreds of kilobytes some. Taken
 page by page they push each other out of the processor's caches, and each begins cold: that made a page's reading cost half as much again.
 A batch is bounded, and takes as many rounds of the loop as keep each of them short, since nothing else runs during one. A page that must
-be parsed apart leaves the batch and is awaited by its own journey.
+be parsed apart leaves the batch and is awaited by its own journey; so do all pages of a host of which one has held up the loop.
 
 Nothing here reads or writes what the crawl knows: what a page is worth is asked when its batch is read, one page after the other, so that
 of two copies that arrive together the second meets the first.
@@ -26,6 +26,7 @@ from crawler.core.parsed import Parsed
 from crawler.core.sketch import fingerprint, token_hashes
 from crawler.core.url import BadURL, URLSpace
 from crawler.links import NONE_GATED, Gated, LinkGate, Skip, presentable
+from crawler.loop_watch import Step
 from crawler.parse import Parser
 from crawler.suspects import Suspects
 from filters.panel import Panel
@@ -34,6 +35,7 @@ from storage import failpoint
 _PAGES: Final = 64  # of a batch: the more, the less a page costs; 16 cost 5 to 8 % more, 100 not less
 _BYTES: Final = 2 << 20
 _ROUND_S: Final = 0.005  # after which a round of the loop begins no further step
+_APART: Final = 10_000  # hosts that are remembered
 _WOKEN: Final = 8  # journeys a round at most: what follows from a page takes as long as reading it
 _HTML: Final = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN: Final = "text/plain"
@@ -96,6 +98,8 @@ class Desk:
         self._waiting: list[_Ticket] = []
         self._batch: list[_Ticket] = []  # that is read, or whose journeys are to be woken
         self._is_busy = False
+        self.step = Step()  # for who watches the loop
+        self._apart: set[str] = set()  # hosts
         self._n_woken, self._woken_at = 0, 0.0  # journeys of this batch that were woken last, and when
         self._journey_s = _ROUND_S  # that each of the journeys took that were woken together lately
         filters: list[_Stage] = [partial(_measure, measure) for measure in panel.measurers()]
@@ -106,6 +110,12 @@ class Desk:
     def is_behind(self) -> bool:
         """Whether more pages wait than the next batch takes."""
         return len(self._waiting) > _PAGES
+
+    def set_apart(self, host: str) -> None:
+        """Have the host's pages parsed apart from now on. Any thread may say so."""
+        if len(self._apart) >= _APART:
+            self._apart.clear()
+        self._apart.add(host)
 
     async def read(self, outcome: Fetched) -> Reading:
         """Read a page; what is not text says little. Raises what our own code fails with on the page."""
@@ -164,11 +174,13 @@ class Desk:
 
     def _take(self, steps: Iterator[tuple[_Stage, _Ticket]]) -> None:
         """Take the batch through as many steps as a round of the loop may last, and through the others in the rounds that follow."""
+        self.step.begin()
         late = self._clock() + _ROUND_S
         soon = asyncio.get_running_loop().call_soon
         for stage, ticket in steps:
             if not ticket.read.done():
                 self._suspects.name(ticket.outcome.url.key)
+                self.step.host = ticket.outcome.url.host
                 try:
                     stage(ticket)
                 except Exception as error:  # one page's fault is its own journey's, which records it; the others go on
@@ -180,6 +192,7 @@ class Desk:
             self._n_woken = 0
             soon(self._hand_out)
         self._suspects.clear()
+        self.step.host = ""
 
     def _hand_out(self) -> None:
         """Wake journeys, a few a round of the loop: as many as the last ones say it has time for; after the last turn to the next batch."""
@@ -212,7 +225,8 @@ class Desk:
 
     def _prepare(self, ticket: _Ticket) -> None:
         outcome = ticket.outcome
-        ticket.source = self._parser.prepared(outcome.body, outcome.head.get(b"content-type"), outcome.head.mime_type)
+        if outcome.url.host not in self._apart:
+            ticket.source = self._parser.prepared(outcome.body, outcome.head.get(b"content-type"), outcome.head.mime_type)
         if ticket.source is None:
             ticket.read.set_result(None)
 

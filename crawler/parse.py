@@ -1,8 +1,12 @@
 """Parses pages: ordinary ones right here, large and suspicious ones in a child process that can be killed.
 
 lexbor cannot be interrupted and needs minutes for some pages of a hundred kilobytes. `Parser.here` therefore asks `html.bomb` first and
-answers None for what must be isolated; `Parser.apart` sends such a page to a child with limited memory and a deadline. A page that kills
-its child keeps the links that a bounded scan of its start finds, and is flagged.
+answers None for what must be isolated; `Parser.apart` sends such a page to a child with limited memory and processor time. A page that
+kills its child keeps the links that a bounded scan of its start finds, and is flagged.
+
+How long a page may take is counted in the child's own processor time, so that a loaded machine costs no page its text. A child that does
+not answer for much longer and has not used that time up either is stopped, swapped out or starved, which is not the page's fault: it is
+replaced, and the page has one more try when those that wait have had their turn.
 
 A child is started when it is first needed and again after a death, about 0.2 s of processor time each; it is replaced after
 `parse.recycle_after` pages, so that what lexbor may leak stays bounded.
@@ -13,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+import signal
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from typing import Final
@@ -27,7 +32,9 @@ from crawler.core.model import Flag
 from crawler.core.parsed import Parsed
 from crawler.parser_process import LENGTH, Request, Setup
 
-_START_TIMEOUT_S: Final = 30.0
+_START_TIMEOUT_S: Final = 120.0
+_PATIENCE: Final = 30.0  # times the processor time that a page may take, on the wall
+_OUT_OF_TIME: Final = (-signal.SIGPROF, -signal.SIGXCPU)  # exit codes
 _READ_BUFFER: Final = 1 << 20
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
@@ -38,7 +45,9 @@ _log = logging.getLogger(__name__)
 class Parser:
     """Bodies in, `Parsed` out; never raises for what a page does."""
 
-    def __init__(self, settings: Parse, agent: str, max_links: int) -> None:
+    def __init__(self, settings: Parse, agent: str, max_links: int, *, patience_s: float | None = None) -> None:
+        """patience_s: after which a child that has not used up its processor time is given up; None = 30 times `parse.timeout`."""
+        self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
         self._settings = settings
         self._agent = agent
         self._max_links = max_links
@@ -63,7 +72,8 @@ class Parser:
 
     async def apart(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str]) -> Parsed:
         """Parse in a child process. If the child dies of it, take what a scan of the page's start finds and flag the page."""
-        answer = await self._ask(Request(body, content_type, mime_type, robots_headers))
+        request = Request(body, content_type, mime_type, robots_headers)
+        answer = await self._ask(request) or await self._ask(request) or Flag.PARSE_TIMEOUT
         if isinstance(answer, Parsed):
             return answer
         start, charset = html.decode(body[: html.SCAN_BYTES], content_type)
@@ -78,21 +88,25 @@ class Parser:
         while self._idle:
             await self._idle.pop().end()
 
-    async def _ask(self, request: Request) -> Parsed | Flag:
-        """Have a child parse a page; a flag says how the child died of it. Callers beyond the number of children wait their turn."""
+    async def _ask(self, request: Request) -> Parsed | Flag | None:
+        """Have a child parse a page; a flag says how the child died of it. Callers beyond the number of children wait their turn.
+
+        None: the child neither answered nor died, though it was given much longer than the page may take.
+        """
         async with self._turns:
             child = self._idle.pop() if self._idle else await self._start()
             if child is None:
                 return Flag.PARSE_SKIPPED
             is_in_step = False
             try:
-                async with asyncio.timeout(self._settings.timeout):
+                async with asyncio.timeout(self._patience_s):
                     answer = await child.ask(request)
                 is_in_step = True
             except TimeoutError:
-                return Flag.PARSE_TIMEOUT
+                _log.warning("a parser process did not answer in %.0f s; it is replaced", self._patience_s)
+                return None
             except (asyncio.IncompleteReadError, ConnectionError):
-                return Flag.PARSE_CRASH
+                return Flag.PARSE_TIMEOUT if await child.died() in _OUT_OF_TIME else Flag.PARSE_CRASH
             finally:  # also when the caller is cancelled: the child would answer the next question with this answer
                 if is_in_step and child.n_answers < self._settings.recycle_after:
                     self._idle.append(child)
@@ -150,6 +164,10 @@ class _Child:
         answer = self._answers.decode(await self._exchange(msgspec.msgpack.encode(request)))
         self.n_answers += 1
         return answer
+
+    async def died(self) -> int:
+        """Wait for the end of a process that has closed its output; return its exit code, below zero the signal that ended it."""
+        return await self._process.wait()
 
     async def end(self) -> None:
         """Kill the process and wait until it is gone. One that has ended its output is dying already."""

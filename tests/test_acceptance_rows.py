@@ -32,7 +32,6 @@ DEMANDED = [
 OPEN = {
     "F80": "sitemaps are not fetched yet",
     "F92": "no soft limit of memory, and no soak under one",
-    "F94": "a stall of the loop is shown as lag, but no stack is logged",
     "F95": "no dashboard yet",
     "F96": "no log line per fault that could flood anything",
     "F97": "no soak of a million pages",

@@ -32,8 +32,8 @@ MAX_LINKS = 10_000
 class Harness:
     """A parser and what a test asks of it."""
 
-    def __init__(self, **settings: Any) -> None:
-        self.parser = Parser(Parse(**{"timeout": 0.5, **settings}), "thresher", MAX_LINKS)
+    def __init__(self, patience_s: float | None = None, **settings: Any) -> None:
+        self.parser = Parser(Parse(**{"timeout": 0.5, **settings}), "thresher", MAX_LINKS, patience_s=patience_s)
         self.n_ticks = 0
 
     def here(self, body: bytes, mime_type: str = HTML) -> Parsed | None:
@@ -129,7 +129,7 @@ HANGS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", HANGS)
 async def test_a_page_that_hangs_its_parser_costs_the_parser_only(name: str) -> None:
-    """F64, F66: the child is killed at the deadline, the page keeps the links of a scan, others go on."""
+    """F64, F66: the child dies when its time is used up, the page keeps the links of a scan, others go on."""
     async with parsing() as harness:
         await harness.apart(LINKED)
         first, n_ticks = children(), harness.n_ticks
@@ -141,6 +141,44 @@ async def test_a_page_that_hangs_its_parser_costs_the_parser_only(name: str) -> 
         assert children() == []
         assert (await harness.apart(LINKED)).flags == set()
         assert children() != first
+
+
+async def test_a_child_that_gets_no_processor_time_costs_a_page_nothing() -> None:
+    """A loaded machine at its worst: the child stands still for five times the page's time, and uses none.
+
+    Mutation: a deadline of the wall clock, `parse.timeout` long, lost the text.
+    """
+    async with parsing(timeout=0.1, patience_s=300.0) as harness:
+        await harness.apart(b"")
+        child = children()[0]
+        os.kill(child, signal.SIGSTOP)
+        page = asyncio.create_task(harness.apart(LINKED + b"<p>words"))
+        await asyncio.sleep(0.5)
+        os.kill(child, signal.SIGCONT)
+        parsed = await page
+        assert (parsed.flags, parsed.text, children()) == (set(), "x words", [child])
+
+
+async def test_a_child_that_never_answers_is_replaced_and_the_page_has_one_more_try() -> None:
+    """The last resort: nothing but the wall clock can tell that a child will not go on."""
+    async with parsing(timeout=20.0, patience_s=3.0) as harness:
+        await harness.apart(b"")
+        first = children()[0]
+        os.kill(first, signal.SIGSTOP)
+        parsed = await harness.apart(LINKED + b"<p>words")
+        assert (parsed.flags, parsed.text) == (set(), "x words")
+        assert first not in children()
+
+
+async def test_a_page_that_no_child_answers_for_is_given_up_after_the_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent, started = tmp_path / "silent", tmp_path / "started"
+    silent.write_text(f"#!/bin/sh\necho x >> {started}\nprintf '\\000\\000\\000\\000'\nexec sleep 600\n")
+    silent.chmod(0o700)
+    monkeypatch.setattr("sys.executable", str(silent))
+    async with parsing(patience_s=0.2) as harness:
+        parsed = await harness.apart(LINKED)
+        assert (parsed.links, parsed.flags) == ((Link("/first", "nofollow", "a"),), {Flag.PARSE_TIMEOUT})
+    assert started.read_text() == "x\nx\n"
 
 
 async def test_nested_templates_do_not_kill_the_crawler() -> None:

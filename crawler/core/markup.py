@@ -9,7 +9,8 @@ from typing import Final
 # Possessive throughout: what is taken is never given back, so that no input makes them search. Quotes count only behind a "=". An open
 # quote takes all that follows.
 ATTRIBUTES: Final = rb"""(?:[^>=]++|=[\t\n\f\r ]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+"""
-_COUNTED_BYTES: Final = 32 << 10
+_COUNTED_BYTES: Final = 4 << 10
+_BEFORE_ATTRIBUTE: Final = b"\t\n\f\r /\"'"
 _TAG = re.compile(rb"</?[^\t\n\f\r />]++(" + ATTRIBUTES + rb")")
 _ATTRIBUTE = re.compile(
     rb"""[\t\n\f\r /]*+([^\t\n\f\r />][^\t\n\f\r />=]*+)[\t\n\f\r ]*+"""
@@ -27,10 +28,11 @@ def attributes(inside: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def measure(body: bytes, at: int) -> tuple[int, int]:
-    """Return where the tag that begins at `at` ends, and the number of its attributes, of a huge tag judged by its start."""
+    """Return where the tag that begins at `at` ends, and the number of its attributes; of a large tag a bound on it."""
     tag = _TAG.match(body, at)
     if tag is None:
         return at, 0
     inside = tag[1]
-    sample = inside[:_COUNTED_BYTES]
-    return tag.end(), len(_ATTRIBUTE.findall(sample)) * len(inside) // max(1, len(sample))
+    if len(inside) <= _COUNTED_BYTES:
+        return tag.end(), len(_ATTRIBUTE.findall(inside))
+    return tag.end(), len(inside) - len(inside.translate(None, _BEFORE_ATTRIBUTE))

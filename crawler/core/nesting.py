@@ -1,0 +1,174 @@
+"""How long the elements of a page may stay open at most, by what cannot but close them.
+
+An element is taken to be closed by an end tag if both tags are clean (tags.py) and only such pairs stand between them: if the parser sees
+the start tag, the element is the innermost one again when the end tag comes. Whatever else stands between them (a comment that holds tags,
+an element without end, a quote that may hide something) leaves all elements around it open to the end of the page. Nothing else is
+believed. Elements without content drop out, and so do shapes of svg that end in "/>": where that means nothing, they are elements of no
+kind known to HTML, and any end tag closes them with its own.
+
+Pairs are found from the inside out, a round for each level. Time: 300 µs for 3,000 tags.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from crawler.core.model import U64
+from crawler.core.tags import ANCHOR, FORMATTING, I8, I64, Bools, Tags, words
+
+_LEVELS: Final = 32
+_GONE: Final = 2
+_MOST_COMMENTS: Final = 4_000
+_PLAIN: Final = 0
+_DROPS: Final = 1  # has no content; in svg neither: it ends the svg
+_DROPS_IN_HTML: Final = 2
+_PASSES: Final = 3  # if it ends in "/>"
+_FOREIGN: Final = 4
+_BLOCKS: Final = 5
+_KINDS: Final = {
+    _DROPS: "br embed hr img meta",
+    _DROPS_IN_HTML: "area base basefont bgsound col frame input keygen link param source track wbr",
+    _PASSES: "circle ellipse image line path polygon polyline rect stop use",
+    _FOREIGN: "svg math",
+    _BLOCKS: "plaintext",
+}
+_KIND_OF: Final = {name.encode(): kind for kind, names in _KINDS.items() for name in names.split()}
+_SHORT: Final = {int.from_bytes(name, "little"): kind for name, kind in _KIND_OF.items() if len(name) < 8}
+_WORDS: Final[U64] = np.array(sorted(_SHORT), dtype=np.uint64)
+_WORD_KINDS: Final[I8] = np.array([_SHORT[word] for word in sorted(_SHORT)], dtype=np.int8)
+_NAME = re.compile(rb"[^\t\n\f\r />]{1,60}+(?=[\t\n\f\r />])")
+_MOST_LONG_NAMES: Final = 16_000
+
+
+class Nesting(NamedTuple):
+    """What may be open, added up over all tags."""
+
+    depth: int  # elements
+    formatting: int  # formatting elements, by their weights
+    n_names: int  # distinct names of tags
+
+
+class _Items(NamedTuple):
+    """The tags as the search for pairs takes them."""
+
+    signs: I8  # 1 start, -1 end, 0 neither: blocks
+    names: U64
+    long_names: I64  # by number, 0 for those of less than 8 bytes
+    is_start: Bools  # opens an element, whether a pair is found or not
+    passes: Bools
+
+
+def nested(tags: Tags, weights: I64, enough: int) -> Nesting:
+    """Bound what is open.    weights: steps to open an element of each tag again, 0 where it is not formatting.    enough: what will do"""
+    items = _items(tags)
+    n = tags.at.size
+    closed = np.full(n, n)
+    waiting = items.passes.astype(np.int64)
+    depth = 0
+    left = (items.signs != _GONE).nonzero()[0]
+    for level in range(1, _LEVELS + 1):
+        starts, ends, left = _pairs(items, left)
+        closed[starts] = ends
+        if items.passes.any():
+            depth += _take_in(waiting, starts, ends)
+        if level & (level - 1) == 0 or not starts.size:
+            found = _added_up(tags, weights, items, closed, waiting)
+            found = found._replace(depth=found.depth + depth)
+            if not starts.size or found.depth + found.formatting <= enough:
+                break
+    return found
+
+
+def _n_names(items: _Items) -> int:
+    """Bound the distinct names of tags; each that was not read is one."""
+    is_read = items.signs != 0
+    return np.unique(items.names[is_read]).size + int(items.long_names.max()) + int((~is_read).sum())
+
+
+def _added_up(tags: Tags, weights: I64, items: _Items, closed: I64, waiting: I64) -> Nesting:
+    """Add up for how long elements are open, by what is known of their ends."""
+    n = closed.size
+    span = closed - np.arange(n)
+    depth = int(span[items.is_start].sum()) + int(span[waiting > 0].sum())
+    is_open = span > 1
+    formatting = (tags.glance == FORMATTING) & is_open
+    anchors = (tags.glance == ANCHOR) & is_open
+    steps = int(weights[formatting] @ span[formatting])
+    steps += min(int(weights[anchors] @ span[anchors]), int(weights[anchors].max(initial=0)) * n)  # the parser keeps one of them
+    return Nesting(depth, steps, _n_names(items))
+
+
+def _pairs(items: _Items, left: I64) -> tuple[I64, I64, I64]:
+    """Find the start tags that are followed by their end tags among those that are left; return them, their ends, and what is left then."""
+    here, there = left[:-1], left[1:]
+    found = (items.signs[here] == 1) & (items.signs[there] == -1)
+    found &= (items.names[here] == items.names[there]) & (items.long_names[here] == items.long_names[there])
+    stays = np.ones(left.size, dtype=np.bool_)
+    stays[:-1][found] = False
+    stays[1:][found] = False
+    return here[found], there[found], left[stays]
+
+
+def _take_in(waiting: I64, starts: I64, ends: I64) -> int:
+    """Let pairs close the elements within that wait for any end tag; return how long these are open, added up."""
+    before = np.concatenate(([0], waiting.cumsum()))
+    inside = before[ends] - before[starts]
+    some = inside > 0
+    cover = np.zeros(waiting.size + 1, dtype=np.int64)
+    np.add.at(cover, starts[some], 1)
+    np.add.at(cover, ends[some], -1)
+    waiting[cover.cumsum()[:-1] > 0] = 0
+    return int(inside[some] @ (ends[some] - starts[some]))
+
+
+def _items(tags: Tags) -> _Items:
+    """Read the names, and say what each tag is to the search."""
+    second = tags.data[tags.at + 1]
+    is_end = second == ord("/")
+    names, is_long, is_odd = words(tags.body, tags.at + 1 + is_end)
+    kinds = np.zeros(names.size, dtype=np.int8)
+    places = np.minimum(_WORDS.searchsorted(names), _WORDS.size - 1)
+    known = (_WORDS[places] == names) & ~is_long
+    kinds[known] = _WORD_KINDS[places[known]]
+    first = (names & np.uint64(0xFF)) - np.uint64(ord("a"))
+    is_tag = (first <= np.uint64(25)) & (second != ord("!")) & (second != ord("?"))
+    long_names = _number_long(tags, is_end, is_long & is_tag, kinds)
+    signs = np.where(is_end, -1, 1).astype(np.int8)
+    signs[~tags.is_clean | ~is_tag | is_odd | (is_long & (long_names == 0)) | (kinds == _BLOCKS)] = 0
+    is_start = is_tag & ~is_end
+    is_slashed = tags.data[tags.ends.clip(max=len(tags.body) - 1) - 1] == ord("/")
+    passes = (kinds == _PASSES) & is_slashed & (signs == 1)
+    voids = (kinds == _DROPS) & is_start
+    if not (kinds == _FOREIGN).any():
+        voids |= (kinds == _DROPS_IN_HTML) & is_start
+    else:
+        passes |= (kinds == _DROPS_IN_HTML) & (signs == 1)
+    signs[passes | (voids & tags.is_clean) | _are_clean_comments(tags, second)] = _GONE
+    return _Items(signs, names, long_names, is_start & ~voids & ~passes, passes)
+
+
+def _number_long(tags: Tags, is_end: Bools, is_long: Bools, kinds: I8) -> I64:
+    """Number the names of 8 bytes and more, 0 if absurdly long or too many; note the kinds of those that have one."""
+    numbers = np.zeros(is_long.size, dtype=np.int64)
+    met: dict[bytes, int] = {}
+    for i in is_long.nonzero()[0][:_MOST_LONG_NAMES].tolist():
+        if found := _NAME.match(tags.body, int(tags.at[i]) + 1 + int(is_end[i])):
+            name = found[0].lower()
+            numbers[i] = met.setdefault(name, len(met) + 1)
+            kinds[i] = _KIND_OF.get(name, _PLAIN)
+    return numbers
+
+
+def _are_clean_comments(tags: Tags, second: np.ndarray) -> Bools:
+    """Tell which comments, and what the parser takes for some, end before anything else that looks like markup."""
+    clean = np.zeros(second.size, dtype=np.bool_)
+    these = ((second == ord("!")) | (second == ord("?"))).nonzero()[0]
+    following = np.append(tags.at[1:], len(tags.body))
+    for i in these[:_MOST_COMMENTS].tolist():
+        start, end = int(tags.at[i]), int(following[i])
+        close = {b"<!--": b"-->", b"<![C": b"]]>"}.get(tags.body[start : start + 4].upper(), b">")
+        clean[i] = tags.body.find(close, start + 4, end) >= 0
+    return clean
