@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 from subjects import SPACE, answer, batch, page, pair
@@ -10,7 +12,7 @@ from webs import Bench
 from config.settings import SoftError
 from crawler.core.model import Answer, CrawlURL, Effect, Page, Park, Purpose, Reason, RedirectPair, Request, Revise
 from filters.soft_error.filter import plug
-from filters.soft_error.probe import directory_of
+from filters.soft_error.probe import N_LETTERS, directory_of
 
 DAY_S = 86_400.0
 LOST = "http://b.example/sorry"
@@ -36,6 +38,18 @@ def says(of: Bench, subject: Page | RedirectPair) -> dict[str, str | int | float
 
 def tell(of: Bench, told: Answer) -> list[Effect]:
     return [effect for _, effect in of.panel.answered("soft_error", told)[0]]
+
+
+def tell_with_control(of: Bench, told: Answer) -> list[Effect]:
+    """Answer a probe, and with 404 the control that it makes necessary."""
+    effects = tell(of, told)
+    (control,) = requests(effects)
+    assert not is_sibling(control)
+    return tell(of, answer(control, status=404))
+
+
+def is_sibling(asked: str) -> bool:
+    return re.search(rf"[a-z]{{{N_LETTERS}}}", asked) is not None
 
 
 def requests(effects: list[Effect]) -> list[str]:
@@ -196,7 +210,7 @@ def test_a_page_that_says_not_found_waits_for_its_probe_and_is_revised() -> None
     suspect = at("http://a.example/x/1")
     assert not says(of, suspect)
     (probe,) = requests(learn(of, suspect))
-    effects = tell(of, answer(probe, at(probe)))
+    effects = tell_with_control(of, answer(probe, at(probe)))
     assert revised(effects) == {suspect.url.key: True}
     assert says(of, at("http://a.example/x/2"))["probe"] == "same_text"
     assert not says(
@@ -207,7 +221,7 @@ def test_a_page_that_says_not_found_waits_for_its_probe_and_is_revised() -> None
 def test_other_directories_of_the_host_need_no_probe_of_their_own() -> None:
     of = bench()
     (probe,) = requests(learn(of, at("http://a.example/x/1")))
-    tell(of, answer(probe, at(probe)))
+    tell_with_control(of, answer(probe, at(probe)))
     assert says(of, at("http://a.example/y/1"))["kind"] == "soft_404"
 
 
@@ -215,7 +229,7 @@ def test_a_home_page_or_seed_that_looks_like_the_probe_is_none_unless_it_is_a_ga
     """Mutation: `PageGate` judged home pages and seeds as it judges others."""
     of = bench()
     (probe,) = requests(learn(of, at("http://a.example/x/1")))
-    tell(of, answer(probe, at(probe)))
+    tell_with_control(of, answer(probe, at(probe)))
     seed = replace(at("http://a.example/x/2"), url=url("http://a.example/x/2", 0))
     assert says(of, at("http://a.example/x/2"))
     assert not says(of, at("http://a.example/"))
@@ -251,7 +265,7 @@ def test_of_a_thin_template_two_probes_tell_and_no_more_are_asked() -> None:
     second = requests(tell(of, answer(first[0], at(first[0], texts["2"]))))
     assert len(first) == len(second) == 1
     assert first != second
-    effects = tell(of, answer(second[0], at(second[0], texts["3"])))
+    effects = tell_with_control(of, answer(second[0], at(second[0], texts["3"])))
     assert revised(effects) == {suspect.url.key: True}
     assert not requests(effects)
     assert not says(of, honest)
@@ -274,6 +288,153 @@ def test_a_challenge_is_set_aside_at_once_and_three_of_them_park_a_host_that_sho
 def test_an_article_with_the_title_of_a_challenge_is_none() -> None:
     article = at("http://a.example/1", " ".join(f"word{i}" for i in range(200)), "Just a moment: a novel")
     assert not says(bench(), article)
+
+
+# -- what is no evidence
+
+
+def test_a_parameter_that_names_nothing_is_never_probed() -> None:
+    """The path is, and says honestly what is missing. Mutation: the control of a parameter was not asked for."""
+    of = bench()
+    (bare,) = requests(learn(of, at("http://a.example/p1.html?ref=home")))
+    assert bare == "http://a.example/p1.html"
+    (probe,) = requests(tell(of, answer(bare, at(bare))))
+    assert is_sibling(probe)
+    assert probe.startswith("http://a.example/")
+    assert probe.endswith(".html")
+    assert tell(of, answer(probe, page(probe, NOT_FOUND, status=404))) == []
+    assert not says(of, at("http://a.example/p1.html?ref=foot"))
+
+
+def test_a_parameter_that_names_pages_is_probed_once_the_page_without_it_is_another() -> None:
+    of = bench()
+    suspect = at("http://a.example/wiki?id=nobody")
+    (bare,) = requests(learn(of, suspect))
+    (probe,) = requests(tell(of, answer(bare, page(bare))))
+    assert is_sibling(probe)
+    assert probe.startswith("http://a.example/wiki?id=")
+    assert revised(tell(of, answer(probe, at(probe)))) == {suspect.url.key: True}
+    assert says(of, at("http://a.example/wiki?id=another"))
+
+
+def test_of_two_parameters_the_one_that_names_the_page_is_found_and_visits_name_nothing() -> None:
+    of = bench()
+    suspect = at("http://a.example/wiki?id=nobody&ref=newsletter-of-june&utm_source=a-very-long-name-of-a-source")
+    (first,) = requests(learn(of, suspect))
+    assert first == "http://a.example/wiki?id=nobody&utm_source=a-very-long-name-of-a-source"
+    (second,) = requests(tell(of, answer(first, at(first))))
+    assert second == "http://a.example/wiki?utm_source=a-very-long-name-of-a-source"
+    (probe,) = requests(tell(of, answer(second, page(second))))
+    assert re.fullmatch(r"http://a\.example/wiki\?id=[a-z]{25}&utm_source=a-very-long-name-of-a-source", probe)
+    assert revised(tell(of, answer(probe, at(probe)))) == {suspect.url.key: True}
+
+
+def test_a_site_that_ignores_suffixes_of_the_path_keeps_its_pages() -> None:
+    """Mutation: a probe's page that looks like the suspect sufficed."""
+    of = bench()
+    (probe,) = requests(learn(of, at("http://a.example/mug/print")))
+    (control,) = requests(tell(of, answer(probe, at(probe))))
+    assert control == "http://a.example/mug"
+    (of_root,) = requests(tell(of, answer(control, at(control))))
+    assert directory_of(of_root) == "http://a.example/"
+    assert tell(of, answer(of_root, status=404)) == []
+    assert not says(of, at("http://a.example/mug/print"))
+
+
+def test_what_would_convict_the_home_page_convicts_nobody() -> None:
+    """The home page is fetched if it is not known. Mutation: the root had no control."""
+    of = bench()
+    (probe,) = requests(learn(of, at("http://a.example/about")))
+    (home,) = requests(tell(of, answer(probe, at(probe))))
+    assert home == "http://a.example/"
+    assert tell(of, answer(home, at(home))) == []
+    assert not says(of, at("http://a.example/about"))
+
+
+def test_a_page_of_few_words_that_says_nothing_of_an_error_is_no_suspect_however_like_another_it_is() -> None:
+    of = bench()
+    twins = [replace(page(f"http://a.example/p/{i}", "A photo of the old harbour. Next. Back."), title="Photo") for i in range(5)]
+    assert not [effect for twin in twins for effect in learn(of, twin)]
+    assert not any(says(of, twin) for twin in twins)
+
+
+def test_a_page_that_says_nothing_of_an_error_is_one_only_if_it_repeats_an_error_page_to_the_word() -> None:
+    """Three words of its own among four hundred of a template are not seen in a sketch. Mutation: the sketch sufficed."""
+    template = " ".join(f"menu{i}" for i in range(400))
+    of = bench()
+    learn(of, page("http://a.example/gone", f"{template} nothing is here", status=404))
+    assert says(of, page("http://a.example/p/1", f"{template} nothing is here"))["probe"] == "same_text"
+    assert not says(of, page("http://a.example/p/2", f"{template} item seven blue"))
+
+
+def test_probes_that_are_unlike_each_other_show_no_template() -> None:
+    """A site with a saying of the day for whatever is asked. Mutation: any spread was a tolerance."""
+    of = bench()
+    words = [" ".join(f"{letter}{i}" for i in range(9)) for letter in "abcd"]
+    suspect = at("http://a.example/x/1", f"not found in any book: {words[0]} and so on and so forth as it is said")
+    asked = requests(learn(of, suspect))
+    for said in words[1:3]:
+        asked = requests(tell(of, answer(asked[0], at(asked[0], f"not found in any book: {said} and so on and so forth as it is said"))))
+        if not asked:
+            break
+    assert not says(of, at("http://a.example/x/2", f"not found in any book: {words[3]} and so on and so forth as it is said"))
+
+
+def test_a_page_with_the_title_of_a_challenge_is_given_back_if_what_is_missing_is_answered_honestly() -> None:
+    """Mutation: nothing was asked about what was set aside at sight."""
+    of = bench()
+    stub = at("http://a.example/x/1", "What we check, and how often. More of it soon.", "Security check")
+    assert says(of, stub)["kind"] == "challenge"
+    (probe,) = requests(learn(of, stub))
+    assert revised(tell(of, answer(probe, status=404))) == {stub.url.key: False}
+    assert not says(of, at("http://a.example/x/2", "Who checks, and where.", "Security check"))
+
+
+def test_an_application_that_shows_its_shell_as_home_page_is_no_wall() -> None:
+    shell = "You need to enable JavaScript to run this app."
+    of = bench()
+    pages = [at(f"http://a.example/{name}", shell, "App") for name in ("", "inbox", "settings", "help", "team")]
+    effects = [effect for subject in pages for effect in learn(of, subject)]
+    for _ in range(3):
+        effects = [effect for asked in requests(effects) for effect in tell(of, answer(asked, at(asked, shell, "App")))]
+        assert not revised(effects)
+    assert not any(says(of, subject) for subject in pages)
+
+
+# -- redirects by a parameter
+
+
+def test_redirects_that_drop_a_parameter_which_names_nothing_hide_no_error() -> None:
+    of = bench()
+    pairs = [
+        replace(pair(f"http://a.example/p?ref={name}", "http://a.example/p"), original=url(f"http://a.example/p?ref={name}"))
+        for name in ("home", "foot")
+    ]
+    (bare,) = requests([effect for subject in pairs for effect in learn(of, subject)])
+    assert bare == "http://a.example/p"
+    assert tell(of, answer(bare, page(bare))) == []
+    assert not says(of, pairs[0])
+
+
+def test_redirects_by_a_parameter_that_names_pages_are_told_by_a_probe_of_it() -> None:
+    of = bench()
+    pairs = [replace(pair(f"http://a.example/article?id={i}", LOST), original=url(f"http://a.example/article?id={i}")) for i in (1, 2)]
+    (bare,) = requests([effect for subject in pairs for effect in learn(of, subject)])
+    assert bare == "http://a.example/article"
+    (probe,) = requests(tell(of, answer(bare, page(bare))))
+    assert is_sibling(probe)
+    effects = tell(of, answer(probe, status=302, target=SPACE.url(LOST)))
+    assert revised(effects) == {subject.original.key: True for subject in pairs}
+
+
+def test_redirects_that_are_the_same_without_the_parameter_are_told_by_a_probe_of_the_path() -> None:
+    of = bench()
+    pairs = [replace(pair(f"http://a.example/x/{i}?ref=home", LOST), original=url(f"http://a.example/x/{i}?ref=home")) for i in (1, 2)]
+    (bare,) = requests([effect for subject in pairs for effect in learn(of, subject)])
+    (probe,) = requests(tell(of, answer(bare, status=302, target=SPACE.url(LOST))))
+    assert directory_of(probe) == "http://a.example/x/"
+    effects = tell(of, answer(probe, status=302, target=SPACE.url(LOST)))
+    assert revised(effects) == {subject.original.key: True for subject in pairs}
 
 
 # -- links
