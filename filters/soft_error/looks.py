@@ -2,7 +2,8 @@
 
 Sketch: the 64 smallest different hashes of word pairs, 4 bytes each (a bottom-64 sketch [BRO97]): for texts of up to 64 different pairs
 the whole set, so that resemblance is exact where it matters, on short pages; else an estimate with a standard error below .06. What quotes
-the page's own URL is taken out first, since error pages say what was asked for.
+the page's own URL is taken out first, since error pages say what was asked for. A word may also stand in both by chance ("?ref=home"): two
+pages are as near as they are with or without what they quote.
 
 Two looks match if their titles and lengths agree and their distance (1 - resemblance) is within a tolerance: that between two probes of one
 template if both are known [BBKT04 compares one page with one probe; thin templates make honest pages look like it], else `NEARLY_EQUAL`.
@@ -37,6 +38,7 @@ MOST_SPREAD = 0.3  # distance of two probes of one template
 _CLOCK = 6  # pairs of words: what a time of day, a name or a count changes in an otherwise equal text
 _MOST_QUOTED = 60  # words of a page that quote its URL, at most
 _ENOUGH = 4 * N_KEPT  # pairs of which the smallest 64 different ones are surely found
+_MOST_VALUES = 4  # of a query that a page may quote
 _ECHO = 3  # words of the URL in a row that quote it
 _WORD = re.compile(r"[^\W_\U00010000-\U0010FFFF]+")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -54,6 +56,7 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
     n_words: int
     title: bytes  # 8: hash of the title; b"" if it quotes the URL, and then says nothing
     text: bytes = b""  # 8: hash of all words in order; b"" of no text
+    whole: bytes = b""  # sketch with what quotes the URL; b"" if that is nothing
 
 
 class Likeness(Enum):
@@ -66,12 +69,13 @@ class Likeness(Enum):
 
 def look_of(page: Page) -> Look:
     """Reduce a page to its look."""
-    tokens = page.tokens
+    tokens = whole = page.tokens
     words = _url_words(page.url.text)
     if tokens.size and words:
         tokens = _without_echo(tokens, words, [name for name in _names(page.url.text) if name] or [words])
     text = xxhash.xxh3_64_digest(np.ascontiguousarray(tokens).tobytes()) if tokens.size else b""
-    return Look(sketch(tokens), int(tokens.size), title_key(page.title, words), text)
+    with_quotes = sketch(whole) if whole.size > tokens.size else b""
+    return Look(sketch(tokens), int(tokens.size), title_key(page.title, words), text, with_quotes)
 
 
 def sketch(tokens: U64) -> bytes:
@@ -101,9 +105,16 @@ def resemblance(a: bytes, b: bytes) -> float:
 
 def distance(a: Look, b: Look) -> float:
     """Return how far two looks are apart, 0–1."""
-    if not (a.sketch and b.sketch):
-        return float(a.n_words != b.n_words or a.sketch != b.sketch)
-    return 1.0 - resemblance(a.sketch, b.sketch)
+    apart = _distance(a.sketch, b.sketch, is_equal=a.n_words == b.n_words)
+    if apart and (a.whole or b.whole):
+        apart = min(apart, _distance(a.whole or a.sketch, b.whole or b.sketch, is_equal=False))
+    return apart
+
+
+def _distance(a: bytes, b: bytes, *, is_equal: bool) -> float:
+    if not (a and b):
+        return float(not is_equal or a != b)
+    return 1.0 - resemblance(a, b)
 
 
 def spread_of(probes: Sequence[Look]) -> float:
@@ -133,9 +144,11 @@ def is_same_text(a: Look, b: Look) -> bool:
 
 
 def is_nearly(a: Look, b: Look) -> bool:
-    """Tell whether two pages are one but for a clock, a name or a count."""
+    """Tell whether two pages are one but for a clock, a name or a count; of a title that quotes a URL nothing is known."""
+    if a.title and b.title and a.title != b.title:
+        return False
     tolerance = NEARLY_EQUAL + min(AKIN, _CLOCK / max(1, b.n_words))
-    return compare(a, (b,), spread=tolerance) is Likeness.SAME
+    return distance(a, b) <= tolerance and abs(a.n_words - b.n_words) <= _slack(b, tolerance)
 
 
 def may_match(n_words: int, probe: Look, tolerance: float) -> bool:
@@ -158,12 +171,13 @@ def title_key(title: str, url_words: Sequence[str]) -> bytes:
 
 
 def _names(url: str) -> list[list[str]]:
-    """Return the words of a URL's last segment, or of the longest value in its query, with and without the namespace before a colon."""
+    """Return the words of a URL's last segment, and of each value in its query, with and without the namespace before a colon."""
     path, mark, query = url.partition("?")
+    names = [_url_words("//" + path.rstrip("/").rpartition("/")[2])]
     if not mark:
-        return [_url_words("//" + path.rstrip("/").rpartition("/")[2])]
-    value = unquote(max((parameter.rpartition("=")[2] for parameter in query.split("&")), key=len))
-    return [_url_words("//" + value), _url_words("//" + value.rpartition(":")[2])]
+        return names
+    values = [unquote(parameter.rpartition("=")[2]) for parameter in query.split("&")[:_MOST_VALUES]]
+    return [*names, *(_url_words("//" + name) for value in values for name in {value, value.rpartition(":")[2]})]
 
 
 def _url_words(url: str) -> list[str]:

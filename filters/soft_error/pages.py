@@ -135,7 +135,7 @@ class PageGate:
             return NO_EFFECTS
         if judgement.keep:
             _learn_good_page(measure, directory, host, memory)
-        return tuple(self._suspect(measure, memory)) if _is_suspect(measure) else NO_EFFECTS
+        return tuple(self._suspect(measure, memory)) if _is_suspect(measure, host) else NO_EFFECTS
 
     def _find(self, measure: Measure, host: Host, memory: Memory) -> tuple[str, str]:
         """Return the kind of soft error that a page is, "" if nothing says so, and what the probe came to."""
@@ -147,7 +147,7 @@ class PageGate:
             kind = is_known_error(measure.look, host, is_hinted=bool(measure.hint))
             if kind:
                 return measure.hint or kind, "same_text"
-        if not _is_suspect(measure) or host.day < 0:
+        if not _is_suspect(measure, host) or host.day < 0:
             return "", ""
         if measure.page in host.landings:
             return measure.hint, "same_target"
@@ -199,9 +199,9 @@ def _is_ordinary(measure: Measure) -> bool:
     return not measure.hint and not measure.is_target and measure.status == 200
 
 
-def _is_suspect(measure: Measure) -> bool:
+def _is_suspect(measure: Measure, host: Host) -> bool:
     """Tell whether a page's words make it a suspect: of what needs no probe to be told apart from an error, only gates."""
-    if measure.hint == Kind.LOGIN and not measure.is_target:
+    if (measure.hint == Kind.LOGIN and not measure.is_target) or (measure.hint == Kind.SHELL and host.is_good):
         return False
     return bool(measure.hint) and (not measure.is_exempt or _may_convict_exempt(measure))
 

@@ -56,8 +56,14 @@ class Place(NamedTuple):
         return "?" in self.directory
 
     @property
-    def is_root(self) -> bool:
-        return self.directory == self.control
+    def parameter(self) -> str:
+        return self.directory.partition("?")[2].rstrip("=")
+
+    @property
+    def base(self) -> str:
+        """The control without what names a visit."""
+        path, _, query = self.control.partition("?")
+        return f"{path}?{'&'.join(field for field in query.split('&') if not is_of_visit(field.partition('=')[0].lower()))}"
 
 
 def day_of(at: float) -> int:
@@ -170,7 +176,7 @@ def ask_control(
     asked = ASKED.get(memory, cell)
     if directory.control or (asked is None and not _may_ask(memory, keys[1], day, max_probes)):
         return ()
-    directory.control = Control.ASKED
+    directory.control, directory.base = Control.ASKED, place.base if place.is_parameter else ""
     DIRECTORIES.put(memory, keys[0], directory)
     if asked is not None and asked.day == day:
         asked.directories.append(keys[0])

@@ -44,12 +44,13 @@ from filters.soft_error.records import (
     soft_error,
 )
 from filters.soft_error.redirects import Finding, count_walls, is_like_missing, relabel, target_key
-from filters.soft_error.suspects import Standing, Step, stand, try_suspect
+from filters.soft_error.suspects import Standing, Step, is_idle, stand, try_suspect
 from filters.soft_error.url_kind import is_root, url_kind
 
 _MOST_HOPS = 4  # of a request's redirects that are followed
 _MOST_LANDINGS = 8  # of a host
 _MOST_TEXTS = 4
+_MOST_IDLE = 16  # parameters of a host
 
 
 class Reduced(msgspec.Struct, array_like=True, frozen=True):
@@ -156,10 +157,21 @@ class Prober:
         directory.shown = None if case.is_error else answer.look
         place = next((place for place in probe.places(asked.url) if self._key(place, case) == key), None)
         suspect = directory.suspect
+        if place is not None and place.is_parameter:
+            self._note_idle(case, place, key, directory)
         DIRECTORIES.put(memory, key, directory)
         if suspect and place is not None and place.is_parameter and not answer.failure:
             yield from self._control_of_pairs(case, place, key, directory, is_itself=suspect == answer.key and not landings)
         yield from self._settle_suspects(case, key)
+
+    def _note_idle(self, case: _Case, place: probe.Place, key: bytes, directory: Directory) -> None:
+        """Remember that a parameter names nothing, if a page that waits is the same without it."""
+        waiting = [suspect for _, suspect in SUSPECTS.scan(case.memory, key)]
+        directory.is_idle = any(is_idle(suspect.look, directory) for suspect in waiting if _base_of(suspect, place) == directory.base)
+        host = HOSTS.get(case.memory, case.asked.host) or Host()
+        if directory.is_idle and (place.parameter in host.idle or len(host.idle) < _MOST_IDLE):
+            host.idle[place.parameter] = host.idle.get(place.parameter, 0) + 1
+            HOSTS.put(case.memory, case.asked.host, host)
 
     def _control_of_pairs(self, case: _Case, place: probe.Place, key: bytes, directory: Directory, *, is_itself: bool) -> Iterator[Effect]:
         """Go on with redirects of URLs with a parameter. is_itself: they lead to the URL without it, so it names nothing."""
@@ -190,8 +202,7 @@ class Prober:
         if directory.outcome == Outcome.NONE:
             directory.outcome = Outcome.FAILED
             DIRECTORIES.put(case.memory, key, directory)
-        _forget_suspects(key, case.memory)
-        yield from ()
+        yield from self._settle_suspects(case, key)
 
     def _honest(self, case: _Case) -> Iterator[Effect]:
         """What is missing is said to be missing: clear what was suspected, but for targets that name themselves an error or a gate."""
@@ -200,8 +211,7 @@ class Prober:
         directory.outcome = Outcome.HONEST
         directory.n_soft = directory.n_good = 0
         DIRECTORIES.put(memory, key, directory)
-        for suspect in _forget_suspects(key, memory):
-            yield from self._restore(suspect, "honest_404", case)
+        yield from self._settle_suspects(case, key)
         target = TARGETS.get(memory, directory.suspect) if directory.suspect else None
         if directory.suspect and (target is None or target.hint not in ERRORS | GATES):
             yield from _take_back(directory, key, "honest_404", memory)
@@ -250,7 +260,7 @@ class Prober:
             if suspect.page in case.landings or standing.step is Step.SOFT:
                 soft.append((suspect, standing))
             elif standing.step is Step.GOOD:
-                yield from self._restore(suspect, "other_text", case)
+                yield from self._restore(suspect, case)
             else:
                 yield from try_suspect(suspect, standing, host_key, case.answer.day, memory, max_probes=self._max_probes)
         if soft:
@@ -279,14 +289,19 @@ class Prober:
         if n_walls:
             yield from count_walls(memory, host_key, host, n_walls, origin_of(case.answer.url))
 
-    def _restore(self, suspect: Suspect, word: str, case: _Case) -> Iterator[Effect]:
-        """Take back what was said of a page at sight."""
-        if not suspect.is_set_aside or case.answer.hint == suspect.hint:
+    def _restore(self, suspect: Suspect, case: _Case) -> Iterator[Effect]:
+        """Take back what was said of a page at sight, if an answer says otherwise."""
+        if not suspect.is_set_aside or case.answer.failure or case.answer.hint == suspect.hint:
             return
         host = HOSTS.get(case.memory, case.asked.host) or Host()
         host.n_walls, host.is_good = max(0, host.n_walls - 1), True
         HOSTS.put(case.memory, case.asked.host, host)
-        yield Revise(suspect.page, no_soft_error(word))
+        yield Revise(suspect.page, no_soft_error("honest_404" if case.is_error else "other_text"))
+
+
+def _base_of(suspect: Suspect, place: probe.Place) -> str:
+    """Return the base of a suspect's URL at a place of a parameter, "" if it has none there."""
+    return next((own.base for own in probe.places(suspect.url) if own.directory == place.directory), "")
 
 
 def _take_asked(answer: Reduced, memory: Memory) -> Asked:

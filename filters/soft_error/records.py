@@ -76,6 +76,8 @@ class Directory(msgspec.Struct, array_like=True):
     n_good: int = 0  # pages and redirects since then that are none
     control: int = Control.NONE
     shown: Look | None = None  # how the control looks; None if it is no page
+    base: str = ""  # of a parameter: the control without what names a visit
+    is_idle: bool = False  # a page was the same without the parameter
 
     @property
     def answers_everything(self) -> bool:
@@ -97,6 +99,7 @@ class Host(msgspec.Struct, array_like=True):
     texts: list[Text] = []
     home: Look | None = None  # the home page, or else the first seed
     is_home: bool = False  # it is the home page
+    idle: dict[str, int] = {}  # parameter → URLs at which it was seen to name nothing
 
 
 class Suspect(msgspec.Struct, array_like=True, frozen=True):

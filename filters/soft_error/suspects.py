@@ -1,6 +1,6 @@
 """Suspects: pages answered 200 whose words hint at an error or a gate, and what it takes to call them so.
 
-A suspect is tried at one place of its URL after the other (probe.py). It is a soft error if at one of them
+A suspect is tried at one place of its URL after the other (probe.py), those of its path first. It is a soft error if at one of them
 
     a sibling that cannot exist looks like it, and
     the place without a name does not (the control), and
@@ -10,8 +10,8 @@ Likeness alone says nothing of an error: equal texts are copies, and the busines
 they are an error or a gate are suspects, and a page that says nothing of the kind is called one only if it repeats to the word what the
 host answers with an error status, or what suspects were convicted of.
 
-A gate that names itself in its title over a few words is there whatever is asked for: no control is asked. An application that shows
-its shell as its home page, too, is no gate.
+A gate that names itself in its title over a few words is there whatever is asked for: no control is asked. A shell is a gate only of a
+host that shows nothing else, and does not show it as its home page: else it is an application.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from filters.soft_error.probe import Place
 from filters.soft_error.records import DIRECTORIES, SUSPECTS, Control, Directory, Host, Outcome, Suspect
 
 _MOST_PROBES = 2
+_IDLE = 2  # URLs at which a parameter names nothing, after which it is not asked about at this host
 _MARGIN = 2  # a control is another page if it is farther from the probes than they are from each other, by this factor
 
 
@@ -61,17 +62,29 @@ def is_gate(hint: str, *, is_strong: bool) -> bool:
 def stand(suspect: Suspect, host: Host, day: int, memory: Memory) -> Standing:
     """Say how a suspect stands, by what is known today; change nothing."""
     gate = is_gate(suspect.hint, is_strong=suspect.is_strong)
-    places = [place for place in probe.places(suspect.url) if not (gate and place.is_parameter)]
-    origin = origin_of(suspect.url)
-    for place in places:
+    origin, last = origin_of(suspect.url), None
+    places = probe.places(suspect.url)
+    for place in sorted(places, key=lambda place: place.is_parameter):  # many pages share a path's probe, few a parameter's control
+        if last and not place.is_parameter and last.step is Step.GOOD:
+            continue
+        if place.is_parameter and (gate or host.idle.get(place.parameter, 0) >= _IDLE):
+            continue
         key = probe.key_of_directory(place.directory, origin, suspect.page)
         directory = DIRECTORIES.get(memory, key) or Directory()
-        step = _step(suspect, place, directory, day, gate=gate)
-        if step is Step.SOFT and is_home_too(suspect.look, host) and not (gate and suspect.hint != Kind.SHELL):
-            step = Step.GOOD
-        if step is not Step.NEXT:
-            return Standing(step, place, key, directory)
-    return Standing(Step.GOOD, place, key, directory)
+        last = Standing(_step(suspect, place, directory, day, gate=gate), place, key, directory)
+        if last.step is Step.SOFT and _is_innocent(suspect, host, gate=gate):
+            return last._replace(step=Step.GOOD)
+        if last.step not in (Step.GOOD, Step.NEXT):
+            return last
+    assert last is not None
+    return last._replace(step=Step.GOOD)
+
+
+def _is_innocent(suspect: Suspect, host: Host, *, gate: bool) -> bool:
+    """Tell whether the evidence would convict an honest home page, too, or if it is a shell, a host that shows more than that."""
+    if suspect.hint == Kind.SHELL and host.is_good:
+        return True
+    return is_home_too(suspect.look, host) and not (gate and suspect.hint != Kind.SHELL)
 
 
 def try_suspect(suspect: Suspect, standing: Standing, keys_host: bytes, day: int, memory: Memory, *, max_probes: int) -> Iterator[Effect]:
@@ -98,6 +111,8 @@ def is_known_error(look: Look, host: Host, *, is_hinted: bool) -> str:
     for text in host.texts:
         if not may_match(look.n_words, text.look, text.spread) or is_home_too(text.look, host):
             continue
+        if text.kind == Kind.SHELL and host.is_good:
+            continue
         if is_same_text(look, text.look) or (is_hinted and compare(look, (text.look,), spread=text.spread) is Likeness.SAME):
             return text.kind
     return ""
@@ -108,7 +123,7 @@ def _step(suspect: Suspect, place: Place, directory: Directory, day: int, *, gat
     if not probe.is_probed(directory, day):
         return Step.PROBE
     if place.is_parameter:
-        return _step_of_parameter(look, directory, day)
+        return _step_of_parameter(look, place, directory, day)
     if gate and directory.looks and directory.kind == hint and hint != Kind.SHELL:
         return Step.SOFT
     step = _step_of_probes(look, directory, day)
@@ -124,15 +139,24 @@ def _step(suspect: Suspect, place: Place, directory: Directory, day: int, *, gat
     return Step.NEXT if _is_of_control(directory) else Step.SOFT
 
 
-def _step_of_parameter(look: Look, directory: Directory, day: int) -> Step:
-    if directory.outcome == Outcome.IGNORED or (directory.shown is not None and is_nearly(look, directory.shown)):
+def _step_of_parameter(look: Look, place: Place, directory: Directory, day: int) -> Step:
+    if directory.outcome == Outcome.IGNORED:
         return Step.NEXT
     if directory.control != Control.DONE:
         return Step.WAIT if directory.control == Control.ASKED else Step.GOOD
+    if directory.base != place.base:  # asked for URLs with other values beside it: no answer for this one
+        return Step.NEXT if directory.is_idle else Step.GOOD
+    if is_idle(look, directory):
+        return Step.NEXT
     if directory.outcome == Outcome.NONE and not directory.n_asked:
         return Step.PROBE
     step = _step_of_probes(look, directory, day)
     return Step.NEXT if step is Step.SOFT and _is_of_control(directory) else step
+
+
+def is_idle(look: Look, directory: Directory) -> bool:
+    """Tell whether a page is the same without the parameter."""
+    return directory.shown is not None and is_nearly(look, directory.shown)
 
 
 def _step_of_probes(look: Look, directory: Directory, day: int) -> Step:

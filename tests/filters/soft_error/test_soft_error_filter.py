@@ -293,23 +293,36 @@ def test_an_article_with_the_title_of_a_challenge_is_none() -> None:
 # -- what is no evidence
 
 
+def honest_path(of: Bench, effects: list[Effect]) -> list[str]:
+    """Answer the probe of a path with 404; return what is asked next."""
+    (probe,) = requests(effects)
+    assert "?" not in probe
+    assert is_sibling(probe)
+    return requests(tell(of, answer(probe, page(probe, NOT_FOUND, status=404))))
+
+
 def test_a_parameter_that_names_nothing_is_never_probed() -> None:
     """The path is, and says honestly what is missing. Mutation: the control of a parameter was not asked for."""
     of = bench()
-    (bare,) = requests(learn(of, at("http://a.example/p1.html?ref=home")))
+    (bare,) = honest_path(of, learn(of, at("http://a.example/p1.html?ref=home")))
     assert bare == "http://a.example/p1.html"
-    (probe,) = requests(tell(of, answer(bare, at(bare))))
-    assert is_sibling(probe)
-    assert probe.startswith("http://a.example/")
-    assert probe.endswith(".html")
-    assert tell(of, answer(probe, page(probe, NOT_FOUND, status=404))) == []
+    assert tell(of, answer(bare, at(bare))) == []
     assert not says(of, at("http://a.example/p1.html?ref=foot"))
+
+
+def test_a_parameter_that_names_nothing_at_two_urls_is_not_asked_about_again() -> None:
+    of = bench()
+    honest_path(of, learn(of, at("http://a.example/p0.html?ref=home")))
+    for i in (1, 2):
+        (bare,) = requests(learn(of, at(f"http://a.example/p{i}.html?ref=home")))
+        tell(of, answer(bare, at(bare)))
+    assert not requests(learn(of, at("http://a.example/p3.html?ref=home")))
 
 
 def test_a_parameter_that_names_pages_is_probed_once_the_page_without_it_is_another() -> None:
     of = bench()
     suspect = at("http://a.example/wiki?id=nobody")
-    (bare,) = requests(learn(of, suspect))
+    (bare,) = honest_path(of, learn(of, suspect))
     (probe,) = requests(tell(of, answer(bare, page(bare))))
     assert is_sibling(probe)
     assert probe.startswith("http://a.example/wiki?id=")
@@ -320,13 +333,29 @@ def test_a_parameter_that_names_pages_is_probed_once_the_page_without_it_is_anot
 def test_of_two_parameters_the_one_that_names_the_page_is_found_and_visits_name_nothing() -> None:
     of = bench()
     suspect = at("http://a.example/wiki?id=nobody&ref=newsletter-of-june&utm_source=a-very-long-name-of-a-source")
-    (first,) = requests(learn(of, suspect))
+    (first,) = honest_path(of, learn(of, suspect))
     assert first == "http://a.example/wiki?id=nobody&utm_source=a-very-long-name-of-a-source"
     (second,) = requests(tell(of, answer(first, at(first))))
     assert second == "http://a.example/wiki?utm_source=a-very-long-name-of-a-source"
     (probe,) = requests(tell(of, answer(second, page(second))))
     assert re.fullmatch(r"http://a\.example/wiki\?id=[a-z]{25}&utm_source=a-very-long-name-of-a-source", probe)
     assert revised(tell(of, answer(probe, at(probe)))) == {suspect.url.key: True}
+
+
+def test_what_one_url_is_without_a_parameter_says_nothing_of_another_url() -> None:
+    """A gallery whose page is named by one parameter and tracked by the other. Mutation: the base was not compared."""
+    of = bench()
+    shown = [f"Nothing found? Look further. Picture {word} of the old harbour" for word in ("one", "two")]
+    first, second = (at(f"http://a.example/gallery?page={i}&ref=newsletter", text) for i, text in enumerate(shown))
+    (control,) = honest_path(of, [*learn(of, first), *learn(of, second)])
+    asked = [control]
+    while asked:
+        picture = shown[1] if "page=1" in asked[0] else shown[0]
+        effects = tell(of, answer(asked[0], at(asked[0], picture)))
+        assert not revised(effects)
+        asked = [*asked[1:], *requests(effects)]
+    assert not says(of, first)
+    assert not says(of, second)
 
 
 def test_a_site_that_ignores_suffixes_of_the_path_keeps_its_pages() -> None:
