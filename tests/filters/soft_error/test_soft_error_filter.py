@@ -399,14 +399,13 @@ def test_a_page_that_says_nothing_of_an_error_is_one_only_if_it_repeats_an_error
 def test_probes_that_are_unlike_each_other_show_no_template() -> None:
     """A site with a saying of the day for whatever is asked. Mutation: any spread was a tolerance."""
     of = bench()
-    words = [" ".join(f"{letter}{i}" for i in range(9)) for letter in "abcd"]
-    suspect = at("http://a.example/x/1", f"not found in any book: {words[0]} and so on and so forth as it is said")
-    asked = requests(learn(of, suspect))
-    for said in words[1:3]:
-        asked = requests(tell(of, answer(asked[0], at(asked[0], f"not found in any book: {said} and so on and so forth as it is said"))))
-        if not asked:
-            break
-    assert not says(of, at("http://a.example/x/2", f"not found in any book: {words[3]} and so on and so forth as it is said"))
+    first, second, third = (
+        f"not found in any book: {' '.join(f'{letter}{i}' for i in range(4))} and so on and so forth as it is said" for letter in "abc"
+    )
+    asked = requests(learn(of, at("http://a.example/x/1", first)))
+    asked = requests(tell(of, answer(asked[0], at(asked[0], second))))
+    assert is_sibling(asked[0])
+    assert tell(of, answer(asked[0], at(asked[0], third))) == []
 
 
 def test_a_page_with_the_title_of_a_challenge_is_given_back_if_what_is_missing_is_answered_honestly() -> None:
