@@ -156,6 +156,35 @@ def _shop(path: str, query: dict[str, str], n: int) -> Answer:
     return HOME if path == "/" else _stub(i) if i >= 0 else Answer(status=302, location="/")
 
 
+def _fallback(path: str, query: dict[str, str], n: int) -> Answer:
+    """What was never sold leads to the first that was."""
+    i = number_of(path, n, "/p")
+    return HOME if path == "/" else _stub(i) if i >= 0 else Answer(status=302, location="/p0")
+
+
+def _canonical(path: str, query: dict[str, str], n: int) -> Answer:
+    """A page with parameters leads to the page."""
+    i = number_of(path, n, "/p")
+    return HOME if path == "/" else NOTHING if i < 0 else Answer(status=301, location=path) if query else _stub(i)
+
+
+def _calendar(path: str, query: dict[str, str], n: int) -> Answer:
+    """Every other day is empty; what is no day is today."""
+    if path != "/calendar":
+        return HOME if path == "/" else NOTHING
+    i = max(0, number_of(query.get("day", "0"), n, ""))
+    return Answer(f"Nothing found on day {i}." if i % 2 else f"Concert on day {i}. {words(f'{i}', 20)}", title="Calendar")
+
+
+def _path_info(path: str, query: dict[str, str], n: int) -> Answer:
+    """A script that reads its page from the path, and shows the front for what it does not know."""
+    parts = path.split("/")
+    i = number_of(parts[2], n) if len(parts) > 2 else -1
+    return (
+        HOME if path == "/" else NOTHING if parts[1] != "index.php" else _stub(i) if i >= 0 else Answer("Mugs of all kinds.", title="Front")
+    )
+
+
 def _stub(i: int) -> Answer:
     return Answer(f"Mug number {i}. This product is no longer available. Ask us for others of its kind.", title="Mugs")
 
@@ -199,6 +228,10 @@ HONEST = (
     ),
     Site("ids", numbered("/item.php?id={}"), by_parameter("id", _stub, Answer(status=302, location="/"))),
     Site("shop", numbered("/p{}"), _shop),
+    Site("fallback", numbered("/p{}"), _fallback),
+    Site("canonical", numbered("/p{}"), _canonical),
+    Site("calendar", numbered("/calendar?day={}"), _calendar),
+    Site("path info", lambda n: [f"/index.php/p{i}{end}" for i in range(n // 2) for end in ("", "/x")], _path_info),
 )
 
 

@@ -2,14 +2,14 @@
 
 A page is a suspect if its words hint at an error or a gate (kinds.py). A suspect asks for probes of its places (probe.py) and is a soft
 error if what they show looks like it, and neither what the place shows without a name nor the host's home page does (suspects.py); or if
-a probe lands at it; or if pages known to be the host's error pages look like it: those of other places, and what it answers with 404.
-Pages that wait for an answer are kept meanwhile, and their verdict is revised.
+redirects of URLs and of a probe land at it; or if pages known to be the host's error pages look like it: those of other places, and what
+it answers with 404. Pages that wait for an answer are kept meanwhile, and their verdict is revised.
 
 A page that hints at nothing is a soft error only if it says to the word what the host answers with 404, or what suspects were convicted of.
 
 Home pages and seeds are exempt, but for gates that name themselves and parked hosts. Challenge and consent pages that do so in their title
-are set aside at once: they teach no filter anything, and a host that shows nothing else is parked; an honest answer to a probe takes the
-verdict back.
+are set aside at once, but for their few links: they teach no filter anything, and a host that shows nothing else is parked; an honest
+answer to a probe takes the verdict back.
 
 Cost of an ordinary page: its title is searched for phrases, its text too if it is short, and one record is read.
 """
@@ -115,7 +115,9 @@ class PageGate:
         directory, host = _places(measure, memory)
         measure.__dict__["is_calm"] = _has_shown(measure, host) and not directory.answers_everything and _is_ordinary(measure)
         kind, word = self._find(measure, host, memory)
-        return (soft_error(kind, word) if kind else NO_SOFT_ERROR), NO_EFFECTS
+        if not kind:
+            return NO_SOFT_ERROR, NO_EFFECTS
+        return msgspec.structs.replace(soft_error(kind, word), follow=word == "none"), NO_EFFECTS
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
         if measure.__dict__.get("is_calm") and judgement.keep:
@@ -149,7 +151,7 @@ class PageGate:
                 return measure.hint or kind, "same_text"
         if not _is_suspect(measure, host) or host.day < 0:
             return "", ""
-        if measure.page in host.landings:
+        if measure.is_target and measure.page in host.landings:
             return measure.hint, "same_target"
         standing = stand(_suspect_of(measure), host, measure.day, memory)
         if standing.step is Step.SOFT:
@@ -186,7 +188,8 @@ def _places(measure: Measure, memory: Memory) -> tuple[Directory, Host]:
 
 
 def _suspect_of(measure: Measure, *, is_set_aside: bool = False) -> Suspect:
-    return Suspect(measure.page, measure.look, measure.hint, measure.is_exempt, measure.url, measure.is_strong, is_set_aside)
+    told = (measure.look, measure.hint, measure.is_exempt, measure.url, measure.is_strong, measure.is_target)
+    return Suspect(measure.page, *told, is_set_aside)
 
 
 def _is_gate_at_sight(measure: Measure) -> bool:

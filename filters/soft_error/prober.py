@@ -257,7 +257,7 @@ class Prober:
         for suspect in _forget_suspects(key, memory):
             host = HOSTS.get(memory, host_key) or Host()
             standing = stand(suspect, host, case.answer.day, memory)
-            if suspect.page in case.landings or standing.step is Step.SOFT:
+            if _is_landing(suspect, case) or standing.step is Step.SOFT:
                 soft.append((suspect, standing))
             elif standing.step is Step.GOOD:
                 yield from self._restore(suspect, case)
@@ -277,7 +277,7 @@ class Prober:
             DIRECTORIES.put(memory, key, directory)
             if not suspect.is_set_aside:
                 n_walls += kind in WALLS
-                yield Revise(suspect.page, soft_error(kind, "same_target" if suspect.page in case.landings else "same_text"))
+                yield Revise(suspect.page, soft_error(kind, "same_target" if _is_landing(suspect, case) else "same_text"))
             if (
                 directory.looks
                 and len(host.texts) < _MOST_TEXTS
@@ -297,6 +297,11 @@ class Prober:
         host.n_walls, host.is_good = max(0, host.n_walls - 1), True
         HOSTS.put(case.memory, case.asked.host, host)
         yield Revise(suspect.page, no_soft_error("honest_404" if case.is_error else "other_text"))
+
+
+def _is_landing(suspect: Suspect, case: _Case) -> bool:
+    """Tell whether a redirect of the crawl led to a page, and the probe's, too. The probe's alone may lead to a good page."""
+    return suspect.is_target and suspect.page in case.landings
 
 
 def _base_of(suspect: Suspect, place: probe.Place) -> str:

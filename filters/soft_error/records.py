@@ -111,6 +111,7 @@ class Suspect(msgspec.Struct, array_like=True, frozen=True):
     is_exempt: bool
     url: str
     is_strong: bool  # the hint
+    is_target: bool  # a redirect led to it
     is_set_aside: bool = False  # it was called a gate at once: an honest answer takes that back
 
 
