@@ -18,7 +18,7 @@ import asyncio
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -279,10 +279,10 @@ class Outcome:
     n_probes: int
 
 
-async def run(path: Path, n_pages: int = N_PAGES) -> list[Outcome]:
+async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONEST, *FAULTY)) -> list[Outcome]:
     """Crawl all sites, each with and without tracking parameters."""
     async with LittleWeb() as web:
-        hosts = {f"s{i}{mark}.test": site for i, site in enumerate((*HONEST, *FAULTY)) for mark in ("", _TRACKED)}
+        hosts = {f"s{i}{mark}.test": site for i, site in enumerate(sites) for mark in ("", _TRACKED)}
         for host, site in hosts.items():
             web.missing[f"{host}/"] = _Served(web, host, site, n_pages)
         apps = [host + link for host, site in hosts.items() if site.is_app for link in links(site, host, n_pages)]

@@ -3,11 +3,11 @@
     site 8 ‖ "P" ‖ hash of a place 8                   → Directory: what was asked there and answered, what was found there since
     site 8 ‖ "H" ‖ hash of a host 8                    → Host: probes of the day, where probes landed, texts of its error pages, its home
     site 8 ‖ "A" ‖ hash of a URL 8                     → Asked: for what a request that is not answered yet was made
-    site 8 ‖ "S" ‖ hash of a place 8 ‖ page's key      → Suspect: waits for an answer there
+    site 8 ‖ "U" ‖ hash of a place 8 ‖ page's key      → Suspect: waits for an answer there
     site 8 ‖ "T" ‖ URL 8                               → Target: how a page looks that a redirect led to
     site 8 ‖ "L" ‖ URL 8                               → Label: what was said of a URL that redirected
     site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors that URLs of this form are targets of
-    site 8 ‖ "W" ‖ URL 8                               → Hop: for what a request's redirect is followed
+    site 8 ‖ "J" ‖ URL 8                               → Hop: for what a request's redirect is followed
     site 8 ‖ "M" ‖ URL 8                               → the last pair that ended there (abroad.py)
     site 8 ‖ "F"                                       → there if a directory of the site answers everything, or a form is a soft error's
 
@@ -183,11 +183,11 @@ class Table(Generic[T]):
 DIRECTORIES = Table(b"P", Directory, weight=_HEAVY)
 HOSTS = Table(b"H", Host, weight=_HEAVY)
 ASKED = Table(b"A", Asked)
-SUSPECTS = Table(b"S", Suspect)
+SUSPECTS = Table(b"U", Suspect)
 TARGETS = Table(b"T", Target)
 LABELS = Table(b"L", Label)
 TEMPLATES = Table(b"V", str, weight=_HEAVY)
-HOPS = Table(b"W", Hop)
+HOPS = Table(b"J", Hop)
 _FAULTY = Table(b"F", bool, weight=_HEAVY)
 
 
