@@ -205,7 +205,7 @@ class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     threshold: Annotated[float, Meta(ge=-10, le=20)] = 3.0  # score of the redirect log, log10 units, at which a redirect is a soft error
-    max_probes: Count = 20  # requests for a name that cannot exist, per host and day; at most two of them per directory
+    max_probes: Count = 20  # requests per host and day: for a name that cannot exist (two a directory at most), and without a name
     give_up_after: Positive = 20  # soft errors for each good page of a directory that answers everything, before its links are left
 
 

@@ -17,12 +17,15 @@ from crawler.core.model import State
 from crawler.core.ports import HostRecord
 from crawler.metrics import Status
 from crawler.totals import Totals
+from storage.export.judged import keeps
 from storage.export.pages import current_pages
+from storage.export.pages import rows as page_rows
 from storage.export.reading import reading
 from storage.export.scans import hosts, revisions
-from storage.schema import PageRecord
+from storage.schema import PageRecord, VerdictRecord
 from storage.view import View
 
+_JUDGED = frozenset(("verdicts",))  # what is read beside the records
 Row = dict[str, Any]  # column → value, in the order of the columns: the key, then counts
 
 
@@ -82,9 +85,9 @@ class _Sum:
         self.pages = self.kept = self.bytes = self.wire_bytes = 0
         self.elapsed_s = 0.0
 
-    def add(self, page: PageRecord) -> None:
+    def add(self, page: PageRecord, *, is_kept: bool) -> None:
         self.pages += 1
-        self.kept += page.keep
+        self.kept += is_kept
         self.bytes += page.n_bytes
         self.wire_bytes += page.wire_bytes
         self.elapsed_s += page.elapsed_s
@@ -96,8 +99,8 @@ class _Sum:
 
 def _sums(view: View, key: Callable[[PageRecord], Any]) -> dict[Any, _Sum]:
     sums: defaultdict[Any, _Sum] = defaultdict(_Sum)
-    for _, page in current_pages(view):
-        sums[key(page)].add(page)
+    for row in page_rows(view, _JUDGED):
+        sums[key(row.page)].add(row.page, is_kept=keeps(row.page, row.verdicts))
     return sums
 
 
@@ -118,8 +121,8 @@ def _by_depth(view: View) -> Iterator[Row]:
     from_seed: defaultdict[int, _Sum] = defaultdict(_Sum)
     in_site: defaultdict[int, _Sum] = defaultdict(_Sum)
     for _, page in current_pages(view):
-        from_seed[page.seed_distance].add(page)
-        in_site[page.site_depth].add(page)
+        from_seed[page.seed_distance].add(page, is_kept=page.keep)
+        in_site[page.site_depth].add(page, is_kept=page.keep)
     for depth in sorted({*from_seed, *in_site}):
         clicks, within = from_seed[depth], in_site[depth]
         yield {
@@ -144,25 +147,44 @@ def _by_cause(view: View) -> Iterator[Row]:
         yield {"cause": name, "attempts": n, "option": options_of(name)}
 
 
+_OF_FILTER = (
+    *("saved", "would_save", "verdicts", "not_kept", "not_followed"),
+    *("revised", "revised_to_not_kept", "revised_to_kept", "redirects_not_kept"),
+)
+
+
 def _by_filter(view: View) -> Iterator[Row]:
-    """What each filter said of pages, and what it saved, or would save if it did not only observe: links, and copies' links."""
+    """What each filter says of pages and redirects as of now, and what it saved, or would save if it did not only observe: links, and
+    copies' links."""
     status = _status(view)
-    columns = ("saved", "would_save", "verdicts", "not_kept", "not_followed", "revised")
-    rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(columns, 0))
+    rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(_OF_FILTER, 0))
     for column, counts in (("saved", status.saved), ("would_save", status.would_save)):
         for name, n in counts.items():
             rows[name][column] = n
-    for _, page in current_pages(view):
-        for verdict in page.verdicts:
+    pages: set[bytes] = set()  # of those with revised verdicts
+    for page in page_rows(view, _JUDGED):
+        for verdict, revised_at in page.verdicts:
             row = rows[verdict.filter]
             row["verdicts"] += 1
             row["not_kept"] += not verdict.keep
             row["not_followed"] += not verdict.follow
-    for _, revised in revisions(view):
-        for revision in revised:
-            rows[revision.verdict.filter]["revised"] += 1
+            if revised_at:
+                pages.add(page.page.key)
+                _count_revision(row, page.page, verdict)
+    for key, revised in revisions(view):
+        newest = {} if key in pages else {revision.verdict.filter: revision.verdict for revision in revised}
+        for name, verdict in newest.items():
+            rows[name]["redirects_not_kept"] += not verdict.keep
     for name, row in rows.items():
         yield {"filter": name, **row}
+
+
+def _count_revision(row: Row, page: PageRecord, verdict: VerdictRecord) -> None:
+    """Count a page on which a filter has changed its mind, and in which way."""
+    was_kept = all(first.keep for first in page.verdicts if first.filter == verdict.filter)
+    row["revised"] += 1
+    row["revised_to_not_kept"] += was_kept and not verdict.keep
+    row["revised_to_kept"] += verdict.keep and not was_kept
 
 
 def _status(view: View) -> Status:
@@ -192,7 +214,8 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     """Print what the crawl in DIR came to: pages, bytes, requests, failures, and what filters saved.
 
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
-    the entry of a page's site.
+    the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
+    not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves.
     """
     with reading(Path(directory)) as view:
         if by is None:

@@ -45,13 +45,14 @@ _FEW = 80  # words of an error page that is nothing else
 _TEXT = 1_500  # characters
 _TITLE = 300
 _FEW_LINKS = 3
+_SHELL = 20  # words of an empty shell
 
 
 class Hint(NamedTuple):
     """What a page's words hint at."""
 
     kind: str = ""  # a Kind; "": nothing
-    is_strong: bool = False  # its title says it, and it says hardly anything else
+    is_strong: bool = False  # its title says it, or two phrases do, and it says hardly anything else
 
 
 NO_HINT = Hint()
@@ -82,6 +83,7 @@ _PHRASES = {
     Kind.LOGIN: phrases.LOGIN,
 }
 _BY_KIND = [(kind, re2.compile(_pattern(lines))) for kind, lines in _PHRASES.items()]
+_PARKED = dict(_BY_KIND)[Kind.PARKED]
 _ANY_TITLE = re2.compile("|".join(_pattern(lines) for lines in _PHRASES.values()))
 _ANY_TEXT = re2.compile("|".join(_pattern(lines) for kind, lines in _PHRASES.items() if kind is not Kind.LOGIN))
 _WORD = re.compile(r"\w+")
@@ -111,9 +113,16 @@ def hint_of(page: Page) -> Hint:
     text = collapsed(page.text[:_TEXT]).lower()
     if _ANY_TEXT.search(text):
         kind = _first(text)
-        return NO_HINT if kind == Kind.SHELL and page.links else Hint(kind)
+        return NO_HINT if kind == Kind.SHELL and page.links else Hint(kind, _is_strong(kind, text, n_words))
     is_empty = n_words == 0 and page.n_bytes > 0 and not page.links and page.mime_type in ("text/html", "application/xhtml+xml")
-    return Hint(Kind.SHELL) if is_empty else NO_HINT
+    return Hint(Kind.SHELL, is_strong=True) if is_empty else NO_HINT
+
+
+def _is_strong(kind: str, text: str, n_words: int) -> bool:
+    """Tell whether a text without a telling title is nothing but a shell, or a parked host's page."""
+    if kind == Kind.SHELL:
+        return n_words <= _SHELL
+    return kind == Kind.PARKED and n_words <= _FEW and len({match.group() for match in _PARKED.finditer(text)}) > 1
 
 
 def _is_unspaced(text: str) -> bool:

@@ -1,32 +1,69 @@
-"""Probes: one request for a sibling of a suspect that cannot exist tells how its directory answers what is missing [BBKT04].
+"""Probes: one request for a sibling of a suspect that cannot exist tells how its place answers what is missing [BBKT04].
 
-A directory is what lies before the last segment of a path ("/a/b" and "/a/b/" are both in "/a/"); a script with a query is a directory of
-its own, whose entries are its queries. The sibling has 25 letters in place of the suspect's name, or of the longest value of its query, and
-keeps the suspect's extension and final slash, since servers choose who answers by those. The letters are a hash under the site's key, which
-depends on the crawl's secret: nobody can know them before. They change from day to day.
+A probe must change what names the page. What does is not known beforehand, so a URL has several places, tried in this order:
 
-At most one probe per directory and day, two where the template is thin (looks.py), and at most `max_probes` per host and day. Probes ask
-under all of politeness, robots.txt and scope; redirects of theirs are followed where the target is not known from the redirect log.
+    /p?ref=a&id=17    /p?id=*      the parameter with the longest value that names no visit (spelling.py), then the next one
+                      /p?ref=*
+                      /*           the directory of the path: what lies before its last segment ("/a/b" and "/a/b/" are both in "/a/")
+    /a/b/c            /a/b/*, /*   for a directory below the root, the root
+
+A control shows whether the name names anything: the URL without it. Of a parameter it is asked first, and a parameter is probed only if
+the page without it is another one: where a site ignores a parameter, nothing is asked by it. Of a directory it is asked once a probe has
+spoken against a page ("/a/b" for "/a/b/*", the home page for "/*"): where it looks like the probe's page, too, suffixes of the path are
+ignored, or everything shows the home page, and the next place is asked. After the last there is none.
+
+A sibling has 25 letters in place of the name and keeps the suspect's extension and final slash, since servers choose who answers by those.
+The letters are a hash under the site's key, which depends on the crawl's secret: nobody can know them before. They change from day to day.
+
+At most one probe and one control per place and day, two probes where the template is thin (looks.py), and at most `max_probes` requests per
+host and day. They ask under all of politeness, robots.txt and scope; their redirects are followed where the target is not known from
+the redirect log.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 import xxhash
 
 from crawler.core.model import CrawlURL, Purpose, Request
 from crawler.core.ports import Memory
-from crawler.core.url import queue_name
-from filters.soft_error.records import DIRECTORIES, HOSTS, Directory, Host, Outcome
+from crawler.core.url import origin_of, queue_name
+from filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Asked, Control, Directory, Host, Outcome
+from filters.soft_error.spelling import is_of_visit
 
 N_LETTERS = 25
+TRUST_DAYS = 7  # that an answer holds
 _DAY_S = 86_400.0
 _SITE = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")
 _PER_DIRECTORY = 2
+_MOST_PARAMETERS = 2  # of a URL that are tried
+
+
+class Place(NamedTuple):
+    """Where a page has its name."""
+
+    directory: str  # with its origin; of a parameter: up to and with its name
+    control: str  # the URL without the name
+    url: str  # what siblings are made of
+
+    @property
+    def is_parameter(self) -> bool:
+        return "?" in self.directory
+
+    @property
+    def parameter(self) -> str:
+        return self.directory.partition("?")[2].rstrip("=")
+
+    @property
+    def base(self) -> str:
+        """The control without what names a visit."""
+        path, _, query = self.control.partition("?")
+        return f"{path}?{'&'.join(field for field in query.split('&') if not is_of_visit(field.partition('=')[0].lower()))}"
 
 
 def day_of(at: float) -> int:
@@ -34,14 +71,31 @@ def day_of(at: float) -> int:
     return int(at // _DAY_S)
 
 
+def places(url: str) -> tuple[Place, ...]:
+    """Return the places of a canonical URL in the order in which they are tried, one at least."""
+    path, mark, query = url.partition("?")
+    fields = query.split("&") if mark else []
+    found: list[Place] = []
+    while len(found) < _MOST_PARAMETERS and (naming := _naming(fields)) >= 0:
+        name, equals, _ = fields[naming].partition("=")
+        rest = fields[:naming] + fields[naming + 1 :]
+        control = f"{path}?{'&'.join(rest)}" if rest else path
+        found.append(Place(f"{path}?{name}=" if equals else f"{path}?", control, f"{path}?{'&'.join(fields)}"))
+        fields = rest
+    root = origin_of(url) + "/"
+    directory = path[: path.rindex("/", 0, max(len(root), len(path) - 1)) + 1]
+    if directory != root:
+        found.append(Place(directory, directory[:-1], path))
+    return (*found, Place(root, root, path))
+
+
 def directory_of(url: str) -> str:
-    """Return the directory of a canonical URL, with its origin."""
-    path, mark, _ = url.partition("?")
-    return path + mark if mark else path[: path.rindex("/", 0, max(url.index("/", 8) + 1, len(path) - 1)) + 1]
+    """Return the first place of a canonical URL, with its origin."""
+    return places(url)[0].directory
 
 
 def directory_key(url: CrawlURL) -> bytes:
-    """Return the key of a URL's directory: 8 bytes of its site, 8 of its host queue's name and its path."""
+    """Return the key of a URL's first place: 8 bytes of its site, 8 of its host queue's name and its path."""
     return key_of_directory(directory_of(url.text), url.host, url.key)
 
 
@@ -65,38 +119,96 @@ def _queue_bytes(host: str) -> bytes:
     return queue_name(host).encode()
 
 
-def sibling(url: str, site_key: bytes, day: int, n: int = 0) -> str:
-    """Return the URL of a sibling that cannot exist; `n` counts the probes of a directory and day."""
-    directory = directory_of(url)
+def asked_key(url: str, site_key: bytes) -> bytes:
+    """Return the key under which a request is remembered until it is answered."""
+    return site_key[:_SITE] + xxhash.xxh3_64_digest(url.encode())
+
+
+def sibling(place: Place, site_key: bytes, day: int, n: int = 0) -> str:
+    """Return a URL of a place that cannot exist; `n` counts the probes of a place and day."""
+    directory, url = place.directory, place.url
     letters = _letters(xxhash.xxh3_128_intdigest(b"%s %s %d %d" % (site_key, directory.encode(), day, n)))
-    if directory.endswith("?"):
-        return directory + _with_value(url[len(directory) :], letters)
-    name = url[len(directory) :]
-    if name.endswith("/"):
+    if place.is_parameter:
+        path, _, query = url.partition("?")
+        return f"{path}?{_with_value(query, letters)}"
+    if url.endswith("/") and len(url) > len(directory):
         return f"{directory}{letters}/"
-    extension = _EXTENSION.search(name)
+    extension = _EXTENSION.search(url.rpartition("/")[2])
     return f"{directory}{letters}{extension[0] if extension else ''}"
 
 
-def ask(memory: Memory, url: str, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b"") -> tuple[Request, ...]:
-    """Ask for a sibling of `url`, within the budgets of its directory and its host; return the request, or nothing.
+def is_probed(directory: Directory, day: int) -> bool:
+    """Tell whether what a place was asked is still good, or still out."""
+    if directory.outcome in (Outcome.NONE, Outcome.FAILED):
+        return directory.day == day
+    return day - directory.day < TRUST_DAYS
 
-    keys: of directory and host. A first probe of the day forgets what the last one came to; a second keeps it.
+
+def ask(memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b"") -> tuple[Request, ...]:
+    """Ask for a sibling, within the budgets of its place and its host; return the request, or nothing.    keys: of place and host
+
+    Of a parameter the control comes first. What the last day's requests came to is forgotten.
     """
-    directory_key_, host_key = keys
-    directory = DIRECTORIES.get(memory, directory_key_) or Directory()
-    host = HOSTS.get(memory, host_key) or Host()
-    n_of_host = host.n_asked if host.day == day else 0
+    directory = DIRECTORIES.get(memory, keys[0]) or Directory()
     n = directory.n_asked if directory.day == day else 0
-    if n >= _PER_DIRECTORY or n_of_host >= max_probes or (n and directory.outcome != Outcome.TEXT):
+    if place.is_parameter and not (directory.day == day and directory.control):
+        return ask_control(memory, place, keys, day, max_probes=max_probes, suspect=suspect)
+    if n >= _PER_DIRECTORY or (n and directory.outcome != Outcome.TEXT) or not _may_ask(memory, keys[1], day, max_probes):
         return ()
+    if not (n or place.is_parameter):
+        directory = _renewed(directory)
     directory.day, directory.n_asked, directory.suspect = day, n + 1, suspect or directory.suspect
-    if not n:
-        directory.outcome, directory.target, directory.looks = Outcome.NONE, b"", []
-    host.day, host.n_asked = day, n_of_host + 1
-    DIRECTORIES.put(memory, directory_key_, directory)
+    DIRECTORIES.put(memory, keys[0], directory)
+    url = sibling(place, keys[1][:_SITE], day, n)
+    ASKED.put(memory, asked_key(url, keys[1]), Asked([keys[0]], keys[1], place.url))
+    return (Request(url, Purpose.PROBE),)
+
+
+def ask_control(
+    memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
+) -> tuple[Request, ...]:
+    """Ask for what a place shows without a name, once a day; return the request, or nothing. Two places may have one control."""
+    directory = DIRECTORIES.get(memory, keys[0]) or Directory()
+    if place.is_parameter and directory.day != day:
+        directory = _renewed(directory)
+        directory.day, directory.suspect = day, suspect or directory.suspect
+    cell = asked_key(place.control, keys[1])
+    asked = ASKED.get(memory, cell)
+    if directory.control or (asked is None and not _may_ask(memory, keys[1], day, max_probes)):
+        return ()
+    directory.control, directory.base = Control.ASKED, place.base if place.is_parameter else ""
+    DIRECTORIES.put(memory, keys[0], directory)
+    if asked is not None and asked.day == day:
+        asked.directories.append(keys[0])
+        ASKED.put(memory, cell, asked)
+        return ()
+    ASKED.put(memory, cell, Asked([keys[0]], keys[1], place.url, is_control=True, day=day))
+    return (Request(place.control, Purpose.PROBE),)
+
+
+def _renewed(directory: Directory) -> Directory:
+    """Return a place without what its requests came to."""
+    return Directory(suspect=directory.suspect, n_soft=directory.n_soft, n_good=directory.n_good)
+
+
+def _may_ask(memory: Memory, host_key: bytes, day: int, max_probes: int) -> bool:
+    """Count one request more of a host, if its budget of the day has it."""
+    host = HOSTS.get(memory, host_key) or Host()
+    n = host.n_asked if host.day == day else 0
+    if n >= max_probes:
+        return False
+    host.day, host.n_asked = day, n + 1
     HOSTS.put(memory, host_key, host)
-    return (Request(sibling(url, host_key[:_SITE], day, n), Purpose.PROBE),)
+    return True
+
+
+def _naming(fields: list[str]) -> int:
+    """Return which field of a query has the longest value, of those that name no visit; -1 if there is none."""
+    lengths = [
+        -1 if not field or is_of_visit(field.partition("=")[0].lower()) else len(field.partition("=")[2]) if "=" in field else len(field)
+        for field in fields
+    ]
+    return lengths.index(max(lengths)) if max(lengths, default=-1) >= 0 else -1
 
 
 def _letters(number: int) -> str:
@@ -108,10 +220,9 @@ def _letters(number: int) -> str:
 
 
 def _with_value(query: str, value: str) -> str:
-    """Put a value in place of the longest one of a query."""
+    """Put a value in place of the one that names the page."""
     fields = query.split("&")
-    lengths = [len(field.partition("=")[2]) or len(field) * ("=" not in field) for field in fields]
-    longest = lengths.index(max(lengths))
-    name, equals, _ = fields[longest].partition("=")
-    fields[longest] = name + equals + value if equals else value
+    naming = _naming(fields)
+    name, equals, _ = fields[naming].partition("=")
+    fields[naming] = name + equals + value if equals else value
     return "&".join(fields)

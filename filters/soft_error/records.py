@@ -1,13 +1,13 @@
 """What the filter remembers beside the counts of the redirect log (stream.py), and the words of its verdicts.
 
-    site 8 ‖ "P" ‖ hash of a directory 8               → Directory: what probes of it came to, what was found there since
-    site 8 ‖ "H" ‖ hash of a host 8                    → Host: probes of the day, where probes landed, texts of its error pages
-    site 8 ‖ "R" ‖ hash of a host 8                    → Suspect: the last page of few words
-    site 8 ‖ "S" ‖ hash of a directory 8 ‖ page's key  → Suspect: waits for the probe of its directory
+    site 8 ‖ "P" ‖ hash of a place 8                   → Directory: what was asked there and answered, what was found there since
+    site 8 ‖ "H" ‖ hash of a host 8                    → Host: probes of the day, where probes landed, texts of its error pages, its home
+    site 8 ‖ "A" ‖ hash of a URL 8                     → Asked: for what a request that is not answered yet was made
+    site 8 ‖ "U" ‖ hash of a place 8 ‖ page's key      → Suspect: waits for an answer there
     site 8 ‖ "T" ‖ URL 8                               → Target: how a page looks that a redirect led to
     site 8 ‖ "L" ‖ URL 8                               → Label: what was said of a URL that redirected
     site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors that URLs of this form are targets of
-    site 8 ‖ "W" ‖ URL 8                               → Hop: for which directory a probe's redirect is followed
+    site 8 ‖ "J" ‖ URL 8                               → Hop: for what a request's redirect is followed
     site 8 ‖ "M" ‖ URL 8                               → the last pair that ended there (abroad.py)
     site 8 ‖ "F"                                       → there if a directory of the site answers everything, or a form is a soft error's
 
@@ -42,6 +42,16 @@ class Outcome(IntEnum):
     TARGET = 2  # a redirect: what is missing leads there
     TEXT = 3  # a page answered 200: what is missing looks so
     FAILED = 4  # no answer that says anything
+    IGNORED = 5  # none was asked: without the parameter it is the same page
+
+
+class Control(IntEnum):
+    """Whether it is known what a place shows without a name."""
+
+    NONE = 0
+    ASKED = 1
+    DONE = 2
+    FAILED = 3
 
 
 class Text(msgspec.Struct, array_like=True, frozen=True):
@@ -53,7 +63,7 @@ class Text(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Directory(msgspec.Struct, array_like=True):
-    """One directory of a host. Days count from the epoch."""
+    """One place of a host, for the most part a directory (probe.py). Days count from the epoch."""
 
     day: int = -1  # of the last probe
     n_asked: int = 0  # that day
@@ -64,6 +74,10 @@ class Directory(msgspec.Struct, array_like=True):
     suspect: bytes = b""  # key of the target for which it was asked; b"" if for a page
     n_soft: int = 0  # soft errors since then
     n_good: int = 0  # pages and redirects since then that are none
+    control: int = Control.NONE
+    shown: Look | None = None  # how the control looks; None if it is no page
+    base: str = ""  # of a parameter: the control without what names a visit
+    is_idle: bool = False  # a page was the same without the parameter
 
     @property
     def answers_everything(self) -> bool:
@@ -83,16 +97,32 @@ class Host(msgspec.Struct, array_like=True):
     n_walls: int = 0  # challenges, consent pages, empty shells
     landings: list[bytes] = []  # keys of where probes landed
     texts: list[Text] = []
-    home: Look | None = None  # the first good page that is home or a seed
+    home: Look | None = None  # the home page, or else the first seed
+    is_home: bool = False  # it is the home page
+    idle: dict[str, int] = {}  # parameter → URLs at which it was seen to name nothing
 
 
 class Suspect(msgspec.Struct, array_like=True, frozen=True):
-    """A page that a probe shall decide about."""
+    """A page whose words hint at an error or a gate, which a probe shall decide about."""
 
     page: bytes
     look: Look
     hint: str
     is_exempt: bool
+    url: str
+    is_strong: bool  # the hint
+    is_target: bool  # a redirect led to it
+    is_set_aside: bool = False  # it was called a gate at once: an honest answer takes that back
+
+
+class Asked(msgspec.Struct, array_like=True):
+    """A request that is not answered yet."""
+
+    directories: list[bytes]  # keys of the places for which it was made
+    host: bytes
+    url: str  # of whom siblings are made there
+    is_control: bool = False
+    day: int = -1
 
 
 class Target(msgspec.Struct, array_like=True, frozen=True):
@@ -111,10 +141,9 @@ class Label(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Hop(msgspec.Struct, array_like=True, frozen=True):
-    """A probe's redirect that is followed."""
+    """A request's redirect that is followed."""
 
-    directory: bytes
-    host: bytes
+    asked: Asked
     n: int  # hops so far
     counted_as: bytes  # key of the first hop's target in the redirect log
 
@@ -153,12 +182,12 @@ class Table(Generic[T]):
 
 DIRECTORIES = Table(b"P", Directory, weight=_HEAVY)
 HOSTS = Table(b"H", Host, weight=_HEAVY)
-LAST_SHORT = Table(b"R", Suspect)
-SUSPECTS = Table(b"S", Suspect)
+ASKED = Table(b"A", Asked)
+SUSPECTS = Table(b"U", Suspect)
 TARGETS = Table(b"T", Target)
 LABELS = Table(b"L", Label)
 TEMPLATES = Table(b"V", str, weight=_HEAVY)
-HOPS = Table(b"W", Hop)
+HOPS = Table(b"J", Hop)
 _FAULTY = Table(b"F", bool, weight=_HEAVY)
 
 

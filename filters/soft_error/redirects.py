@@ -4,9 +4,11 @@ In this order, the first that speaks decides:
     one URL in another spelling (spelling.py)          no redirect of the log: neither counted nor judged
     the target answered with an error status           counted; no soft error, since nothing is hidden
     a probe of the host landed at the same target      soft error; of home pages and seeds only if a gate or a parked host's page is there
-    the target looks as the probe's page does          soft error
+    the target hints at an error, looks as the probe's
+    page does, and the home page does not              soft error
     the target says that it is an error or a gate      soft error from the third original on
     an honest error status for the probe               no soft error
+    its URL leads there without its parameter, too     the next place of the URL decides (probe.py); none if the target is that URL itself
     σ at the threshold                                 soft error [LEE09]
 
 A target whose URL quotes the original ("/login?next=…", "/404.asp?404;…") is counted without what it quotes: else each original would have
@@ -30,7 +32,7 @@ from crawler.core.url import hostname_of, is_home, origin_of
 from filters.base import NO_EFFECTS, Effects
 from filters.soft_error import probe, stream
 from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, kind_of
-from filters.soft_error.looks import Likeness, compare
+from filters.soft_error.looks import Likeness, compare, is_nearly
 from filters.soft_error.records import (
     DIRECTORIES,
     HOSTS,
@@ -52,11 +54,18 @@ from filters.soft_error.stream import Evidence, PairKeys
 from filters.soft_error.url_kind import UrlKind, is_root, url_kind
 
 N_WALLS = 3  # pages that are challenges, consent pages or empty shells, and no other: their host is parked
-TRUST_DAYS = 7  # that an honest answer holds
 _SAID_BY_TARGET = 3  # originals from which on a target's own words suffice
 _FEW = 8  # originals that are all judged again with each new one
 _SITE = 8
 _BY_URL = frozenset(ERRORS | GATES)
+_CLEARED = (Outcome.HONEST, Outcome.IGNORED)
+_WORDS = {
+    Outcome.HONEST: "honest_404",
+    Outcome.TARGET: "other_target",
+    Outcome.TEXT: "other_text",
+    Outcome.FAILED: "failed",
+    Outcome.IGNORED: "ignored",
+}
 
 
 class Measure(msgspec.Struct, array_like=True, frozen=True):
@@ -166,12 +175,12 @@ class RedirectGate:
             return Finding(kind, "same_target") if kind in GATES or not measure.is_exempt else Finding()
         if form is not None:
             return Finding(kind, word, is_said=True)
-        if target is not None and directory.looks and compare(target.look, directory.looks) is Likeness.SAME and not measure.is_exempt:
+        if target is not None and not measure.is_exempt and is_like_missing(target, directory, host):
             return Finding(kind, "same_text")
         is_said = target.hint in _BY_URL if target is not None and target.hint else measure.url_kind in _BY_URL
         if is_said and evidence.n_to_target >= _SAID_BY_TARGET and not measure.is_exempt:
             return Finding(kind, word, is_said=True)
-        if evidence.score >= self._threshold and directory.outcome != Outcome.HONEST and not measure.is_exempt:
+        if evidence.score >= self._threshold and directory.outcome not in _CLEARED and not measure.is_exempt:
             return Finding(kind, word)
         return Finding()
 
@@ -196,18 +205,15 @@ class RedirectGate:
         is_shared = evidence.n_to_target >= _SAID_BY_TARGET and evidence.n_from_host == 1
         if not (measure.url_kind or (target is not None and target.hint) or is_repeated or is_shared):
             return NO_EFFECTS
-        directory = DIRECTORIES.get(memory, measure.directory) or Directory()
-        if is_probed(directory, measure.day):
-            return NO_EFFECTS
-        keys_ = (measure.directory, keys.host)
-        return probe.ask(memory, measure.url, keys_, measure.day, max_probes=self._max_probes, suspect=keys.target)
-
-
-def is_probed(directory: Directory, day: int) -> bool:
-    """Tell whether a directory's probe is still good, or still out."""
-    if directory.outcome in (Outcome.NONE, Outcome.FAILED):
-        return directory.day == day
-    return day - directory.day < TRUST_DAYS
+        for place in probe.places(measure.url):
+            key = probe.key_of_directory(place.directory, origin_of(measure.url), keys.original)
+            directory = DIRECTORIES.get(memory, key) or Directory()
+            if probe.is_probed(directory, measure.day) and directory.outcome == Outcome.IGNORED:
+                continue
+            if probe.is_probed(directory, measure.day):
+                return NO_EFFECTS
+            return probe.ask(memory, place, (key, keys.host), measure.day, max_probes=self._max_probes, suspect=keys.target)
+        return NO_EFFECTS
 
 
 def count_walls(memory: Memory, key: bytes, host: Host, n: int, origin: str) -> Iterator[Effect]:
@@ -263,6 +269,13 @@ def template(original: str, target: str) -> str:
     return f"{base}?{'&'.join(kept)}"
 
 
+def is_like_missing(target: Target, directory: Directory, host: Host) -> bool:
+    """Tell whether a target that hints at an error or a gate looks as what is missing does, and the home page does not."""
+    if not target.hint or not directory.looks or (host.home is not None and is_nearly(target.look, host.home)):
+        return False
+    return compare(target.look, directory.looks) is Likeness.SAME
+
+
 def _kind(measure: Measure, target: Target | None) -> str:
     hint = target.hint if target is not None else ""
     if measure.is_to_root and hint not in GATES:
@@ -272,6 +285,4 @@ def _kind(measure: Measure, target: Target | None) -> str:
 
 def _word(directory: Directory) -> str:
     """Return what the probe came to, for the record, where it did not decide."""
-    return {Outcome.HONEST: "honest_404", Outcome.TARGET: "other_target", Outcome.TEXT: "other_text", Outcome.FAILED: "failed"}.get(
-        Outcome(directory.outcome), "asked" if directory.day >= 0 else "none"
-    )
+    return _WORDS.get(Outcome(directory.outcome), "asked" if directory.day >= 0 else "none")

@@ -142,11 +142,12 @@ def _any_case(url: _Parts) -> _Parts:
 
 def _any_visit(url: _Parts) -> _Parts:
     path = _any_index(url._replace(path=_path_without_visit(url.path))).path
-    kept = (param for param in url.query.split("&") if param and not _is_of_visit(param.partition("=")[0].lower()))
+    kept = (param for param in url.query.split("&") if param and not is_of_visit(param.partition("=")[0].lower()))
     return url._replace(path=path, query="&".join(sorted(kept)))
 
 
-def _is_of_visit(name: str) -> bool:
+def is_of_visit(name: str) -> bool:
+    """Tell whether a parameter, in lower case, names a visit and no page."""
     return name in _VISIT or name.startswith(("utm_", "aspsessionid"))
 
 

@@ -14,10 +14,13 @@ from typing import Any
 import click
 import msgspec
 import pytest
+from small_store import NOW, SmallStore
 
 from crawler.cli import thresher as group
+from crawler.core.model import State, Verdict
 from crawler.metrics import Status
 from crawler.supervisor import write_status
+from storage.verdicts import verdict_records
 
 ROOT = Path(__file__).parents[2]
 READERS = ("status", "stats", "hosts", "explain", "export", "verify", "quarantine")
@@ -123,11 +126,42 @@ def test_stats_count_by_every_key(thresher: Callable, crawl: Path) -> None:
     assert by("site")["parked.example"] == {**by("site")["parked.example"], "failed": 12, "hosts": 1, "queued": 1}
     assert {code: row["answers"] for code, row in by("status").items()} == {200: 4, 301: 1, 404: 1, 503: 1}
     assert by("status")[200] == {**by("status")[200], "pages": 4, "kept": 3, "wire_bytes": 2000}
-    counts = {"saved": 1, "would_save": 0, "verdicts": 1, "not_kept": 1, "not_followed": 1, "revised": 1}
-    assert by("filter")["exact_duplicate"] == {"filter": "exact_duplicate", **counts}
+    counts = {"saved": 1, "would_save": 0, "verdicts": 2, "not_kept": 1, "not_followed": 1, "revised": 1}
+    nothing_changed = {"revised_to_not_kept": 0, "revised_to_kept": 0, "redirects_not_kept": 0}
+    assert by("filter")["exact_duplicate"] == {"filter": "exact_duplicate", **counts, **nothing_changed}
     assert by("reason")["out_of_scope"]["skipped"] == 1
     assert {depth: (row["pages_from_seed"], row["pages_in_site"]) for depth, row in by("depth").items()} == {0: (1, 1), 1: (5, 5)}
     assert by("type")["text/html"]["pages"] == 6
+
+
+def test_a_page_that_is_revised_to_not_kept_counts_as_lost_and_a_redirect_by_itself(thresher: Callable, tmp_path: Path) -> None:
+    """Mutation: verdicts were counted as they were given with the page: "not kept 0, revised 2" hid two lost pages."""
+    small = SmallStore(tmp_path / "revised")
+    dropped, given_back = (Verdict("soft_error", keep=keep, follow=keep) for keep in (False, True))
+    for name, first, newest in (("/lost", (), dropped), ("/back", (dropped,), given_back), ("/twice", (), dropped), ("/kept", (), None)):
+        url = small.url(name)
+        small.known(url, State.DONE)
+        small.page(url, keep=not first, verdicts=verdict_records(first))
+        if newest is not None:
+            small.store.verdicts.revise(url.key, newest, NOW)
+    small.store.verdicts.revise(small.url("/twice").key, given_back, NOW + 1)
+    small.store.verdicts.revise(small.url("/moved").key, dropped, NOW)
+    small.close()
+    (row,) = lines(thresher("stats", tmp_path / "revised", "--by", "filter", "--json").out)
+    assert row == {
+        "filter": "soft_error",
+        "saved": 0,
+        "would_save": 0,
+        "verdicts": 3,
+        "not_kept": 1,
+        "not_followed": 1,
+        "revised": 3,
+        "revised_to_not_kept": 1,
+        "revised_to_kept": 1,
+        "redirects_not_kept": 1,
+    }
+    (by_status,) = [row for row in lines(thresher("stats", tmp_path / "revised", "--by", "status", "--json").out) if row["pages"]]
+    assert (by_status["pages"], by_status["kept"]) == (4, 3)
 
 
 def test_the_top_rows_come_first_and_the_cut_is_said_on_stderr(thresher: Callable, crawl: Path) -> None:

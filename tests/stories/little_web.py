@@ -55,6 +55,7 @@ class LittleWeb:
         self._gates: dict[str, asyncio.Event] = {}
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None] | None] = set()
 
     def url(self, place: str) -> str:
         """Return the canonical URL of "a.test/1"."""
@@ -78,9 +79,9 @@ class LittleWeb:
         location = self.url(target) if target.partition("/")[0].endswith(".test") else target
         self._answers[place] = status, f"Location: {location}\r\n", b""
 
-    def file(self, place: str, content_type: str, body: bytes) -> None:
+    def file(self, place: str, content_type: str, body: bytes, *, status: int = 200) -> None:
         """Put what is no page."""
-        self._answers[place] = 200, f"Content-Type: {content_type}\r\n", body
+        self._answers[place] = status, f"Content-Type: {content_type}\r\n", body
 
     def robots(self, host: str, text: str) -> None:
         self.file(host + ROBOTS, "text/plain", text.encode())
@@ -104,9 +105,11 @@ class LittleWeb:
         for writer in self._writers:
             writer.close()
         await self._server.wait_closed()
+        await asyncio.gather(*(task for task in self._tasks if task is not None))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        self._tasks.add(asyncio.current_task())
         try:
             while True:
                 lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")

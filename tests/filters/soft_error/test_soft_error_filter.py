@@ -4,56 +4,11 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from soft_bench import DAY_S, LOST, NOT_FOUND, at, bench, learn, old, requests, revised, says, tell, tell_with_control, url
 from subjects import SPACE, answer, batch, page, pair
-from webs import Bench
 
-from config.settings import SoftError
-from crawler.core.model import Answer, CrawlURL, Effect, Page, Park, Purpose, Reason, RedirectPair, Request, Revise
-from filters.soft_error.filter import plug
+from crawler.core.model import Park, Purpose, Reason, Request
 from filters.soft_error.probe import directory_of
-
-DAY_S = 86_400.0
-LOST = "http://b.example/sorry"
-NOT_FOUND = "Sorry, the page that you asked for could not be found here. It may have been removed, or its name may have changed."
-
-
-def bench(**options: float) -> Bench:
-    return Bench.of([plug(SoftError(**options))])  # type: ignore[arg-type]
-
-
-def learn(of: Bench, subject: Page | RedirectPair) -> list[Effect]:
-    """Judge and learn one subject; return what is asked for."""
-    sitting = of.judge(subject)
-    return [effect for _, effect in (*sitting.effects, *of.panel.learn(sitting)[0])]
-
-
-def says(of: Bench, subject: Page | RedirectPair) -> dict[str, str | int | float]:
-    """Return the evidence of a verdict that calls the subject a soft error, {} if it is none."""
-    (verdict,) = of.judge(subject).judgement.verdicts
-    assert (verdict.reason is Reason.SOFT_ERROR) == (not verdict.keep)
-    return dict(verdict.evidence) if not verdict.keep else {}
-
-
-def tell(of: Bench, told: Answer) -> list[Effect]:
-    return [effect for _, effect in of.panel.answered("soft_error", told)[0]]
-
-
-def requests(effects: list[Effect]) -> list[str]:
-    return [effect.url for effect in effects if isinstance(effect, Request)]
-
-
-def revised(effects: list[Effect]) -> dict[bytes, bool]:
-    """Return key → does it stand as a soft error now?"""
-    return {effect.page: effect.verdict.reason is Reason.SOFT_ERROR for effect in effects if isinstance(effect, Revise)}
-
-
-def old(i: int, target: str = LOST, *, at: float = 0.0) -> RedirectPair:
-    return replace(pair(f"http://a.example/old/{i}", target), at=at, original=url(f"http://a.example/old/{i}"))
-
-
-def url(text: str, distance: int = 2) -> CrawlURL:
-    return SPACE.url(SPACE.canonical(text), seed_distance=distance)
-
 
 # -- what is asked
 
@@ -187,16 +142,12 @@ def test_a_target_with_an_error_status_hides_nothing(status: int) -> None:
 # -- pages
 
 
-def at(text: str, body: str = NOT_FOUND, title: str = "", hops: int = 0) -> Page:
-    return replace(page(text, body), url=replace(url(text), hops=hops), title=title)
-
-
 def test_a_page_that_says_not_found_waits_for_its_probe_and_is_revised() -> None:
     of = bench()
     suspect = at("http://a.example/x/1")
     assert not says(of, suspect)
     (probe,) = requests(learn(of, suspect))
-    effects = tell(of, answer(probe, at(probe)))
+    effects = tell_with_control(of, answer(probe, at(probe)))
     assert revised(effects) == {suspect.url.key: True}
     assert says(of, at("http://a.example/x/2"))["probe"] == "same_text"
     assert not says(
@@ -207,7 +158,7 @@ def test_a_page_that_says_not_found_waits_for_its_probe_and_is_revised() -> None
 def test_other_directories_of_the_host_need_no_probe_of_their_own() -> None:
     of = bench()
     (probe,) = requests(learn(of, at("http://a.example/x/1")))
-    tell(of, answer(probe, at(probe)))
+    tell_with_control(of, answer(probe, at(probe)))
     assert says(of, at("http://a.example/y/1"))["kind"] == "soft_404"
 
 
@@ -215,7 +166,7 @@ def test_a_home_page_or_seed_that_looks_like_the_probe_is_none_unless_it_is_a_ga
     """Mutation: `PageGate` judged home pages and seeds as it judges others."""
     of = bench()
     (probe,) = requests(learn(of, at("http://a.example/x/1")))
-    tell(of, answer(probe, at(probe)))
+    tell_with_control(of, answer(probe, at(probe)))
     seed = replace(at("http://a.example/x/2"), url=url("http://a.example/x/2", 0))
     assert says(of, at("http://a.example/x/2"))
     assert not says(of, at("http://a.example/"))
@@ -251,7 +202,7 @@ def test_of_a_thin_template_two_probes_tell_and_no_more_are_asked() -> None:
     second = requests(tell(of, answer(first[0], at(first[0], texts["2"]))))
     assert len(first) == len(second) == 1
     assert first != second
-    effects = tell(of, answer(second[0], at(second[0], texts["3"])))
+    effects = tell_with_control(of, answer(second[0], at(second[0], texts["3"])))
     assert revised(effects) == {suspect.url.key: True}
     assert not requests(effects)
     assert not says(of, honest)

@@ -15,7 +15,7 @@ from crawler.core.url import origin_of
 from crawler.demo import phrases as demo
 from filters.soft_error.kinds import hint_of
 from filters.soft_error.looks import Likeness, compare, look_of, resemblance, sketch
-from filters.soft_error.probe import N_LETTERS, directory_key, directory_of, sibling
+from filters.soft_error.probe import N_LETTERS, directory_key, directory_of, places, sibling
 from filters.soft_error.redirects import template
 
 KEY = bytes(8)
@@ -27,11 +27,16 @@ urls = paths.map(lambda path: SPACE.canonical(f"http://a.example{path}"))
 @given(url=urls, day=st.integers(0, 30_000), n=st.integers(0, 1))
 def test_a_sibling_stands_in_the_same_directory_under_a_name_of_its_day(url: str, day: int, n: int) -> None:
     """Mutation: `sibling` left out the day, then the number of the probe."""
-    made = sibling(url, KEY, day, n)
-    assert made == sibling(url, KEY, day, n) == SPACE.canonical(made)
+    made = sibling(places(url)[0], KEY, day, n)
+    assert made == sibling(places(url)[0], KEY, day, n) == SPACE.canonical(made)
     assert directory_of(made) == directory_of(url)
     assert directory_key(SPACE.url(made)) == directory_key(SPACE.url(url))
-    assert made not in (url, sibling(url, KEY, day + 1, n), sibling(url, KEY, day, n + 1), sibling(url, b"another!", day, n))
+    assert made not in (
+        url,
+        sibling(places(url)[0], KEY, day + 1, n),
+        sibling(places(url)[0], KEY, day, n + 1),
+        sibling(places(url)[0], b"another!", day, n),
+    )
     assert origin_of(made) == origin_of(url)
 
 
@@ -50,12 +55,34 @@ def test_a_sibling_stands_in_the_same_directory_under_a_name_of_its_day(url: str
 )
 def test_a_sibling_has_the_form_of_the_url(url: str, shape: str) -> None:
     before, _, after = shape.partition("*")
-    made = sibling(url, KEY, 1)
+    made = sibling(places(url)[0], KEY, 1)
     assert made.startswith(before)
     assert made.endswith(after)
     name = made[len(before) : len(made) - len(after)]
     assert len(name) == N_LETTERS
     assert name.isalpha()
+
+
+@pytest.mark.parametrize(
+    ("url", "tried"),
+    [
+        ("http://a.example/", [("http://a.example/", "http://a.example/")]),
+        ("http://a.example/a/b", [("http://a.example/a/", "http://a.example/a"), ("http://a.example/", "http://a.example/")]),
+        ("http://a.example/a/b/", [("http://a.example/a/", "http://a.example/a"), ("http://a.example/", "http://a.example/")]),
+        ("http://a.example/p?ref=x", [("http://a.example/p?ref=", "http://a.example/p"), ("http://a.example/", "http://a.example/")]),
+        ("http://a.example/p?gclid=17", [("http://a.example/", "http://a.example/")]),
+        (
+            "http://a.example/p?a=1&b=22&sid=333",
+            [
+                ("http://a.example/p?b=", "http://a.example/p?a=1&sid=333"),
+                ("http://a.example/p?a=", "http://a.example/p?sid=333"),
+                ("http://a.example/", "http://a.example/"),
+            ],
+        ),
+    ],
+)
+def test_a_url_is_tried_by_what_may_name_it_with_what_it_is_without(url: str, tried: list[tuple[str, str]]) -> None:
+    assert [(place.directory, place.control) for place in places(url)] == tried
 
 
 def test_www_and_scheme_make_no_other_directory() -> None:

@@ -1,0 +1,350 @@
+"""What probes and controls come to: learns from their answers and judges what waited for them.
+
+A probe is a request for what cannot exist, a control one for what a place shows without a name (probe.py). Redirects of both are followed
+for `_MOST_HOPS` where they lead to what is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from config.settings import SoftError
+from crawler.core.model import Answer, Effect, Purpose, Request, Revise
+from crawler.core.ports import Memory
+from crawler.core.url import origin_of
+from filters.base import Effects
+from filters.soft_error import probe, stream
+from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, hint_of, kind_of
+from filters.soft_error.looks import Look, is_nearly, look_of, spread_of
+from filters.soft_error.records import (
+    ASKED,
+    DIRECTORIES,
+    HOPS,
+    HOSTS,
+    LABELS,
+    NAME,
+    SUSPECTS,
+    TARGETS,
+    TEMPLATES,
+    Asked,
+    Control,
+    Directory,
+    FaultySites,
+    Hop,
+    Host,
+    Label,
+    Outcome,
+    Suspect,
+    Text,
+    no_soft_error,
+    read_places,
+    soft_error,
+)
+from filters.soft_error.redirects import Finding, count_walls, is_like_missing, relabel, target_key
+from filters.soft_error.suspects import Standing, Step, is_idle, stand, try_suspect
+from filters.soft_error.url_kind import is_root, url_kind
+
+_MOST_HOPS = 4  # of a request's redirects that are followed
+_MOST_LANDINGS = 8  # of a host
+_MOST_TEXTS = 4
+_MOST_IDLE = 16  # parameters of a host
+
+
+class Reduced(msgspec.Struct, array_like=True, frozen=True):
+    """What an answer teaches."""
+
+    url: str
+    key: stream.Key
+    directory: stream.Key
+    host: stream.Key
+    day: int
+    status: int
+    failure: str
+    target: str = ""  # of a redirect
+    target_key: bytes = b""  # its own
+    counted_as: bytes = b""  # its key in the redirect log
+    is_home: bool = False
+    look: Look | None = None
+    hint: str = ""
+
+    def __post_init__(self) -> None:
+        n_bytes = len(self.key) if self.target else 0
+        if (len(self.target_key), len(self.counted_as)) != (n_bytes, n_bytes):
+            raise ValueError(f"expected keys of {n_bytes} bytes of the target {self.target!r}")
+
+
+class _Case(NamedTuple):
+    """An answer, and what it answers."""
+
+    answer: Reduced
+    asked: Asked
+    landings: list[bytes]  # keys of where redirects led
+    memory: Memory
+
+    @property
+    def keys(self) -> tuple[bytes, bytes]:
+        """The keys of the place and the host that were probed."""
+        return self.asked.directories[0], self.asked.host
+
+    @property
+    def is_error(self) -> bool:
+        return self.answer.status >= 400
+
+
+class Prober:
+    """Learns from answers to probes and controls."""
+
+    name = NAME
+    answer_type = Reduced
+
+    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
+        self._threshold = settings.threshold
+        self._max_probes = settings.max_probes
+        self._faults = faults
+
+    def reduce(self, answer: Answer, /) -> Reduced:
+        url, page, target = answer.url, answer.page, answer.target
+        is_url = bool(url.host)
+        return Reduced(
+            url=url.text,
+            key=url.key,
+            directory=probe.directory_key(url) if is_url else url.key,
+            host=stream.host_key(url) if is_url else url.key,
+            day=probe.day_of(answer.at),
+            status=answer.status,
+            failure=answer.failure,
+            target=target.text if target else "",
+            target_key=target.key if target else b"",
+            counted_as=target_key(url, target) if target else b"",
+            is_home=is_root(url.text) if is_url else False,
+            look=look_of(page) if page else None,
+            hint=hint_of(page).kind if page else "",
+        )
+
+    def answered(self, reduced: Reduced, memory: Memory, /) -> Effects:
+        hop = HOPS.get(memory, reduced.key)
+        if hop is not None:
+            HOPS.delete(memory, reduced.key)
+        return tuple(self._learn(reduced, hop, memory))
+
+    def _learn(self, answer: Reduced, hop: Hop | None, memory: Memory) -> Iterator[Effect]:
+        asked = hop.asked if hop else _take_asked(answer, memory)
+        case = _Case(answer, asked, [hop.counted_as, answer.key] if hop else [], memory)
+        if answer.target:
+            directory, host = read_places(memory, *case.keys)
+            is_known = answer.counted_as in (directory.suspect, *host.landings) or stream.n_to_target(memory, answer.counted_as) > 0
+            if not is_known and (hop is None or hop.n < _MOST_HOPS):
+                counted_as = hop.counted_as if hop else answer.counted_as
+                HOPS.put(memory, answer.target_key, Hop(asked, hop.n + 1 if hop else 1, counted_as))
+                yield Request(answer.target, Purpose.PROBE)
+                return
+            case = case._replace(landings=[*case.landings[:1], answer.counted_as])
+        if asked.is_control:
+            for key in asked.directories:
+                yield from self._controlled(case, key)
+        elif answer.failure:
+            yield from self._failed(case)
+        elif case.is_error:
+            yield from self._honest(case)
+        else:
+            yield from self._landed(case)
+
+    # of controls
+
+    def _controlled(self, case: _Case, key: bytes) -> Iterator[Effect]:
+        """Learn what a place shows without a name; go on with what waited for that."""
+        answer, asked, landings, memory = case
+        directory = DIRECTORIES.get(memory, key) or Directory()
+        directory.control = Control.FAILED if answer.failure else Control.DONE
+        directory.shown = None if case.is_error else answer.look
+        place = next((place for place in probe.places(asked.url) if self._key(place, case) == key), None)
+        suspect = directory.suspect
+        if place is not None and place.is_parameter:
+            self._note_idle(case, place, key, directory)
+        DIRECTORIES.put(memory, key, directory)
+        if suspect and place is not None and place.is_parameter and not answer.failure:
+            yield from self._control_of_pairs(case, place, key, directory, is_itself=suspect == answer.key and not landings)
+        yield from self._settle_suspects(case, key)
+
+    def _note_idle(self, case: _Case, place: probe.Place, key: bytes, directory: Directory) -> None:
+        """Remember that a parameter names nothing, if a page that waits is the same without it."""
+        waiting = [suspect for _, suspect in SUSPECTS.scan(case.memory, key)]
+        directory.is_idle = any(is_idle(suspect.look, directory) for suspect in waiting if _base_of(suspect, place) == directory.base)
+        host = HOSTS.get(case.memory, case.asked.host) or Host()
+        if directory.is_idle and (place.parameter in host.idle or len(host.idle) < _MOST_IDLE):
+            host.idle[place.parameter] = host.idle.get(place.parameter, 0) + 1
+            HOSTS.put(case.memory, case.asked.host, host)
+
+    def _control_of_pairs(self, case: _Case, place: probe.Place, key: bytes, directory: Directory, *, is_itself: bool) -> Iterator[Effect]:
+        """Go on with redirects of URLs with a parameter. is_itself: they lead to the URL without it, so it names nothing."""
+        answer, asked, landings, memory = case
+        suspect = directory.suspect
+        if not (is_itself or suspect in (*landings, answer.target_key, answer.key)):
+            yield from probe.ask(memory, place, (key, asked.host), answer.day, max_probes=self._max_probes, suspect=suspect)
+            return
+        directory.outcome, directory.n_soft = Outcome.IGNORED, 0
+        DIRECTORIES.put(memory, key, directory)
+        if is_itself:
+            yield from _take_back(directory, key, "ignored", memory)
+            return
+        following = probe.places(place.control)[0]
+        keys = (self._key(following, case), asked.host)
+        if not probe.is_probed(DIRECTORIES.get(memory, keys[0]) or Directory(), answer.day):
+            yield from probe.ask(memory, following, keys, answer.day, max_probes=self._max_probes, suspect=suspect)
+
+    def _key(self, place: probe.Place, case: _Case) -> bytes:
+        return probe.key_of_directory(place.directory, origin_of(place.url), case.asked.host)
+
+    # of probes
+
+    def _failed(self, case: _Case) -> Iterator[Effect]:
+        """Nothing was learned; what the first of two probes said stands."""
+        key = case.keys[0]
+        directory = DIRECTORIES.get(case.memory, key) or Directory()
+        if directory.outcome == Outcome.NONE:
+            directory.outcome = Outcome.FAILED
+            DIRECTORIES.put(case.memory, key, directory)
+        yield from self._settle_suspects(case, key)
+
+    def _honest(self, case: _Case) -> Iterator[Effect]:
+        """What is missing is said to be missing: clear what was suspected, but for targets that name themselves an error or a gate."""
+        key, memory = case.keys[0], case.memory
+        directory = DIRECTORIES.get(memory, key) or Directory()
+        directory.outcome = Outcome.HONEST
+        directory.n_soft = directory.n_good = 0
+        DIRECTORIES.put(memory, key, directory)
+        yield from self._settle_suspects(case, key)
+        target = TARGETS.get(memory, directory.suspect) if directory.suspect else None
+        if directory.suspect and (target is None or target.hint not in ERRORS | GATES):
+            yield from _take_back(directory, key, "honest_404", memory)
+
+    def _landed(self, case: _Case) -> Iterator[Effect]:
+        """What is missing leads somewhere, or looks like something."""
+        answer, landings, memory, keys = case.answer, case.landings, case.memory, case.keys
+        directory, host = read_places(memory, *keys)
+        if landings:
+            directory.outcome, directory.target = Outcome.TARGET, landings[0]
+            host.landings = [*host.landings, *(key for key in dict.fromkeys(landings) if key not in host.landings)][-_MOST_LANDINGS:]
+        else:
+            directory.outcome = Outcome.TEXT
+        if answer.look is not None:
+            directory.looks = [*directory.looks, answer.look][-2:]
+            directory.kind = answer.hint
+        DIRECTORIES.put(memory, keys[0], directory)
+        HOSTS.put(memory, keys[1], host)
+        self._faults.note(memory, keys[0])
+        found = Finding(_landing_kind(landings, answer, memory), "same_target")
+        if answer.target and answer.counted_as != answer.target_key and found.kind != Kind.ROOT:
+            TEMPLATES.put(memory, answer.counted_as, found.kind)
+            self._faults.note(memory, answer.counted_as)
+        for landing in dict.fromkeys(landings):
+            yield from relabel(memory, landing, found, host=keys[1], threshold=self._threshold)
+        if directory.suspect and directory.suspect not in landings:
+            yield from self._compare_target(directory, host, case)
+        yield from self._settle_suspects(case, keys[0])
+
+    def _compare_target(self, directory: Directory, host: Host, case: _Case) -> Iterator[Effect]:
+        """The probe was answered with a page: does the suspects' target look like it, and say that it is an error?"""
+        target = TARGETS.get(case.memory, directory.suspect)
+        if target is not None and is_like_missing(target, directory, host):
+            found = Finding(target.hint, "same_text")
+            yield from relabel(case.memory, directory.suspect, found, host=case.keys[1], threshold=self._threshold)
+
+    # of suspects
+
+    def _settle_suspects(self, case: _Case, key: bytes) -> Iterator[Effect]:
+        """Judge the pages that waited for an answer, or ask what comes next."""
+        memory, host_key = case.memory, case.asked.host
+        soft: list[tuple[Suspect, Standing]] = []
+        for suspect in _forget_suspects(key, memory):
+            host = HOSTS.get(memory, host_key) or Host()
+            standing = stand(suspect, host, case.answer.day, memory)
+            if _is_landing(suspect, case) or standing.step is Step.SOFT:
+                soft.append((suspect, standing))
+            elif standing.step is Step.GOOD:
+                yield from self._restore(suspect, case)
+            else:
+                yield from try_suspect(suspect, standing, host_key, case.answer.day, memory, max_probes=self._max_probes)
+        if soft:
+            yield from self._convict(soft, case)
+
+    def _convict(self, soft: Sequence[tuple[Suspect, Standing]], case: _Case) -> Iterator[Effect]:
+        """Revise the verdicts on pages that were found to be soft errors, and remember how they look."""
+        memory, host_key = case.memory, case.asked.host
+        host, n_walls = HOSTS.get(memory, host_key) or Host(), 0
+        for suspect, (_, _, key, _) in soft:
+            directory = DIRECTORIES.get(memory, key) or Directory()
+            kind = suspect.hint or directory.kind or Kind.NOT_FOUND
+            directory.n_soft += 1
+            DIRECTORIES.put(memory, key, directory)
+            if not suspect.is_set_aside:
+                n_walls += kind in WALLS
+                yield Revise(suspect.page, soft_error(kind, "same_target" if _is_landing(suspect, case) else "same_text"))
+            if (
+                directory.looks
+                and len(host.texts) < _MOST_TEXTS
+                and not any(is_nearly(directory.looks[0], text.look) for text in host.texts)
+            ):
+                host.texts.append(Text(directory.looks[0], spread_of(directory.looks), kind))
+                self._faults.note(memory, key)
+        HOSTS.put(memory, host_key, host)
+        if n_walls:
+            yield from count_walls(memory, host_key, host, n_walls, origin_of(case.answer.url))
+
+    def _restore(self, suspect: Suspect, case: _Case) -> Iterator[Effect]:
+        """Take back what was said of a page at sight, if an answer says otherwise."""
+        if not suspect.is_set_aside or case.answer.failure or case.answer.hint == suspect.hint:
+            return
+        host = HOSTS.get(case.memory, case.asked.host) or Host()
+        host.n_walls, host.is_good = max(0, host.n_walls - 1), True
+        HOSTS.put(case.memory, case.asked.host, host)
+        yield Revise(suspect.page, no_soft_error("honest_404" if case.is_error else "other_text"))
+
+
+def _is_landing(suspect: Suspect, case: _Case) -> bool:
+    """Tell whether a redirect of the crawl led to a page, and the probe's, too. The probe's alone may lead to a good page."""
+    return suspect.is_target and suspect.page in case.landings
+
+
+def _base_of(suspect: Suspect, place: probe.Place) -> str:
+    """Return the base of a suspect's URL at a place of a parameter, "" if it has none there."""
+    return next((own.base for own in probe.places(suspect.url) if own.directory == place.directory), "")
+
+
+def _take_asked(answer: Reduced, memory: Memory) -> Asked:
+    """Return for what a request was made; for what its URL says, if that was evicted."""
+    cell = probe.asked_key(answer.url, answer.host)
+    asked = ASKED.get(memory, cell)
+    if asked is None:
+        return Asked([answer.directory], answer.host, answer.url)
+    ASKED.delete(memory, cell)
+    return asked
+
+
+def _take_back(directory: Directory, key: bytes, word: str, memory: Memory) -> Iterator[Effect]:
+    """Revise the soft errors of a place that were told by the redirect log."""
+    for original, evidence in list(stream.relabels(memory, directory.suspect)):
+        label = LABELS.get(memory, original)
+        if label is not None and label.is_soft and label.directory == key:
+            LABELS.put(memory, original, Label(label.directory, is_soft=False, is_exempt=label.is_exempt))
+            yield Revise(original, no_soft_error(word, evidence))
+
+
+def _forget_suspects(directory: bytes, memory: Memory) -> list[Suspect]:
+    """Return who waited for the answer of a place, and let them wait no longer."""
+    waiting = SUSPECTS.scan(memory, directory)
+    for key, _ in waiting:
+        SUSPECTS.delete(memory, key)
+    return [suspect for _, suspect in waiting]
+
+
+def _landing_kind(landings: Sequence[bytes], answer: Reduced, memory: Memory) -> str:
+    """Name what is missing from where it leads: what the page there says, else a home page, else a missing page."""
+    hints = [target.hint for landing in landings if (target := TARGETS.get(memory, landing)) is not None and target.hint]
+    hint = answer.hint or next(iter(hints), "")
+    if hint not in GATES and (answer.is_home or (answer.target and is_root(answer.target))):
+        return Kind.ROOT
+    return kind_of(hint, url_kind(answer.url, answer.target) if answer.target else None)

@@ -1,0 +1,180 @@
+"""Suspects: pages answered 200 whose words hint at an error or a gate, and what it takes to call them so.
+
+A suspect is tried at one place of its URL after the other (probe.py), those of its path first. It is a soft error if at one of them
+
+    a sibling that cannot exist looks like it, and
+    the place without a name does not (the control), and
+    the host's home page, if it is known, does not either: what would convict the home page convicts nobody.
+
+Likeness alone says nothing of an error: equal texts are copies, and the business of exact_duplicate. So only pages whose own words say that
+they are an error or a gate are suspects, and a page that says nothing of the kind is called one only if it repeats to the word what the
+host answers with an error status, or what suspects were convicted of.
+
+A gate that names itself in its title over a few words is there whatever is asked for: no control is asked. A shell is a gate only of a
+host that shows nothing else, and does not show it as its home page: else it is an application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from crawler.core.model import Effect
+from crawler.core.ports import Memory
+from crawler.core.url import origin_of
+from filters.soft_error import probe
+from filters.soft_error.kinds import GATES, Kind
+from filters.soft_error.looks import MOST_SPREAD, Likeness, Look, compare, is_nearly, is_same_text, may_match, spread_of
+from filters.soft_error.probe import Place
+from filters.soft_error.records import DIRECTORIES, SUSPECTS, Control, Directory, Host, Outcome, Suspect
+
+_MOST_PROBES = 2
+_IDLE = 2  # URLs at which a parameter names nothing, after which it is not asked about at this host
+_MARGIN = 2  # a control is another page if it is farther from the probes than they are from each other, by this factor
+
+
+class Step(Enum):
+    """What is next for a suspect at one place."""
+
+    SOFT = 1  # it is an error or a gate
+    GOOD = 2  # nothing speaks against it
+    NEXT = 3  # the name that was changed names nothing: try the next place
+    WAIT = 4
+    PROBE = 5
+    CONTROL = 6
+
+
+class Standing(NamedTuple):
+    """How a suspect stands: what is next, and where."""
+
+    step: Step
+    place: Place
+    key: bytes  # of the place
+    directory: Directory
+
+
+def is_gate(hint: str, *, is_strong: bool) -> bool:
+    """Tell whether a page that looks like what is missing is a gate even if home pages look so."""
+    return is_strong and hint in GATES
+
+
+def stand(suspect: Suspect, host: Host, day: int, memory: Memory) -> Standing:
+    """Say how a suspect stands, by what is known today; change nothing."""
+    gate = is_gate(suspect.hint, is_strong=suspect.is_strong)
+    origin, last = origin_of(suspect.url), None
+    places = probe.places(suspect.url)
+    for place in sorted(places, key=lambda place: place.is_parameter):  # many pages share a path's probe, few a parameter's control
+        if last and not place.is_parameter and last.step is Step.GOOD:
+            continue
+        if place.is_parameter and (gate or host.idle.get(place.parameter, 0) >= _IDLE):
+            continue
+        key = probe.key_of_directory(place.directory, origin, suspect.page)
+        directory = DIRECTORIES.get(memory, key) or Directory()
+        last = Standing(_step(suspect, place, directory, day, gate=gate), place, key, directory)
+        if last.step is Step.SOFT and _is_innocent(suspect, host, gate=gate):
+            return last._replace(step=Step.GOOD)
+        if last.step not in (Step.GOOD, Step.NEXT):
+            return last
+    assert last is not None
+    return last._replace(step=Step.GOOD)
+
+
+def _is_innocent(suspect: Suspect, host: Host, *, gate: bool) -> bool:
+    """Tell whether the evidence would convict an honest home page, too, or if it is a shell, a host that shows more than that."""
+    if suspect.hint == Kind.SHELL and host.is_good:
+        return True
+    return is_home_too(suspect.look, host) and not (gate and suspect.hint != Kind.SHELL)
+
+
+def try_suspect(suspect: Suspect, standing: Standing, keys_host: bytes, day: int, memory: Memory, *, max_probes: int) -> Iterator[Effect]:
+    """Ask what a suspect that is not yet judged needs to be asked, and let it wait for the answer."""
+    step, place, key, directory = standing
+    asked: tuple[Effect, ...] = ()
+    if step is Step.PROBE:
+        asked = probe.ask(memory, place, (key, keys_host), day, max_probes=max_probes)
+    elif step is Step.CONTROL:
+        asked = probe.ask_control(memory, place, (key, keys_host), day, max_probes=max_probes)
+    yield from asked
+    after = DIRECTORIES.get(memory, key) or directory
+    if asked or step is Step.WAIT or after.control == Control.ASKED:
+        SUSPECTS.put(memory, key + suspect.page, suspect)
+
+
+def is_home_too(look: Look, host: Host) -> bool:
+    """Tell whether a host's home page looks so."""
+    return host.home is not None and is_nearly(look, host.home)
+
+
+def is_known_error(look: Look, host: Host, *, is_hinted: bool) -> str:
+    """Return the kind of the host's error page that a page looks like, "" if there is none."""
+    for text in host.texts:
+        if not may_match(look.n_words, text.look, text.spread) or is_home_too(text.look, host):
+            continue
+        if text.kind == Kind.SHELL and host.is_good:
+            continue
+        if is_same_text(look, text.look) or (is_hinted and compare(look, (text.look,), spread=text.spread) is Likeness.SAME):
+            return text.kind
+    return ""
+
+
+def _step(suspect: Suspect, place: Place, directory: Directory, day: int, *, gate: bool) -> Step:
+    look, hint = suspect.look, suspect.hint
+    if not probe.is_probed(directory, day):
+        return Step.PROBE
+    if place.is_parameter:
+        return _step_of_parameter(look, place, directory, day)
+    if gate and directory.looks and directory.kind == hint and hint != Kind.SHELL:
+        return Step.SOFT
+    step = _step_of_probes(look, directory, day)
+    if step is not Step.SOFT or gate:
+        return step
+    match directory.control:
+        case Control.NONE:
+            return Step.CONTROL
+        case Control.ASKED:
+            return Step.WAIT
+        case Control.FAILED:
+            return Step.GOOD
+    return Step.NEXT if _is_of_control(directory) else Step.SOFT
+
+
+def _step_of_parameter(look: Look, place: Place, directory: Directory, day: int) -> Step:
+    if directory.outcome == Outcome.IGNORED:
+        return Step.NEXT
+    if directory.control != Control.DONE:
+        return Step.WAIT if directory.control == Control.ASKED else Step.GOOD
+    if directory.base != place.base:  # asked for URLs with other values beside it: no answer for this one
+        return Step.NEXT if directory.is_idle else Step.GOOD
+    if is_idle(look, directory):
+        return Step.NEXT
+    if directory.outcome == Outcome.NONE and not directory.n_asked:
+        return Step.PROBE
+    step = _step_of_probes(look, directory, day)
+    return Step.NEXT if step is Step.SOFT and _is_of_control(directory) else step
+
+
+def is_idle(look: Look, directory: Directory) -> bool:
+    """Tell whether a page is the same without the parameter."""
+    return directory.shown is not None and is_nearly(look, directory.shown)
+
+
+def _step_of_probes(look: Look, directory: Directory, day: int) -> Step:
+    """Compare a page with the probes of its place."""
+    if directory.outcome == Outcome.NONE:
+        return Step.WAIT
+    if directory.outcome != Outcome.TEXT or not directory.looks:
+        return Step.GOOD
+    likeness = compare(look, directory.looks)
+    if likeness is Likeness.UNSURE:
+        is_out = directory.day == day and directory.n_asked >= _MOST_PROBES
+        return Step.WAIT if is_out else Step.PROBE
+    return Step.SOFT if likeness is Likeness.SAME else Step.GOOD
+
+
+def _is_of_control(directory: Directory) -> bool:
+    """Tell whether the control looks as the probes do."""
+    if directory.shown is None:
+        return False
+    tolerance = min(MOST_SPREAD, _MARGIN * spread_of(directory.looks))
+    return is_nearly(directory.shown, directory.looks[0]) or compare(directory.shown, directory.looks, spread=tolerance) is Likeness.SAME
