@@ -29,13 +29,16 @@ from crawler.core.model import U64
 from crawler.core.sketch import scrambled
 from filters.dust.tokens import I64, Spans
 
-_ROWS_AT_ONCE: Final = 1 << 22
-_PAIRS_AT_ONCE: Final = 1 << 20
-_CELL_BITS: Final = 24  # of the rough count
+_ROWS_AT_ONCE: Final = 1 << 20
+_PAIRS_AT_ONCE: Final = 1 << 18
+_MOST_BITS: Final = 23  # of the rough count's cells
 _U = np.uint64
 _ENVELOPE: Final = _U(0x9E3779B97F4A7C15)
 _LABEL: Final = _U(0xD1B54A32D192ED03)
 _PAIR: Final = _U(0x8CB92BA72F3D8DD7)
+
+Place = npt.NDArray[np.int32]  # between two tokens of a URL (tokens.py: Spans)
+Places = npt.NDArray[np.int32]  # rows of such
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +73,21 @@ class LikelyPair:
 def likely_pairs(spans: Spans, kinds: Kinds, limits: Limits, *, at_most: int) -> list[LikelyPair]:
     """Return the pairs with enough support, the largest `size` first; no more than `at_most`."""
     buckets = list(_buckets(spans, kinds, limits))
-    rough = np.zeros(1 << _CELL_BITS, dtype=np.uint32)
+    if not buckets:
+        return []
+    n_pairs = sum(len(members) * members.shape[1] * (members.shape[1] - 1) // 2 for members in buckets)
+    n_bits = min(n_pairs.bit_length(), _MOST_BITS)
+    rough = np.zeros(1 << n_bits, dtype=np.uint32)
     for hashes, _, _ in _pairs(spans, kinds, buckets):
-        np.add.at(rough, hashes >> _U(64 - _CELL_BITS), 1)
-    found: list[tuple[U64, I64, npt.NDArray[np.bool_]]] = []
+        np.add.at(rough, hashes >> _U(64 - n_bits), 1)
+    found: list[tuple[U64, Places, npt.NDArray[np.bool_]]] = []
     for hashes, places, n_members in _pairs(spans, kinds, buckets):
-        often = rough[hashes >> _U(64 - _CELL_BITS)] >= limits.min_support
+        often = rough[hashes >> _U(64 - n_bits)] >= limits.min_support
         found.append((hashes[often], places[often], np.full(int(often.sum()), n_members <= limits.low)))
     return _counted(spans, found, limits, at_most)
 
 
-def _counted(spans: Spans, found: list[tuple[U64, I64, npt.NDArray[np.bool_]]], limits: Limits, at_most: int) -> list[LikelyPair]:
+def _counted(spans: Spans, found: list[tuple[U64, Places, npt.NDArray[np.bool_]]], limits: Limits, at_most: int) -> list[LikelyPair]:
     if not sum(hashes.size for hashes, _, _ in found):
         return []
     hashes = np.concatenate([hashes for hashes, _, _ in found])
@@ -97,30 +104,84 @@ def _counted(spans: Spans, found: list[tuple[U64, I64, npt.NDArray[np.bool_]]], 
     return sorted(pairs, key=lambda pair: (-pair.size, pair.one, pair.other))
 
 
-def _named(spans: Spans, places: I64, support: int, size: int) -> LikelyPair:
+def _named(spans: Spans, places: Places, support: int, size: int) -> LikelyPair:
     one, other = sorted((spans.read(places[0], places[1]), spans.read(places[2], places[3])))
     return LikelyPair(one, other, support, size)
 
 
-def _buckets(spans: Spans, kinds: Kinds, limits: Limits) -> Iterator[I64]:
+def _buckets(spans: Spans, kinds: Kinds, limits: Limits) -> Iterator[Places]:
     """Yield buckets of one number of members at a time: array of (bucket, member, start and end of its span)."""
-    alone = _alone(kinds, spans.first.size - 1)
-    n_rows = sum(matrix[0].size * matrix[1].size for matrix in _spans_by_length(spans, alone, limits.max_tokens))
-    n_parts = max(1, -(-n_rows // _ROWS_AT_ONCE))
-    for part in range(n_parts):
-        rows = list(_rows(spans, kinds, alone, limits.max_tokens, part, n_parts))
-        hashes = np.concatenate([hashes for hashes, _ in rows]) if rows else np.empty(0, np.uint64)
-        if not hashes.size:
-            continue
-        places = np.concatenate([places for _, places in rows])
-        order = np.argsort(hashes)
-        hashes = hashes[order]
-        first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
-        n_members = np.diff(np.append(first, hashes.size))
-        for n in range(2, max(limits.low, limits.high) + 1):
-            of_n = first[n_members == n]
-            if of_n.size:
-                yield places[order[of_n[:, None] + np.arange(n)]]
+    starts, ends, labels = _shared_places(spans, kinds)
+    first, last = _reach(spans, starts, ends, limits.max_tokens)
+    for part in _parts(spans.prefix[starts] + labels, last - first):
+        n_ends = (last - first)[part]
+        at = np.repeat(first[part] - np.cumsum(n_ends) + n_ends, n_ends) + np.arange(n_ends.sum())
+        start, end = np.repeat(starts[part], n_ends), ends[at]
+        hashes = spans.prefix[start] * _ENVELOPE
+        hashes ^= spans.suffix[end]
+        hashes += np.repeat(labels[part], n_ends)
+        yield from _gathered(scrambled(hashes), start, end, max(limits.low, limits.high))
+
+
+def _gathered(hashes: U64, start: Place, end: Place, most: int) -> Iterator[Places]:
+    """Yield the buckets of at most `most` members, of one number of members at a time, out of rows."""
+    if not hashes.size:
+        return
+    order = np.argsort(hashes).astype(np.int32)
+    hashes = hashes[order]
+    first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+    n_members = np.diff(np.append(first, hashes.size))
+    for n in range(2, most + 1):
+        of_n = first[n_members == n]
+        if of_n.size:
+            rows = order[of_n[:, None] + np.arange(n)]
+            yield np.stack((start[rows], end[rows]), axis=-1)
+
+
+def _shared_places(spans: Spans, kinds: Kinds) -> tuple[Place, Place, U64]:
+    """Return where an envelope of several URLs may open, in the order of what stands before; where one may close; labels of the first.
+
+    Elsewhere no other URL that is alike begins, or ends, in the same way.
+    """
+    labels = np.zeros(spans.prefix.size, dtype=np.uint64)
+    shared = np.ones(spans.prefix.size, dtype=np.bool_)
+    if kinds.label is not None:
+        n_places = np.diff(spans.first)
+        labels = np.repeat(kinds.label.astype(np.uint64) * _LABEL, n_places)
+        shared = np.repeat(~_alone(kinds, n_places.size), n_places)
+    known = np.flatnonzero(shared)
+    opens = known[_repeated(spans.prefix[known] + labels[known])]
+    closes = np.sort(known[_repeated(spans.suffix[known] + labels[known])])
+    return opens.astype(np.int32), closes.astype(np.int32), labels[opens]
+
+
+def _repeated(values: U64) -> I64:
+    """Return the places of values that stand several times, in the order of the values."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    same = ordered[1:] == ordered[:-1]
+    if not same.size:
+        return order[:0]
+    return order[np.concatenate((same, [False])) | np.concatenate(([False], same))]
+
+
+def _reach(spans: Spans, starts: Place, ends: Place, max_tokens: int) -> tuple[I64, I64]:
+    """Return for each start the first of `ends` that its spans may have, and the first that none has."""
+    owner = np.searchsorted(spans.first, starts, side="right")
+    farthest = np.minimum(starts + max_tokens, spans.first[owner] - 1)
+    return np.searchsorted(ends, starts), np.searchsorted(ends, farthest, side="right")
+
+
+def _parts(groups: U64, n_rows: I64) -> Iterator[slice]:
+    """Cut what stands in groups of equal values into slices of whole groups, each of about `_ROWS_AT_ONCE` rows or one group."""
+    ends = np.append(np.flatnonzero(groups[1:] != groups[:-1]) + 1, groups.size)
+    done = np.cumsum(n_rows)[ends - 1] if groups.size else np.zeros(1, np.int64)
+    begin, n_before = 0, 0
+    while begin < groups.size:
+        one = int(np.searchsorted(ends, begin, side="right"))
+        i = max(one, int(np.searchsorted(done, n_before + _ROWS_AT_ONCE, side="right")) - 1)
+        yield slice(begin, int(ends[i]))
+        begin, n_before = int(ends[i]), int(done[i])
 
 
 def _alone(kinds: Kinds, n: int) -> npt.NDArray[np.bool_]:
@@ -132,35 +193,7 @@ def _alone(kinds: Kinds, n: int) -> npt.NDArray[np.bool_]:
     return alone
 
 
-def _spans_by_length(spans: Spans, alone: npt.NDArray[np.bool_], max_tokens: int) -> Iterator[tuple[I64, npt.NDArray[np.int32]]]:
-    """Yield, for each number of tokens, the URLs that have so many and the spans of each as (start, end)."""
-    n_places = np.diff(spans.first)
-    for n in np.unique(n_places[~alone]):
-        starts, ends = np.triu_indices(int(n))
-        short = ends - starts <= max_tokens
-        yield np.flatnonzero((n_places == n) & ~alone), np.stack((starts[short], ends[short])).astype(np.int32)
-
-
-def _rows(
-    spans: Spans, kinds: Kinds, alone: npt.NDArray[np.bool_], max_tokens: int, part: int, n_parts: int
-) -> Iterator[tuple[U64, npt.NDArray[np.int32]]]:
-    """Yield (hash of the envelope, start and end of the span) of every row whose hash is in one part of the range."""
-    low, high = (part << 64) // n_parts, ((part + 1) << 64) // n_parts - 1
-    for every, span in _spans_by_length(spans, alone, max_tokens):
-        at_once = max(1, _ROWS_AT_ONCE // 8 // span.shape[1])
-        for i in range(0, every.size, at_once):
-            base = spans.first[every[i : i + at_once]][:, None]
-            start, end = base + span[0], base + span[1]
-            hashes = spans.prefix[start] * _ENVELOPE
-            hashes ^= spans.suffix[end]
-            if kinds.label is not None:
-                hashes += (kinds.label[every[i : i + at_once]].astype(np.uint64) * _LABEL)[:, None]
-            scrambled(hashes)
-            kept = (hashes >= _U(low)) & (hashes <= _U(high))
-            yield hashes[kept], np.stack((start[kept], end[kept]), axis=1).astype(np.int32)
-
-
-def _pairs(spans: Spans, kinds: Kinds, buckets: list[I64]) -> Iterator[tuple[U64, I64, int]]:
+def _pairs(spans: Spans, kinds: Kinds, buckets: list[Places]) -> Iterator[tuple[U64, Places, int]]:
     """Yield (hash of the pair, its two spans, members of its bucket) of every pair of like members of a bucket."""
     for members in buckets:
         n = members.shape[1]
@@ -175,7 +208,7 @@ def _pairs(spans: Spans, kinds: Kinds, buckets: list[I64]) -> Iterator[tuple[U64
             yield scrambled(smaller * _PAIR + scrambled(larger + _LABEL)), places, n
 
 
-def _sizes_overlap(spans: Spans, kinds: Kinds, places: I64) -> npt.NDArray[np.bool_]:
+def _sizes_overlap(spans: Spans, kinds: Kinds, places: Places) -> npt.NDArray[np.bool_]:
     if kinds.smallest is None or kinds.largest is None or kinds.label is not None:
         return np.ones(len(places), dtype=np.bool_)
     one = np.searchsorted(spans.first, places[:, 0], side="right") - 1
