@@ -64,9 +64,9 @@ def narrowed(rule: Rule, instances: Sequence[tuple[str, bool | None]]) -> list[R
 
     instances: the first URL of each, and whether it agreed; None where the second page is not known.
     """
-    pairs = paired(rule, instances)
-    if not pairs or all(pair.agrees is None for pair in pairs):
+    if len({agrees for _, agrees in instances} - {None}) == 0 or all(agrees for _, agrees in instances):
         return [rule]
+    pairs = paired(rule, instances)
     if _is_clean(pairs, 1) and _is_even(pairs):
         return [rule]
     if rule.host or rule.path:

@@ -76,35 +76,46 @@ def likely_pairs(spans: Spans, kinds: Kinds, limits: Limits, *, at_most: int) ->
     if not buckets:
         return []
     n_pairs = sum(len(members) * members.shape[1] * (members.shape[1] - 1) // 2 for members in buckets)
-    n_bits = min(n_pairs.bit_length(), _MOST_BITS)
-    rough = np.zeros(1 << n_bits, dtype=np.uint32)
-    for hashes, _, _ in _pairs(spans, kinds, buckets):
-        np.add.at(rough, hashes >> _U(64 - n_bits), 1)
-    found: list[tuple[U64, Places, npt.NDArray[np.bool_]]] = []
-    for hashes, places, n_members in _pairs(spans, kinds, buckets):
-        often = rough[hashes >> _U(64 - n_bits)] >= limits.min_support
-        found.append((hashes[often], places[often], np.full(int(often.sum()), n_members <= limits.low)))
-    return _counted(spans, found, limits, at_most)
-
-
-def _counted(spans: Spans, found: list[tuple[U64, Places, npt.NDArray[np.bool_]]], limits: Limits, at_most: int) -> list[LikelyPair]:
-    if not sum(hashes.size for hashes, _, _ in found):
-        return []
-    hashes = np.concatenate([hashes for hashes, _, _ in found])
-    places = np.concatenate([places for _, places, _ in found])
-    is_low = np.concatenate([is_low for _, _, is_low in found])
-    order = np.argsort(hashes, kind="stable")
-    hashes, is_low = hashes[order], is_low[order]
-    first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
-    size = np.diff(np.append(first, hashes.size))
-    support = np.add.reduceat(is_low.astype(np.int64), first)
-    enough = np.flatnonzero(support >= limits.min_support)
-    best = enough[np.argsort(-size[enough], kind="stable")][:at_most]
-    pairs = [_named(spans, places[order[first[i]]], int(support[i]), int(size[i])) for i in best]
+    often = _often(spans, kinds, buckets, n_pairs, limits.min_support)
+    low, high = (_joined(often, is_low=is_low, at=limits.low) for is_low in (True, False))
+    hashes, support = np.unique(low, return_counts=True)
+    enough = support >= limits.min_support
+    hashes, support = hashes[enough], support[enough]
+    size = support + np.searchsorted(high, hashes, side="right") - np.searchsorted(high, hashes)
+    best = np.sort(np.argsort(-size, kind="stable")[:at_most])
+    places = _first_places(spans, kinds, buckets, hashes[best])
+    pairs = [_named(spans, *row) for row in zip(places.tolist(), support[best].tolist(), size[best].tolist(), strict=True)]
     return sorted(pairs, key=lambda pair: (-pair.size, pair.one, pair.other))
 
 
-def _named(spans: Spans, places: Places, support: int, size: int) -> LikelyPair:
+def _often(spans: Spans, kinds: Kinds, buckets: list[Places], n_pairs: int, least: int) -> list[tuple[U64, int]]:
+    """Return the hashes of pairs, and the members of their buckets, without those that a rough count shows to be rare."""
+    n_bits = _U(64 - min(n_pairs.bit_length(), _MOST_BITS))
+    rough = np.zeros(1 << (64 - int(n_bits)), dtype=np.uint32)
+    for hashes, _, _ in _pairs(spans, kinds, buckets):
+        np.add.at(rough, hashes >> n_bits, 1)
+    return [(hashes[rough[hashes >> n_bits] >= least], n) for hashes, _, n in _pairs(spans, kinds, buckets)]
+
+
+def _joined(often: list[tuple[U64, int]], *, is_low: bool, at: int) -> U64:
+    """Return the hashes of the pairs of buckets of at most `at` members, or of larger ones, in order."""
+    found = np.concatenate([np.empty(0, np.uint64), *(hashes for hashes, n in often if (n <= at) == is_low)])
+    found.sort()
+    return found
+
+
+def _first_places(spans: Spans, kinds: Kinds, buckets: list[Places], wanted: U64) -> Places:
+    """Return where a pair of each hash stands first.    wanted: in order"""
+    found = np.zeros((wanted.size, 4), dtype=np.int32)
+    is_found = np.zeros(wanted.size, dtype=np.bool_)
+    for hashes, places, _ in _pairs(spans, kinds, buckets) if wanted.size else ():
+        at = np.minimum(np.searchsorted(wanted, hashes), wanted.size - 1)
+        hits = np.flatnonzero((wanted[at] == hashes) & ~is_found[at])[::-1]
+        found[at[hits]], is_found[at[hits]] = places[hits], True
+    return found
+
+
+def _named(spans: Spans, places: list[int], support: int, size: int) -> LikelyPair:
     one, other = sorted((spans.read(places[0], places[1]), spans.read(places[2], places[3])))
     return LikelyPair(one, other, support, size)
 

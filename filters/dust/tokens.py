@@ -29,6 +29,7 @@ END: Final = "\x03"  # $
 I64 = npt.NDArray[np.int64]
 
 _TOKEN: Final = re.compile(r"%[0-9A-Fa-f]{2}|[0-9A-Za-z\x80-\U0010ffff]+|.", re.DOTALL)
+_ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 _BASE: Final = 0x9E3779B97F4A7C15
 _U = np.uint64
 
@@ -43,9 +44,15 @@ def anchored(url: str) -> str:
     return f"{START}{url}{END}"
 
 
-def boundaries(text: str) -> frozenset[int]:
-    """Return the places between tokens, the ends included."""
-    return frozenset((0, *(match.end() for match in _TOKEN.finditer(text))))
+def is_boundary(text: str, at: int) -> bool:
+    """Return whether a place lies between two tokens, the ends included. Tells by the three characters before it and the one behind."""
+    if not 0 < at < len(text):
+        return True
+    if _ESCAPE.match(text, at - 1) or (at > 1 and _ESCAPE.match(text, at - 2)):
+        return False
+    if not (_is_word(text[at - 1]) and _is_word(text[at])):
+        return True
+    return at > 2 and _ESCAPE.match(text, at - 3) is not None
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -97,6 +104,11 @@ def spans(urls: Sequence[str]) -> Spans:
     suffix = (sums[starts[owner + 1]] - sums[places]) * inverse
     first = np.searchsorted(owner, np.arange(len(encoded) + 1))
     return Spans(text, first, places, prefix, suffix, inverse)
+
+
+def _is_word(char: str) -> bool:
+    """Return whether a character is one of a run of letters and digits."""
+    return char >= "\x80" or char.isalnum()
 
 
 def _places(text: npt.NDArray[np.uint8], starts: I64) -> tuple[I64, I64]:
