@@ -20,7 +20,7 @@ import msgspec
 
 from filters.dust.canonize import Canonizer
 from filters.dust.clusters import cluster_rules
-from filters.dust.context import narrowed
+from filters.dust.context import Atlas, narrowed
 from filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
 from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, instances, may_apply, tells_apart, wilson, with_evidence
 from filters.dust.parameters import parameter_rules
@@ -55,13 +55,14 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
     candidates = sorted(_distinct(candidates), key=lambda learned: -learned.support)[: 2 * how.at_most]
     candidates = _distinct(_towards_more(learned, known, order) for learned in candidates)
     found: dict[int, Judged] = {}
+    atlas = Atlas()
     for learned in candidates:
-        for judged in _judged(learned, known, order):
+        for judged in _judged(learned, known, order, atlas):
             _keep_best(found, judged)
     for rule in universal_rules(known):
         if not may_apply(rule, order) or _leads_to_less(rule, known, order):
             continue
-        for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order):
+        for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order, atlas):
             if len(judged.evidence.seen) >= limits.min_support:
                 _keep_best(found, judged)
     return _adding(sorted(found.values(), key=_rank))[: how.at_most]
@@ -114,10 +115,10 @@ class Judged(NamedTuple):
     evidence: Evidence
 
 
-def _judged(learned: LearnedRule, known: UrlList, order: Shuffled) -> Iterator[Judged]:
+def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas) -> Iterator[Judged]:
     """Yield the rule with what the list says, bound to the contexts where it holds."""
     found = gather(learned.rule, known, order)
-    for rule in narrowed(learned.rule, found.seen) or [learned.rule]:
+    for rule in narrowed(learned.rule, found.seen, atlas) or [learned.rule]:
         if rule == learned.rule:
             yield Judged(with_evidence(msgspec.structs.replace(learned, support=learned.support or found.agree), found), found)
         else:

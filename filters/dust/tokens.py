@@ -79,7 +79,7 @@ class Spans:
     suffix: U64  # of each place: hash of what stands behind
     inverse: U64  # of each place: B to the power of minus its offset in the URL
 
-    def hashes(self, start: I64, end: I64) -> U64:
+    def hashes(self, start: npt.NDArray[np.signedinteger], end: npt.NDArray[np.signedinteger]) -> U64:
         """Return the hashes of spans; equal spans have equal hashes wherever they stand."""
         return (self.prefix[end] - self.prefix[start]) * self.inverse[start]
 
