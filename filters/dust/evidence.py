@@ -101,14 +101,14 @@ def instances(rule: Rule, known: UrlList, order: Shuffled) -> Iterator[Instance]
 def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[Evidence], bool] = lambda found: False) -> Evidence:
     """Compare the pages that the list knows, in chance order, until `stop(what was found)`."""
     found = Evidence()
-    effect = xxhash.xxh3_64()
+    effect: list[str] = []
     step = applier(rule)
     for n, instance in enumerate(islice(instances(rule, known, order), _MOST_APPLIED)):
         agrees = None if instance.to is None else known.alike(instance.at, instance.to)
         url = known.urls[instance.at]
         found.seen.append((url, agrees))
         found.targets.append(instance.target)
-        effect.update(f"{instance.at} {instance.target}\n".encode())
+        effect.append(f"{instance.at} {instance.target}")
         if agrees is None or instance.to is None:
             continue
         found.agree += agrees
@@ -122,7 +122,7 @@ def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[Evide
             found.controls_alike += bool(known.alike(instance.at, other))
         if stop(found):
             break
-    found.effect = effect.intdigest()
+    found.effect = xxhash.xxh3_64_intdigest("\n".join(effect).encode("utf-8", "surrogateescape"))
     return found
 
 

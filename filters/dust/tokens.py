@@ -48,11 +48,18 @@ def is_boundary(text: str, at: int) -> bool:
     """Return whether a place lies between two tokens, the ends included. Tells by the three characters before it and the one behind."""
     if not 0 < at < len(text):
         return True
-    if _ESCAPE.match(text, at - 1) or (at > 1 and _ESCAPE.match(text, at - 2)):
+    if _is_escape(text, at - 1) or _is_escape(text, at - 2):
         return False
-    if not (_is_word(text[at - 1]) and _is_word(text[at])):
-        return True
-    return at > 2 and _ESCAPE.match(text, at - 3) is not None
+    return not (_is_word(text[at - 1]) and _is_word(text[at])) or _is_escape(text, at - 3)
+
+
+def _is_escape(text: str, at: int) -> bool:
+    return at >= 0 and text[at] == "%" and _ESCAPE.match(text, at) is not None
+
+
+def _is_word(char: str) -> bool:
+    """Return whether a character is one of a run of letters and digits."""
+    return char.isalnum() or char >= "\x80"
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -81,7 +88,8 @@ class Spans:
 
     def hashes(self, start: npt.NDArray[np.signedinteger], end: npt.NDArray[np.signedinteger]) -> U64:
         """Return the hashes of spans; equal spans have equal hashes wherever they stand."""
-        return (self.prefix[end] - self.prefix[start]) * self.inverse[start]
+        hashes: U64 = (self.prefix[end] - self.prefix[start]) * self.inverse[start]
+        return hashes
 
     def read(self, start: int, end: int) -> str:
         """Return a span as text, with ^ and $ as the control characters that stand for them."""
@@ -104,11 +112,6 @@ def spans(urls: Sequence[str]) -> Spans:
     suffix = (sums[starts[owner + 1]] - sums[places]) * inverse
     first = np.searchsorted(owner, np.arange(len(encoded) + 1))
     return Spans(text, first, places, prefix, suffix, inverse)
-
-
-def _is_word(char: str) -> bool:
-    """Return whether a character is one of a run of letters and digits."""
-    return char >= "\x80" or char.isalnum()
 
 
 def _places(text: npt.NDArray[np.uint8], starts: I64) -> tuple[I64, I64]:
