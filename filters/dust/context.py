@@ -66,6 +66,13 @@ class Atlas:
         self.contexts: list[Context] = []
         self._numbers: dict[Context, int] = {}
         self._located: dict[tuple[str, bool, bool], I64] = {}
+        self._hosts: dict[str, str] = {}
+
+    def host(self, url: str) -> str:
+        """Return the host of a URL, with port."""
+        if url not in self._hosts:
+            self._hosts[url] = place_of(url)[0]
+        return self._hosts[url]
 
     def of(self, url: str, *, with_host: bool, with_page: bool) -> I64:
         """Return the contexts of a URL. with_host: of one host among several; with_page: a page is one, though it is no directory."""
@@ -187,7 +194,7 @@ def is_bad_anywhere(rule: Rule, instances: Instances, atlas: Atlas | None = None
 
 def _paired(rule: Rule, instances: Instances, atlas: Atlas) -> _Pairs:
     """Return the instances with their contexts: hosts only where there are several, and of a parameter's rule not that parameter."""
-    with_host = len({place_of(url)[0] for url, _ in instances}) > 1
+    with_host = len({atlas.host(url) for url, _ in instances}) > 1
     own = rule.name_.rstrip("*") if isinstance(rule, Parameter) else None
     rows = [atlas.of(url, with_host=with_host, with_page=own is not None) for url, _ in instances]
     agrees = np.array([-1 if agrees is None else agrees for _, agrees in instances], dtype=np.int8)

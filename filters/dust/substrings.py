@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +30,10 @@ from filters.dust.tokens import I64, Spans
 
 _ROWS_AT_ONCE: Final = 1 << 20
 _PAIRS_AT_ONCE: Final = 1 << 18
-_MOST_BITS: Final = 23  # of the rough count's cells
+_FEW_PAIRS: Final = 1 << 22
+_CELL_BITS: Final = 23  # of the rough count
 _U = np.uint64
+_TO_CELL: Final = _U(64 - _CELL_BITS)
 _ENVELOPE: Final = _U(0x9E3779B97F4A7C15)
 _LABEL: Final = _U(0xD1B54A32D192ED03)
 _PAIR: Final = _U(0x8CB92BA72F3D8DD7)
@@ -89,12 +90,14 @@ def likely_pairs(spans: Spans, kinds: Kinds, limits: Limits, *, at_most: int) ->
 
 
 def _often(spans: Spans, kinds: Kinds, buckets: list[Places], n_pairs: int, least: int) -> list[tuple[U64, int]]:
-    """Return the hashes of pairs, and the members of their buckets, without those that a rough count shows to be rare."""
-    n_bits = _U(64 - min(n_pairs.bit_length(), _MOST_BITS))
-    rough = np.zeros(1 << (64 - int(n_bits)), dtype=np.uint32)
-    for hashes, _, _ in _pairs(spans, kinds, buckets):
-        np.add.at(rough, hashes >> n_bits, 1)
-    return [(hashes[rough[hashes >> n_bits] >= least], n) for hashes, _, n in _pairs(spans, kinds, buckets)]
+    """Return the hashes of pairs, and the members of their buckets; of many pairs without those that a rough count shows to be rare."""
+    every = ((hashes, pairs.n) for hashes, pairs in _hashed(spans, kinds, buckets))
+    if n_pairs <= _FEW_PAIRS:
+        return list(every)
+    rough = np.zeros(1 << _CELL_BITS, dtype=np.uint32)
+    for hashes, _ in every:
+        np.add.at(rough, hashes >> _TO_CELL, 1)
+    return [(hashes[rough[hashes >> _TO_CELL] >= least], pairs.n) for hashes, pairs in _hashed(spans, kinds, buckets)]
 
 
 def _joined(often: list[tuple[U64, int]], *, is_low: bool, at: int) -> U64:
@@ -108,10 +111,10 @@ def _first_places(spans: Spans, kinds: Kinds, buckets: list[Places], wanted: U64
     """Return where a pair of each hash stands first.    wanted: in order"""
     found = np.zeros((wanted.size, 4), dtype=np.int32)
     is_found = np.zeros(wanted.size, dtype=np.bool_)
-    for hashes, places, _ in _pairs(spans, kinds, buckets) if wanted.size else ():
+    for hashes, pairs in _hashed(spans, kinds, buckets) if wanted.size else ():
         at = np.minimum(np.searchsorted(wanted, hashes), wanted.size - 1)
         hits = np.flatnonzero((wanted[at] == hashes) & ~is_found[at])[::-1]
-        found[at[hits]], is_found[at[hits]] = places[hits], True
+        found[at[hits]], is_found[at[hits]] = pairs.places(hits), True
     return found
 
 
@@ -204,24 +207,52 @@ def _alone(kinds: Kinds, n: int) -> npt.NDArray[np.bool_]:
     return alone
 
 
-def _pairs(spans: Spans, kinds: Kinds, buckets: list[Places]) -> Iterator[tuple[U64, Places, int]]:
-    """Yield (hash of the pair, its two spans, members of its bucket) of every pair of like members of a bucket."""
+class _Pairs(NamedTuple):
+    """Pairs of like members of some buckets of one number of members."""
+
+    members: Places  # (bucket, member, start and end of its span)
+    left: I64  # of each pair: its place among all pairs of members, bucket by bucket
+    n: int  # members of a bucket
+
+    def places(self, some: I64) -> Places:
+        """Return the two spans of some of the pairs, [n, 4]."""
+        one, other = _combined(self.n)
+        bucket, pair = np.divmod(self.left[some], one.size)
+        return np.concatenate((self.members[bucket, one[pair]], self.members[bucket, other[pair]]), axis=1)
+
+
+def _hashed(spans: Spans, kinds: Kinds, buckets: list[Places]) -> Iterator[tuple[U64, _Pairs]]:
+    """Yield the hashes of all pairs of like members of buckets, some buckets at a time."""
     for members in buckets:
         n = members.shape[1]
-        left, right = np.array(list(combinations(range(n), 2))).T
-        at_once = max(1, _PAIRS_AT_ONCE // left.size)
+        one, other = _combined(n)
+        at_once = max(1, _PAIRS_AT_ONCE // one.size)
         for i in range(0, len(members), at_once):
             some = members[i : i + at_once]
-            places = np.concatenate((some[:, left].reshape(-1, 2), some[:, right].reshape(-1, 2)), axis=1)
-            places = places[_sizes_overlap(spans, kinds, places)]
-            one, other = spans.hashes(places[:, 0], places[:, 1]), spans.hashes(places[:, 2], places[:, 3])
-            smaller, larger = np.minimum(one, other), np.maximum(one, other)
-            yield scrambled(smaller * _PAIR + scrambled(larger + _LABEL)), places, n
+            hashes = spans.hashes(some[:, :, 0], some[:, :, 1])
+            hashes = _of_pairs(hashes[:, one], hashes[:, other]).reshape(-1)
+            left = _of_like_sizes(spans, kinds, some[:, :, 0], one, other)
+            yield hashes[left], _Pairs(some, left, n)
 
 
-def _sizes_overlap(spans: Spans, kinds: Kinds, places: Places) -> npt.NDArray[np.bool_]:
+def _combined(n: int) -> tuple[I64, I64]:
+    """Return all pairs of n members: the first of each, the second of each."""
+    one, other = np.triu_indices(n, 1)
+    return one, other
+
+
+def _of_pairs(one: U64, other: U64) -> U64:
+    """Return the hashes of pairs, whichever of the two comes first."""
+    hashes = scrambled(np.maximum(one, other) + _LABEL)
+    hashes += np.minimum(one, other) * _PAIR
+    return scrambled(hashes)
+
+
+def _of_like_sizes(spans: Spans, kinds: Kinds, starts: Places, one: I64, other: I64) -> I64:
+    """Return the pairs of members whose pages may be of equal size; all where no size is known, or a label says more."""
     if kinds.smallest is None or kinds.largest is None or kinds.label is not None:
-        return np.ones(len(places), dtype=np.bool_)
-    one = np.searchsorted(spans.first, places[:, 0], side="right") - 1
-    other = np.searchsorted(spans.first, places[:, 2], side="right") - 1
-    return (kinds.smallest[one] <= kinds.largest[other]) & (kinds.smallest[other] <= kinds.largest[one])
+        return np.arange(len(starts) * one.size)
+    urls = np.searchsorted(spans.first, starts, side="right") - 1
+    smallest, largest = kinds.smallest[urls], kinds.largest[urls]
+    is_like = (smallest[:, one] <= largest[:, other]) & (smallest[:, other] <= largest[:, one])
+    return np.flatnonzero(is_like.reshape(-1))
