@@ -24,7 +24,8 @@ from crawler.core.url import hostname_of, site_of
 from filters.dust.tokens import END, START, tokens
 
 Place = Literal["host", "language", "path", "parameter"]
-Standing = Literal["likely", "valid", "invalid", "undecided", "withdrawn"]
+Standing = Literal["unproven", "likely", "valid", "invalid", "undecided", "withdrawn"]
+UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # mined, or written by hand; no pair of the first speaks for it
 
 _MOST_DISSENT: Final = 0.02  # share of the pairs
 _SPECIAL: Final = re.compile(r"([\\^${}])")
@@ -161,6 +162,11 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
     def is_applied(self) -> bool:
         """Whether URLs are rewritten by it."""
         return self.standing == "valid" and not self.disabled
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether nobody has judged it yet."""
+        return self.standing in UNJUDGED
 
     @property
     def is_clean(self) -> bool:
