@@ -79,7 +79,7 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
         if not may_apply(rule, order) or _leads_to_less(rule, known, order):
             continue
         for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order, atlas):
-            if len(judged.evidence.seen) >= limits.min_support:
+            if judged.n_seen >= limits.min_support:
                 _keep_best(found, judged)
     return _adding(sorted(found.values(), key=_rank))[: how.at_most]
 
@@ -128,7 +128,9 @@ class Judged(NamedTuple):
     """A rule with what the list says about it."""
 
     learned: LearnedRule
-    evidence: Evidence
+    effect: int  # equal for rules that lead the same URLs to the same targets
+    n_seen: int  # instances looked at
+    sample: tuple[tuple[str, str], ...]  # the first of them: URL and target
 
 
 def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas) -> Iterator[Judged]:
@@ -158,12 +160,13 @@ def _turned(learned: LearnedRule, known: UrlList, order: Shuffled) -> Judged | N
 def _with_standing(learned: LearnedRule, found: Evidence) -> Judged:
     said = with_evidence(learned, found)
     speaks = said.agree + said.disagree > 0 and tells_apart(said.controls, said.controls_alike)
-    return Judged(msgspec.structs.replace(said, standing="likely" if speaks else "unproven"), found)
+    sample = tuple((url, target) for (url, _), target in zip(found.seen[:_SAMPLE], found.targets, strict=False))
+    return Judged(msgspec.structs.replace(said, standing="likely" if speaks else "unproven"), found.effect, len(found.seen), sample)
 
 
 def _keep_best(found: dict[int, Judged], judged: Judged) -> None:
     """Of rules that do the same to the list, keep the plainest."""
-    effect = judged.evidence.effect
+    effect = judged.effect
     if effect not in found or _bounds(judged.learned) < _bounds(found[effect].learned):
         found[effect] = judged
 
@@ -180,8 +183,7 @@ def _adding(ranked: Iterable[Judged]) -> list[LearnedRule]:
     kept: list[LearnedRule] = []
     clean: list[Rule] = []
     canonical = Canonizer(clean)
-    for learned, evidence in ranked:
-        sample = [(url, target) for (url, _), target in zip(evidence.seen[:_SAMPLE], evidence.targets, strict=False)]
+    for learned, _, _, sample in ranked:
         if all(canonical(url) == canonical(target) for url, target in sample):
             continue
         kept.append(learned)
@@ -202,11 +204,11 @@ def _distinct(rules: Iterable[LearnedRule]) -> list[LearnedRule]:
 
 
 def _rank(judged: Judged) -> tuple[bool, float, int, str]:
-    learned, seen = judged.learned, judged.evidence.seen
+    learned = judged.learned
     is_unproven = learned.standing == "unproven"
     worth = 1.0
     if not is_unproven:
         compared = learned.agree + learned.disagree
-        worth = wilson(learned.agree, learned.disagree)[0] * compared / len(seen)
+        worth = wilson(learned.agree, learned.disagree)[0] * compared / judged.n_seen
         worth *= (learned.agree + learned.equal) / (2 * learned.agree) if learned.agree else 0
     return is_unproven, -learned.support * worth, 0 if isinstance(learned.rule, Parameter) else 1, learned.rule.readable
