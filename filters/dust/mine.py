@@ -51,7 +51,7 @@ _MOST_PAIRS: Final = 30_000
 _MOST_COUNTED: Final = 200  # URLs by which the hosts of a rule are found
 _SAMPLE: Final = 20  # URLs by which a rule is found to be part of another
 _CLEAN: Final = 3  # pairs, all of which agree
-_MOST_APPLIED: Final = 500  # URLs to which a rule is applied
+_MOST_APPLIED: Final = 300  # URLs to which a rule is applied
 
 
 @dataclass(frozen=True, slots=True)

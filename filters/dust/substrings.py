@@ -79,9 +79,11 @@ def likely_pairs(spans: Spans, kinds: Kinds, limits: Limits, *, at_most: int) ->
     n_pairs = sum(len(members) * members.shape[1] * (members.shape[1] - 1) // 2 for members in buckets)
     often = _often(spans, kinds, buckets, n_pairs, limits.min_support)
     low, high = (_joined(often, is_low=is_low, at=limits.low) for is_low in (True, False))
-    hashes, support = np.unique(low, return_counts=True)
+    del often
+    first = np.flatnonzero(np.concatenate(([True], low[1:] != low[:-1]))) if low.size else np.zeros(0, np.int64)
+    support = np.diff(np.append(first, low.size))
     enough = support >= limits.min_support
-    hashes, support = hashes[enough], support[enough]
+    hashes, support = low[first[enough]], support[enough]
     size = support + np.searchsorted(high, hashes, side="right") - np.searchsorted(high, hashes)
     best = np.sort(np.argsort(-size, kind="stable")[:at_most])
     places = _first_places(spans, kinds, buckets, hashes[best])
