@@ -15,7 +15,7 @@ from pathlib import Path
 from crawler.access_log import Reading
 from crawler.cli.common import print_table
 from crawler.visitors import read_sessions
-from filters.depth_cutoff.fit import best, depths, fits, of_actions
+from filters.depth_cutoff.fit import best, depths, of_actions
 
 DATA = Path(__file__).parents[1] / "../shared/data"
 FILES = ("sessions/wikispeedia-paths.tsv.gz", "logs/semicomplete-2015.log.gz", "logs/nasa-1995-07-first-4000.log.gz")
@@ -31,7 +31,7 @@ def main() -> None:
     fitted, levels = [], []
     for file in files:
         of = depths(read_sessions([file], Reading()))
-        found = fits(of.by_level)
+        found = of.fits()
         name, shown = Path(file).name, {model: f"{fit.q:.3f}" for model, fit in found.items()}
         errors = [f"{found[model].error:.1%}" for model in ("B", "C")]
         fitted.append(

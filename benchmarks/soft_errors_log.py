@@ -83,7 +83,7 @@ def _print_log(name: str, log: Sequence[Simulated]) -> None:
 def _print_real(path: str) -> None:
     with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
         reading = read_file(file)  # type: ignore[arg-type]
-    columns, originals, targets, _ = reading.log.finish()
+    columns, originals, targets, *_ = reading.log.finish()
     counts = count(columns)
     scores = counts.score()
     moves = (counts.n_to_target == 1) & (np.bincount(counts.originals)[counts.originals] == 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -23,7 +24,8 @@ from filters.depth_cutoff.advise import advise as advice_of
 from filters.depth_cutoff.chains import Action
 from filters.depth_cutoff.evidence import Place
 from filters.depth_cutoff.filter import holder, rule_of
-from filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, fits, of_actions
+from filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, of_actions, suggested
+from filters.depth_cutoff.interval import Interval
 from filters.depth_cutoff.models import F64, Model
 from filters.depth_cutoff.sessions import Sessions
 from storage.export.reading import reading as reading_store
@@ -65,7 +67,11 @@ def fit(logs: tuple[str, ...], each: bool, host: str, exclude: str | None, plot:
 
     LOG is an access log in common or combined format, packed by gzip or not, - for standard input; or a file of click paths as Wikispeedia
     publishes them. Levels count from 0, the page where a session begins. With probability q a surfer goes one level deeper, else in model A
-    back one level, in B to the first, in C to any level seen. Errors are root mean squares of cumulative shares.
+    back one level, in B to the first, in C to any level seen. Errors are root mean squares of cumulative shares, intervals of 95 %, by
+    leaving out groups of visitors. Of views from browsers' caches that nothing in the log tells of, those at the end of a session that went
+    back are estimated; without them q would be too large.
+
+    A q for a crawl is suggested where the log says enough: 50 steps deeper or more, and an interval no wider than 0.1.
     """
     pattern = _pattern(exclude)
     if plot is not None:
@@ -96,7 +102,7 @@ def _fit(logs: tuple[str, ...], exclude: re.Pattern[str] | None, host: str) -> F
     reading = Reading()
     sessions = read_sessions(logs, reading, exclude=exclude, host=host)
     measured = depths(sessions)
-    return Fitted(logs, reading, sessions, measured, fits(measured.by_level), *of_actions(measured.actions))
+    return Fitted(logs, reading, sessions, measured, measured.fits(), *of_actions(measured.actions))
 
 
 def _say(found: Fitted) -> None:
@@ -109,7 +115,15 @@ def _say(found: Fitted) -> None:
         click.echo("left out requests: " + ", ".join(f"{name} {n:,}" for name, n in left_out.items() if n), err=True)
     if found.sessions.n_filled and found.sessions.own_host:
         click.echo(f"filled in {found.sessions.n_filled:,} views that only a Referer of {found.sessions.own_host} tells of", err=True)
-    click.echo(f"for a crawl's configuration: filters.depth_cutoff.q: {found.fits['B'].q:.3f}", err=True)
+    if found.depths.n_cached >= 1:
+        click.echo(
+            f"estimated {found.depths.n_cached:,.0f} views from browsers' caches that nothing tells of: they are in all fits", err=True
+        )
+    q, why = suggested(found.depths, found.fits["B"])
+    if q is None:
+        click.echo(f"no advice for a crawl's configuration: q of model B is {why}", err=True)
+    else:
+        click.echo(f"for a crawl's configuration: filters.depth_cutoff.q: {q:.3f} ({why})", err=True)
 
 
 def _levels(levels: tuple[int, ...]) -> dict[str, int]:
@@ -123,8 +137,12 @@ def _object(found: Fitted) -> dict[str, Any]:
         "sessions": of.n_sessions,
         "views": of.n_views,
         "mean_length": round(of.mean_length, _DECIMALS),
+        "mean_length_interval": _rounded(of.mean_length_interval),
         "single_page_share": round(of.single_share, _DECIMALS),
+        "single_page_share_interval": _rounded(of.single_share_interval),
+        "cached_views": round(of.n_cached, 1),
         "best": best(found.fits),
+        "suggested_q": suggested(of, found.fits["B"])[0],
         "models": {model: _model_object(fitted) for model, fitted in found.fits.items()},
         "levels": _levels(of.levels),
         "levels_of_actions": _levels(found.chain_levels),
@@ -138,12 +156,19 @@ def _object(found: Fitted) -> dict[str, Any]:
     }
 
 
+def _rounded(bounds: Interval) -> list[float | None]:
+    """Return an interval for JSON; null for what nothing bounds."""
+    return [round(bound, _DECIMALS) if math.isfinite(bound) else None for bound in bounds]
+
+
 def _model_object(of: Fit) -> dict[str, Any]:
     return {
         "q": of.q,
+        "q_interval": _rounded(of.q_interval),
         "error": of.error,
         "worst": of.worst,
         "q_likely": of.q_likely,
+        "q_likely_interval": _rounded(of.q_likely_interval),
         "log_likelihood": of.log_likelihood,
         "levels": _levels(of.levels),
     }
@@ -153,16 +178,17 @@ def _print(found: Fitted) -> None:
     of = found.depths
     click.echo(
         f"{', '.join(found.logs)}: {of.n_sessions:,} sessions, {of.n_views:,} page views, "
-        f"{of.mean_length:.2f} a session, {of.single_share:.0%} of one page"
+        f"{of.mean_length:.2f} a session{_between(of.mean_length_interval, '.2f')}, "
+        f"{of.single_share:.0%} of one page{_between(of.single_share_interval, '.0%')}"
     )
     click.echo()
     wanted = [f"{share:.0%}" for share in SHARES]
     rows: list[list[object]] = [
-        [model, f"{fitted.q:.4f}", f"{fitted.q_likely:.4f}", f"{fitted.error:.2%}", f"{fitted.worst:.2%}", *fitted.levels]
+        [model, *_q(fitted.q, fitted.q_interval), *_q(fitted.q_likely, fitted.q_likely_interval), *_errors(fitted), *fitted.levels]
         for model, fitted in found.fits.items()
     ]
-    rows += [["actions", None, None, None, None, *found.chain_levels], ["measured", None, None, None, None, *of.levels]]
-    print_table(["model", "q", "q likely", "error", "worst", *[f"k for {share}" for share in wanted]], rows)
+    rows += [["actions", *[None] * 6, *found.chain_levels], ["measured", *[None] * 6, *of.levels]]
+    print_table(["model", "q", "95 %", "q likely", "95 %", "error", "worst", *[f"k for {share}" for share in wanted]], rows)
     click.echo()
     names = [action.name.lower() for action in Action]
     cumulative = of.cumulative()
@@ -173,6 +199,20 @@ def _print(found: Fitted) -> None:
         n_sessions = int(of.by_session[level]) if level < len(of.by_session) else 0
         table.append([level, int(of.by_level[level]), f"{cumulative[level]:.1%}", n_sessions, *shares])
     print_table(["level", "views", "to here", "sessions this deep", *names], table)
+
+
+def _q(q: float, bounds: Interval) -> tuple[str, str]:
+    return f"{q:.4f}", "{:.3f}–{:.3f}".format(*bounds)
+
+
+def _errors(of: Fit) -> tuple[str, str]:
+    return f"{of.error:.2%}", f"{of.worst:.2%}"
+
+
+def _between(bounds: Interval, form: str) -> str:
+    """Return an interval in brackets, nothing where nothing bounds it."""
+    low, high = bounds
+    return f" ({low:{form}}–{high:{form}})" if math.isfinite(low) else ""
 
 
 # -- advise

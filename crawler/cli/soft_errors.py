@@ -26,7 +26,7 @@ from storage.export.target import replacing
 
 _CHUNK = 10_000
 _ROC_POINTS = 10
-_COLUMNS = ("score", "soft error", "kind", "target", "host", "pairs", "to target", "from host", "targets", "target hosts")
+_COLUMNS = ("score", "soft errors", "kind", "target", "originals", "hosts", "highest by", "from host", "targets", "target hosts")
 _encode = msgspec.json.Encoder().encode_lines
 
 
@@ -61,7 +61,7 @@ class Scored:
 @click.argument("source", type=click.Path(), metavar="[FILE|DIR]", default="-")
 @click.option("--weights", default="1,1,1", show_default=True, metavar="K1,K2,K3|auto", help="Of targets, N/M and 1/H.")
 @click.option("--threshold", default=str(int(THRESHOLD)), show_default=True, metavar="N|auto", help="Score from which it is a soft error.")
-@click.option("--summary", is_flag=True, help="Print a table by target and host instead, the highest scores first.")
+@click.option("--summary", is_flag=True, help="Print a table instead, one row a target, the highest scores first.")
 @click.option(
     "--top", type=click.IntRange(0), default=None, metavar="N", help="With --summary: print the first N rows, 0 for all.  [default: 50]"
 )
@@ -72,6 +72,8 @@ def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: i
     FILE has lines of original URL, tab, final target; - is standard input. DIR is a crawl: the redirects that it followed to their end.
     Redirects to another spelling of the same page (https, www, slash, locale …) are left out, and so is what is no pair of URLs; standard
     error says how many.
+
+    An original with several targets counts once, with the last one; standard error says how many have several.
 
     score = K1·log10(originals of the target) + K2·log10(originals of the host / its targets) - K3·log10(hosts of its targets).
     3 fits millions of redirects. `auto` takes the threshold, or a smaller K1, that best finds the redirects whose target names an error
@@ -156,6 +158,8 @@ def _read(source: str) -> Reading:
 
 def _score(found: Reading, weights: Weights | None, threshold: float | None) -> Scored:
     log = found.log.finish()
+    if log.n_moved:
+        click.echo(f"{log.n_moved:,} originals have several targets: each counts once, with the one that comes last", err=True)
     counts = count(log.columns)
     kinds = url_kinds(log.originals, log.targets, counts.originals, counts.targets)
     labels = np.fromiter((kind in ERRORS for kind in kinds), dtype=np.bool_, count=len(kinds))
@@ -224,18 +228,22 @@ def _draw(scored: Scored, path: Path) -> None:
 
 
 def _print_summary(scored: Scored, limit: int | None) -> None:
-    """Print one row a target and host, the highest scores first."""
+    """Print one row a target: its highest score, its originals and their hosts, and the counts of the host that scores highest."""
     if not len(scored.scores):
         return
-    counts = scored.counts
-    hosts = scored.log.columns.host_of_original[counts.originals]
-    _, first, n_pairs = np.unique(np.stack([hosts, counts.targets]), axis=1, return_index=True, return_counts=True)
-    order = np.lexsort((first, -n_pairs, -scored.scores[first]))[:limit]
+    counts, hosts = scored.counts, scored.log.columns.host_of_original[scored.counts.originals]
+    best_first = np.lexsort((np.arange(len(scored.scores)), -scored.scores))
+    targets, place = np.unique(counts.targets[best_first], return_index=True)
+    best = best_first[place]
+    is_soft = scored.scores >= scored.threshold
+    n_soft = np.bincount(counts.targets[is_soft], minlength=int(targets[-1]) + 1)[targets]
+    n_hosts = np.bincount(np.unique(np.stack([counts.targets, hosts]), axis=1)[0])[targets]
     rows = []
-    for i, n in zip(first[order].tolist(), n_pairs[order].tolist(), strict=True):
-        score = float(scored.scores[i])
-        counted = [int(column[i]) for column in counts[2:]]
-        target, host = scored.log.targets[int(counts.targets[i])], scored.log.hosts[int(hosts[i])]
-        rows.append([score, score >= scored.threshold, scored.kinds[i], target, host, n, *counted])
+    for i in np.lexsort((best, -counts.n_to_target[best], -scored.scores[best]))[:limit].tolist():
+        at = int(best[i])
+        of_host = [int(column[at]) for column in counts[3:]]
+        target, host = scored.log.targets[int(targets[i])], scored.log.hosts[int(hosts[at])]
+        counted = [int(counts.n_to_target[at]), int(n_hosts[i]), host, *of_host]
+        rows.append([float(scored.scores[at]), int(n_soft[i]), scored.kinds[at], target, *counted])
     print_table(_COLUMNS, rows)
-    say_more(len(first), limit)
+    say_more(len(targets), limit)

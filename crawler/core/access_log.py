@@ -3,7 +3,10 @@ r"""A line of a web server's access log, common or combined format, as a value.
     host ident user [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 2326 "http://referer" "agent"
 
 The last two fields stand in combined format alone; what servers append to it is left alone. Quotes within a field are escaped by a
-backslash, as Apache and nginx write them. Pure; crawler/access_log.py opens the files. Time: 4 µs a line.
+backslash, as Apache and nginx write them. Where no request line came, or none that can be read, the server logs "-", nothing, or the bytes
+as they came, as browsers' spare connections that time out: `"-" 408 0 "-" "-"`. These are log lines too, of no method.
+
+Pure; crawler/access_log.py opens the files. Time: 4 µs a line.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Final, NamedTuple
 
 _LINE: Final = re.compile(
     r"(\S+) \S+ [^\[\n]*\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d):(\d\d) ([+-]\d{4})\] "
-    r'"([A-Z]+) ((?:[^"\\]|\\.)*)" (\d{3}) (\d+|-)(?:\s*$| "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"(?:\s|$))'
+    r'"(?:([A-Za-z-]+) )?((?:[^"\\]|\\.)*)" (\d{3}) (\d+|-)(?:\s*$| "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"(?:\s|$))'
 )
 
 
@@ -24,8 +27,8 @@ class Request(NamedTuple):
 
     client: str  # address or name
     time: int  # seconds since the epoch
-    method: str
-    target: str  # path and query as sent; of requests to a proxy a whole URL
+    method: str  # "" where no request line was read
+    target: str  # path and query as sent; of requests to a proxy a whole URL; else what came instead, "-" or "" for nothing
     status: int
     size: int  # bytes of the body, -1 if not logged
     referer: str | None  # "-" if none was sent, None if the format has no such field
@@ -42,7 +45,7 @@ def parse(line: str) -> Request | None:
     if start is None:
         return None
     target = asked.rpartition(" HTTP/")[0] or asked
-    return Request(client, start + int(second), method, target, int(status), -1 if size == "-" else int(size), referer, agent)
+    return Request(client, start + int(second), method or "", target, int(status), -1 if size == "-" else int(size), referer, agent)
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,7 @@
 
 Page depth is the level of each page view, session depth the deepest level of each session. Least squares are taken on the cumulative shares
 of views by level; the error is their root mean square, `worst` the largest difference. A and B are one distribution by different q, so
-that only C can be told from them.
+that only C can be told from them. Views from browsers' caches are among the views, as far as they can be estimated (cached.py).
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from filters.depth_cutoff.cached import tally
+from filters.depth_cutoff.cached import views as views_of
 from filters.depth_cutoff.chains import Action, chain, solve
-from filters.depth_cutoff.models import F64, MODELS, Model, levels_for, q_of_mean, q_of_ratio, share, stationary
+from filters.depth_cutoff.interval import MOST_GROUPS, Interval, of_mean, of_share
+from filters.depth_cutoff.models import F64, MODELS, Model, levels_for, q_of_mean, q_of_ratio, ratio, share, share_of_ratio, stationary
 from filters.depth_cutoff.sessions import Sessions
 
 I64 = npt.NDArray[np.int64]
 SHARES = (0.5, 0.8, 0.9, 0.95)
-_GOLDEN = (5**0.5 - 1) / 2
+_GRID = 64
 _CHAIN_LEVELS = 200
+LEAST_STEPS = 50  # one level deeper, below which no q is suggested
+WIDEST = 0.1  # interval of a q that is suggested
 _FEWEST_MOVES = 30  # out of a level, below which the levels from there on are taken together
 
 
@@ -35,6 +40,8 @@ class Fit:
     q_likely: float  # by maximum likelihood
     log_likelihood: float  # mean of a view, natural logarithm, at q_likely
     levels: tuple[int, ...]  # smallest k for each of SHARES, at q
+    q_interval: Interval = (0.0, 1.0)  # 95 %
+    q_likely_interval: Interval = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +50,35 @@ class Depths:
 
     n_sessions: int
     n_views: int
-    by_level: I64  # page views
+    by_level: I64  # page views that the log tells of
+    views: F64  # by level, with those from caches that nothing tells of, estimated
+    views_without: F64  # the same without each of some groups of sessions, [n_groups, n_levels]
     by_session: I64  # sessions by their deepest level
     mean_length: float  # views a session
+    mean_length_interval: Interval
     single_share: float  # of sessions, of one page
+    single_share_interval: Interval
     actions: tuple[Mapping[Action, int], ...]  # moves out of each level
     levels: tuple[int, ...]  # measured, for each of SHARES
+    has_referers: bool = True  # else levels, and every q, are larger than they are
+
+    @property
+    def n_steps(self) -> int:
+        """How often a visitor went one level deeper."""
+        return sum(row[Action.NEXT] for row in self.actions)
+
+    @property
+    def n_cached(self) -> float:
+        """How many views from caches, that nothing tells of, are estimated."""
+        return max(0.0, float(self.views.sum()) - self.n_views)
 
     def cumulative(self) -> F64:
         """Return the share of views on levels 0 to k for each k."""
-        return np.asarray(np.cumsum(self.by_level) / max(1, self.n_views), dtype=np.float64)
+        return np.asarray(np.cumsum(self.views) / max(1.0, float(self.views.sum())), dtype=np.float64)
+
+    def fits(self) -> dict[Model, Fit]:
+        """Fit every model."""
+        return fits(self.views, self.views_without, n_draws=float(self.by_level @ np.arange(1, len(self.by_level) + 1)))
 
 
 def depths(of: Sessions) -> Depths:
@@ -60,17 +86,37 @@ def depths(of: Sessions) -> Depths:
     by_level = np.bincount(of.levels, minlength=1)
     deepest = np.maximum.reduceat(of.levels, of.starts) if len(of) else np.zeros(0, np.int32)
     lengths = np.diff(np.append(of.starts, len(of.levels)))
-    cumulative = np.cumsum(by_level) / max(1, len(of.levels))
+    n_groups = max(1, min(len(of), MOST_GROUPS))
+    group = np.arange(len(of)) * n_groups // max(1, len(of))
+    counted = tally(of, group, n_groups)
+    views = views_of(counted.total())
+    cumulative = np.cumsum(views) / max(1.0, float(views.sum()))
+    means, singles = (_without_each(values, group, n_groups) for values in (lengths, lengths == 1))
+    mean, single = (float(lengths.mean()), float((lengths == 1).mean())) if len(of) else (0.0, 0.0)
     return Depths(
         n_sessions=len(of),
         n_views=len(of.levels),
         by_level=by_level,
+        views=views,
+        views_without=np.array([views_of(counted.without(i)) for i in range(n_groups)]),
         by_session=np.bincount(deepest, minlength=1),
-        mean_length=float(lengths.mean()) if len(of) else 0.0,
-        single_share=float((lengths == 1).mean()) if len(of) else 0.0,
+        mean_length=mean,
+        mean_length_interval=of_mean(mean, means),
+        single_share=single,
+        single_share_interval=of_share(single, singles, len(of)),
         actions=_actions(of, len(by_level)),
         levels=tuple(int(np.searchsorted(cumulative, wanted - 1e-12)) for wanted in SHARES),
+        has_referers=of.has_referers,
     )
+
+
+def _without_each(values: npt.NDArray[np.integer | np.bool_], group: I64, n_groups: int) -> list[float]:
+    """Return the mean of the values without each group of them; of a single group nothing."""
+    if n_groups < 2:
+        return []
+    sums, counts = np.bincount(group, weights=values, minlength=n_groups), np.bincount(group, minlength=n_groups)
+    means: list[float] = ((sums.sum() - sums) / (len(values) - counts)).tolist()
+    return means
 
 
 def _actions(of: Sessions, n_levels: int) -> tuple[Mapping[Action, int], ...]:
@@ -84,18 +130,23 @@ def _actions(of: Sessions, n_levels: int) -> tuple[Mapping[Action, int], ...]:
     return tuple({action: int(row[action]) for action in Action} for row in counts)
 
 
-def fit(model: Model, by_level: npt.NDArray[np.integer]) -> Fit:
-    """Fit one model to numbers of views by level; raises ValueError if there are none."""
-    n = int(by_level.sum())
-    if n == 0:
+def fit(model: Model, by_level: npt.NDArray[np.integer] | F64, without: F64 | None = None, n_draws: float = 0.0) -> Fit:
+    """Fit one model to numbers of views by level; raises ValueError if there are none.
+
+    without: views by level without each of some groups of sessions, [n_groups, n_levels], for the intervals. n_draws: views that the log
+    tells of and the levels that they lie deep: what one q was drawn as often as.
+    """
+    n = float(by_level.sum())
+    if n <= 0:
         raise ValueError("expected page views, found none")
     shares = by_level / n
     cumulative = np.cumsum(shares)
-    likely = q_of_mean(model, float(shares @ np.arange(len(shares))))
+    likely = _most_likely(model, shares)
     q = q_of_ratio(model, _least(model, cumulative))
     apart = cumulative - share(model, q, np.arange(len(shares)))
     density = stationary(model, likely, len(shares))
     seen = shares > 0
+    others = [row / row.sum() for row in (without if without is not None else ()) if row.sum() > 0]
     return Fit(
         model=model,
         q=q,
@@ -104,12 +155,40 @@ def fit(model: Model, by_level: npt.NDArray[np.integer]) -> Fit:
         q_likely=likely,
         log_likelihood=float(shares[seen] @ np.log(density[seen])),
         levels=tuple(levels_for(model, q, wanted) for wanted in SHARES),
+        q_interval=_interval(model, q, [_least(model, np.cumsum(row)) for row in others], n_draws),
+        q_likely_interval=_interval(model, likely, [ratio(model, _most_likely(model, row)) for row in others], n_draws),
     )
 
 
-def fits(by_level: npt.NDArray[np.integer]) -> dict[Model, Fit]:
-    """Fit every model."""
-    return {model: fit(model, by_level) for model in MODELS}
+def _most_likely(model: Model, shares: F64) -> float:
+    return q_of_mean(model, float(shares @ np.arange(len(shares))))
+
+
+def _interval(model: Model, q: float, ratios: list[float], n_draws: float) -> Interval:
+    """Return the interval of q by that of its ratio, a share. ratios: without each group of sessions"""
+    low, high = of_share(ratio(model, q), ratios, n_draws)
+    return q_of_ratio(model, low), q_of_ratio(model, high)
+
+
+def fits(by_level: npt.NDArray[np.integer] | F64, without: F64 | None = None, *, n_draws: float = 0.0) -> dict[Model, Fit]:
+    """Fit every model; arguments as of `fit`."""
+    return {model: fit(model, by_level, without, n_draws) for model in MODELS}
+
+
+def suggested(of: Depths, fitted: Fit) -> tuple[float | None, str]:
+    """Return the q to suggest for a crawl, None where the log does not say enough, and what speaks for or against it.
+
+    fitted: model B, whose q is what `filters.depth_cutoff.q` means.
+    """
+    low, high = fitted.q_interval
+    said = f"95 % {low:.3f} to {high:.3f}, by {of.n_steps:,} steps deeper in {of.n_sessions:,} sessions"
+    if not of.has_referers:
+        return None, f"{said}, but the log has no Referers, so that depths are larger than they are. Log in combined format"
+    if of.n_steps < LEAST_STEPS:
+        return None, f"{said}; {LEAST_STEPS} steps are wanted. Give more logs"
+    if high - low > WIDEST:
+        return None, f"{said}; no more than {WIDEST:g} between the two is wanted. Give more logs"
+    return fitted.q, said
 
 
 def best(of: Mapping[Model, Fit]) -> Model:
@@ -118,18 +197,14 @@ def best(of: Mapping[Model, Fit]) -> Model:
 
 
 def _least(model: Model, cumulative: F64) -> float:
-    """Return the ratio r of least squares by golden sections of [0, 1): the squares have one valley there."""
+    """Return the ratio r of least squares by finer and finer grids over [0, 1): the squares have one valley there."""
     levels = np.arange(len(cumulative))
-
-    def squares(r: float) -> float:
-        return float(np.sum((cumulative - share(model, q_of_ratio(model, r), levels)) ** 2))
-
-    grid = np.linspace(0, 1, 129)[:-1]
-    at = int(np.argmin([squares(r) for r in grid]))
-    low, high = float(grid[max(0, at - 1)]), float(grid[at + 1]) if at + 1 < len(grid) else 1 - 1e-12
+    low, high = 0.0, 1.0
     while high - low > 1e-12:
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        low, high = (low, right) if squares(left) <= squares(right) else (left, high)
+        grid = np.linspace(low, high, _GRID + 1)[: _GRID if high == 1 else None]
+        apart = cumulative - share_of_ratio(model, grid[:, None], levels)
+        at = int(np.argmin((apart * apart).sum(axis=1)))
+        low, high = float(grid[max(0, at - 1)]), float(grid[at + 1]) if at + 1 < len(grid) else high
     return (low + high) / 2
 
 

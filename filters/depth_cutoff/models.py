@@ -46,9 +46,14 @@ def q_of_ratio(model: Model, r: float) -> float:
 
 def share(model: Model, q: float, levels: npt.ArrayLike) -> F64:
     """Return the share of views on the levels 0 to k, for each k of `levels`."""
-    r, k = ratio(model, q), np.asarray(levels, dtype=np.float64)
+    return share_of_ratio(model, np.float64(ratio(model, q)), levels)
+
+
+def share_of_ratio(model: Model, r: npt.ArrayLike, levels: npt.ArrayLike) -> F64:
+    """Return the same by `ratio`; r and levels are broadcast."""
+    r, k = np.asarray(r, dtype=np.float64), np.asarray(levels, dtype=np.float64)
     beyond = r ** (k + 1)
-    return 1 - beyond * (2 + k - (k + 1) * r) if model == "C" else 1 - beyond
+    return np.asarray(1 - beyond * (2 + k - (k + 1) * r) if model == "C" else 1 - beyond)
 
 
 def stationary(model: Model, q: float, n_levels: int) -> F64:

@@ -1,8 +1,9 @@
 """A web server's access log as a list of URLs with their sizes: input where no page was fetched.
 
 What robots fetched is left out, since they follow links that nobody uses, and so are attacks, which invent URLs: clients that say they are
-robots or that fetched robots.txt; requests that carry an attack's marks; clients of whose requests most failed. What remains is a page
-if it was got whole with status 200; error answers stay, as evidence against rules that lead to them.
+robots or that fetched robots.txt; requests that carry an attack's marks; clients of whose requests most failed (a connection on which no
+request came, status 408, is none). What remains is a page if it was got whole with status 200; error answers stay, as evidence against
+rules that lead to them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from crawler.core.access_log import Request
 from filters.dust.urllist import Sighting
 from filters.log_visitors import is_attack, is_robot, of_referer
 
+_NO_REQUEST: Final = 408  # nothing came in time: browsers open connections ahead
 _SCANNER: Final = (10, 0.5)  # a client with so many requests of which more than this share failed
 
 
@@ -64,6 +66,8 @@ def _scanners(requests: Iterable[Request]) -> set[str]:
     asked: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for request in requests:
+        if request.status == _NO_REQUEST:
+            continue
         asked[request.client] += 1
         failed[request.client] += request.status >= 400
     fewest, share = _SCANNER

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from filters.dust.rules import Hole, Parameter, Rule, Substitution, pieces
-from filters.dust.tokens import END, START, anchored, boundaries
+from filters.dust.tokens import END, START, anchored, is_boundary
 
 PASSES: Final = 10
 MAX_LENGTH: Final = 2048
@@ -83,9 +83,8 @@ def _by_text(rule: Substitution, source: str, target: str) -> Step:
             return url
         text = anchored(url)
         at = text.find(source)
-        places = boundaries(text) if at >= 0 else frozenset()
         while at >= 0:
-            if at in places and at + len(source) in places:
+            if is_boundary(text, at) and is_boundary(text, at + len(source)):
                 return _bare(text[:at] + target + text[at + len(source) :], url)
             at = text.find(source, at + 1)
         return url
@@ -111,9 +110,8 @@ def _by_pattern(rule: Substitution, source: Sequence[str | Hole], target: Sequen
             return url
         text = anchored(url)
         match = pattern.search(text)
-        places = boundaries(text) if match else frozenset()
         while match:
-            if _stands_at_boundaries(match, places):
+            if _stands_at_boundaries(match, text):
                 new = "".join(piece if isinstance(piece, str) else match[f"h{piece.number}"] for piece in target)
                 return _bare(text[: match.start()] + new + text[match.end() :], url)
             match = pattern.search(text, match.start() + 1)
@@ -122,9 +120,9 @@ def _by_pattern(rule: Substitution, source: Sequence[str | Hole], target: Sequen
     return step
 
 
-def _stands_at_boundaries(match: re.Match[str], places: frozenset[int]) -> bool:
+def _stands_at_boundaries(match: re.Match[str], text: str) -> bool:
     """Return whether the match and every hole in it are whole tokens."""
-    return all(start in places and end in places for start, end in match.regs)
+    return all(is_boundary(text, start) and is_boundary(text, end) for start, end in match.regs)
 
 
 def _bare(text: str, otherwise: str) -> str:

@@ -8,18 +8,23 @@ many are, since there it may lead nowhere (`dark`), and where all that is known 
 
 A rule is valid only when no large part of its URLs is `uncharted`: in each some pair is known.
 
-Time: 10 µs per instance and context tried.
+Contexts have numbers, and each URL is located once (`Atlas`): what one rule's pairs come to by context is then counted in arrays.
+
+Time: 10 µs a URL located, 0.3 µs per instance and rule.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from filters.dust.rules import Parameter, Rule, place_of
+from filters.dust.tokens import I64
 
 _DEEPEST: Final = 4  # directories below the root
 _LEAST_PAIRS: Final = 5
@@ -28,6 +33,8 @@ _MOST_CHANCE: Final = 0.05
 _LARGE: Final = 0.05  # share of the instances that makes a part a large one
 _MOST_BOUND: Final = 12  # contexts of one rule
 _MOST_TRIED: Final = 8  # contexts looked into for one of them
+
+_Flags = npt.NDArray[np.bool_]
 
 
 class Context(NamedTuple):
@@ -38,14 +45,7 @@ class Context(NamedTuple):
     having: tuple[str, ...] = ()
 
 
-class Pair(NamedTuple):
-    """One instance of a rule: whether its pages agree, None if the second is not known, and the contexts where its first page lies."""
-
-    agrees: bool | None
-    contexts: tuple[Context, ...]
-
-
-Parts = Mapping[Context, Sequence[Pair]]
+Instances = Sequence[tuple[str, bool | None]]  # first URL, and whether the pages agree; None: the second is not known
 
 
 def places(path: str) -> Iterator[str]:
@@ -59,105 +59,182 @@ def places(path: str) -> Iterator[str]:
     yield path
 
 
-def narrowed(rule: Rule, instances: Sequence[tuple[str, bool | None]]) -> list[Rule]:
-    """Return the rule bound to each context where it holds; the rule itself if it holds everywhere, none if nowhere.
+class Atlas:
+    """The contexts of a list's URLs, by number."""
 
-    instances: the first URL of each, and whether it agreed; None where the second page is not known.
-    """
-    pairs = paired(rule, instances)
-    if not pairs or all(pair.agrees is None for pair in pairs):
-        return [rule]
-    if _is_clean(pairs, 1) and _is_even(pairs):
-        return [rule]
-    if rule.host or rule.path:
-        return [rule] if _is_clean(pairs, 1) else []
-    found: list[Context] = []
-    while len(found) < _MOST_BOUND and (where := _widest(pairs)) is not None:
-        found.append(where)
-        pairs = [pair for pair in pairs if where not in pair.contexts]
-    return [msgspec.structs.replace(rule, host=where.host, path=where.path, having=(*rule.having, *where.having)) for where in found]
+    def __init__(self) -> None:
+        self.contexts: list[Context] = []
+        self._numbers: dict[Context, int] = {}
+        self._located: dict[tuple[str, bool, bool], I64] = {}
+        self._hosts: dict[str, str] = {}
 
+    def host(self, url: str) -> str:
+        """Return the host of a URL, with port."""
+        if url not in self._hosts:
+            self._hosts[url] = place_of(url)[0]
+        return self._hosts[url]
 
-def uncharted(rule: Rule, instances: Sequence[tuple[str, bool | None]]) -> list[int]:
-    """Return instances of which no pair is known in one of the large parts where they lie."""
-    pairs = paired(rule, instances)
-    dark = {where for where, some in _parts(pairs).items() if _is_large(some, pairs) and all(pair.agrees is None for pair in some)}
-    return [i for i, pair in enumerate(pairs) if not dark.isdisjoint(pair.contexts)]
+    def of(self, url: str, *, with_host: bool, with_page: bool) -> I64:
+        """Return the contexts of a URL. with_host: of one host among several; with_page: a page is one, though it is no directory."""
+        asked = url, with_host, with_page
+        if asked not in self._located:
+            self._located[asked] = np.array([self._number(where) for where in _contexts(*asked)], dtype=np.int64)
+        return self._located[asked]
 
-
-def is_bad_anywhere(rule: Rule, instances: Sequence[tuple[str, bool | None]]) -> bool:
-    """Return whether in a large part what is known mostly disagrees."""
-    pairs = paired(rule, instances)
-    return any(_is_bad(some) for some in _parts(pairs).values() if _is_large(some, pairs))
+    def _number(self, where: Context) -> int:
+        if where not in self._numbers:
+            self._numbers[where] = len(self.contexts)
+            self.contexts.append(where)
+        return self._numbers[where]
 
 
-def paired(rule: Rule, instances: Sequence[tuple[str, bool | None]]) -> list[Pair]:
-    """Return the instances with their contexts."""
-    located = [place_of(url) for url, _ in instances]
-    one_host = len({host for host, _ in located}) == 1
-    own = rule.name_.rstrip("*") if isinstance(rule, Parameter) else None
-    pairs = []
-    for (url, agrees), (host, path) in zip(instances, located, strict=True):
-        host = "" if one_host else host
-        found = [] if one_host else [Context(host)]
-        pages = list(places(path))
-        found += [Context(host, place) for place in (pages if own is not None or path.endswith("/") else pages[:-1])]
-        found += [Context(having=(field,)) for field in _fields(url) if own is None or not field.startswith(own)]
-        pairs.append(Pair(agrees, tuple(found)))
-    return pairs
-
-
-def _fields(url: str) -> Iterator[str]:
-    """Yield the parameters of a query as `having` writes them: with its value, and with any."""
+def _contexts(url: str, with_host: bool, with_page: bool) -> Iterator[Context]:
+    host, path = place_of(url)
+    pages = list(places(path))
+    if with_host:
+        yield Context(host)
+    for place in pages if with_page or path.endswith("/") else pages[:-1]:
+        yield Context(host if with_host else "", place)
     for part in url.partition("?")[2].split("&"):
         name, equals, _ = part.partition("=")
         if name and equals:
-            yield from (part, f"{name}=*")
+            yield Context(having=(part,))
+            yield Context(having=(f"{name}=*",))
 
 
-def _parts(pairs: Iterable[Pair]) -> Parts:
-    found: defaultdict[Context, list[Pair]] = defaultdict(list)
-    for pair in pairs:
-        for where in pair.contexts:
-            found[where].append(pair)
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Instances of a rule, and the contexts where each lies: one row an instance and context."""
+
+    agrees: npt.NDArray[np.int8]  # 1, 0, or -1: not known
+    instance: I64  # of each row
+    context: I64
+
+    def __len__(self) -> int:
+        return self.agrees.size
+
+    @property
+    def n_agree(self) -> int:
+        return int((self.agrees == 1).sum())
+
+    def within(self, wanted: _Flags) -> _Pairs:
+        """Return some of the instances."""
+        kept = wanted[self.instance]
+        return _Pairs(self.agrees[wanted], (np.cumsum(wanted) - 1)[self.instance[kept]], self.context[kept])
+
+    def lies_in(self, contexts: I64) -> _Flags:
+        """Return which instances lie in one of some contexts."""
+        found = np.zeros(len(self), dtype=np.bool_)
+        found[self.instance[np.isin(self.context, contexts)]] = True
+        return found
+
+    def parts(self) -> _Parts:
+        context, first, where = np.unique(self.context, return_index=True, return_inverse=True)
+        word = self.agrees[self.instance]
+        n, agree, disagree = (np.bincount(where[chosen], minlength=context.size) for chosen in (slice(None), word == 1, word == 0))
+        return _Parts(context, first, n, agree, disagree)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What pairs come to in each context where one lies."""
+
+    context: I64
+    first: I64  # row where it is met first
+    n: I64
+    agree: I64
+    disagree: I64
+
+    def is_large(self, n_pairs: int) -> _Flags:
+        return np.asarray(self.n >= max(_LEAST_PAIRS, _LARGE * n_pairs))
+
+    @property
+    def is_bad(self) -> _Flags:
+        return np.asarray(self.disagree > self.agree)
+
+    @property
+    def is_unknown(self) -> _Flags:
+        return np.asarray(self.agree + self.disagree == 0)
+
+
+def narrowed(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> list[Rule]:
+    """Return the rule bound to each context where it holds; the rule itself if it holds everywhere, none if nowhere."""
+    words = {agrees for _, agrees in instances}
+    if words <= {None} or words == {True}:
+        return [rule]
+    atlas = atlas or Atlas()
+    pairs = _paired(rule, instances, atlas)
+    is_clean = _is_clean(pairs.n_agree, int((pairs.agrees == 0).sum()), 1)
+    if is_clean and _is_even(pairs, atlas):
+        return [rule]
+    if rule.host or rule.path:
+        return [rule] if is_clean else []
+    found: list[Context] = []
+    while len(found) < _MOST_BOUND and (where := _widest(pairs, atlas)) is not None:
+        found.append(atlas.contexts[where])
+        pairs = pairs.within(~pairs.lies_in(np.array([where])))
+    return [msgspec.structs.replace(rule, host=where.host, path=where.path, having=(*rule.having, *where.having)) for where in found]
+
+
+def uncharted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> list[int]:
+    """Return instances of which no pair is known in one of the large parts where they lie."""
+    pairs = _paired(rule, instances, atlas or Atlas())
+    parts = pairs.parts()
+    dark = parts.context[parts.is_large(len(pairs)) & parts.is_unknown]
+    found: list[int] = np.flatnonzero(pairs.lies_in(dark)).tolist()
     return found
 
 
-def _widest(pairs: Sequence[Pair]) -> Context | None:
+def is_bad_anywhere(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> bool:
+    """Return whether in a large part what is known mostly disagrees."""
+    pairs = _paired(rule, instances, atlas or Atlas())
+    parts = pairs.parts()
+    return bool((parts.is_large(len(pairs)) & parts.is_bad).any())
+
+
+def _paired(rule: Rule, instances: Instances, atlas: Atlas) -> _Pairs:
+    """Return the instances with their contexts: hosts only where there are several, and of a parameter's rule not that parameter."""
+    with_host = len({atlas.host(url) for url, _ in instances}) > 1
+    own = rule.name_.rstrip("*") if isinstance(rule, Parameter) else None
+    rows = [atlas.of(url, with_host=with_host, with_page=own is not None) for url, _ in instances]
+    agrees = np.array([-1 if agrees is None else agrees for _, agrees in instances], dtype=np.int8)
+    instance = np.repeat(np.arange(len(rows)), [row.size for row in rows])
+    context = np.concatenate([np.zeros(0, np.int64), *rows])
+    if own is None:
+        return _Pairs(agrees, instance, context)
+    others = [where for where in np.unique(context).tolist() if not "".join(atlas.contexts[where].having).startswith(own)]
+    kept = np.isin(context, others)
+    return _Pairs(agrees, instance[kept], context[kept])
+
+
+def _widest(pairs: _Pairs, atlas: Atlas) -> int | None:
     """Return the context with most agreeing pairs where the rule holds, of equals the first."""
-    clean = [(where, some) for where, some in _parts(pairs).items() if len(some) >= _LEAST_PAIRS and _is_clean(some, _LEAST_PAIRS)]
-    clean.sort(key=lambda part: -sum(pair.agrees is True for pair in part[1]))
-    return next((where for where, some in clean[:_MOST_TRIED] if _is_even(some)), None)
+    parts = pairs.parts()
+    is_clean = (parts.n >= _LEAST_PAIRS) & (parts.agree >= _LEAST_PAIRS)
+    is_clean &= parts.disagree <= _MOST_DISSENT * (parts.agree + parts.disagree)
+    order = np.lexsort((parts.first, -parts.agree))
+    for where in parts.context[order[is_clean[order]]][:_MOST_TRIED]:
+        if _is_even(pairs.within(pairs.lies_in(np.array([where]))), atlas):
+            return int(where)
+    return None
 
 
-def _is_clean(pairs: Sequence[Pair], fewest: int) -> bool:
-    agree = sum(pair.agrees is True for pair in pairs)
-    disagree = sum(pair.agrees is False for pair in pairs)
+def _is_clean(agree: int, disagree: int, fewest: int) -> bool:
     return agree >= fewest and disagree <= _MOST_DISSENT * (agree + disagree)
 
 
-def _is_even(pairs: Sequence[Pair]) -> bool:
+def _is_even(pairs: _Pairs, atlas: Atlas) -> bool:
     """Return whether no directory or host is dark and no large part bad. What a parameter makes dark may be another rule's doing."""
-    parts = {where: some for where, some in _parts(pairs).items() if _LEAST_PAIRS <= len(some) < len(pairs)}
-    if any(_is_large(some, pairs) and _is_bad(some) for some in parts.values()):
+    parts = pairs.parts()
+    is_part = (parts.n >= _LEAST_PAIRS) & (parts.n < len(pairs))
+    if (is_part & parts.is_large(len(pairs)) & parts.is_bad).any():
         return False
-    n_known = sum(pair.agrees is not None for pair in pairs)
-    places = [some for where, some in parts.items() if not where.having]
-    return not any(_is_dark(some, pairs, n_known, _MOST_CHANCE / len(places)) for some in places)
+    is_place = is_part & np.array([not atlas.contexts[where].having for where in parts.context], dtype=np.bool_)
+    n_known = int((pairs.agrees >= 0).sum())
+    dark = parts.n[is_place & parts.is_unknown]
+    return not _is_by_no_chance(dark, len(pairs), n_known, _MOST_CHANCE / max(1, int(is_place.sum())))
 
 
-def _is_dark(part: Sequence[Pair], pairs: Sequence[Pair], n_known: int, chance: float) -> bool:
-    """Return whether a part has no known pair though chance would have given it some."""
-    if any(pair.agrees is not None for pair in part):
-        return False
-    elsewhere = len(pairs) - len(part)
-    return (1 - n_known / elsewhere) ** len(part) < chance
-
-
-def _is_bad(part: Sequence[Pair]) -> bool:
-    agree, disagree = (sum(pair.agrees is word for pair in part) for word in (True, False))
-    return disagree > agree
-
-
-def _is_large(part: Sequence[Pair], pairs: Sequence[Pair]) -> bool:
-    return len(part) >= max(_LEAST_PAIRS, _LARGE * len(pairs))
+def _is_by_no_chance(dark: I64, n_pairs: int, n_known: int, chance: float) -> bool:
+    """Return whether one of some parts has no known pair though chance would have given it some.    dark: their instances"""
+    return bool(((1 - n_known / (n_pairs - dark)) ** dark < chance).any())

@@ -26,6 +26,7 @@ from filters.dust.urllist import UrlList
 
 Z: Final = 1.959963984540054  # 95 %
 _MOST_APPLIED: Final = 1000  # URLs of a list to which a rule is applied
+MOST_DISSENT: Final = 0.05  # share of the pairs that may disagree [BKS07, ε]
 _EXAMPLES: Final = 3
 
 
@@ -60,6 +61,11 @@ def wilson(agree: int, disagree: int, z: float = Z) -> tuple[float, float]:
     p, z2 = agree / n, z * z
     middle, half = p + z2 / (2 * n), z * sqrt(p * (1 - p) / n + z2 / (4 * n * n))
     return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
+
+
+def is_refuted(agree: int, disagree: int) -> bool:
+    """Return whether more pairs disagree than may, by the whole interval of their share."""
+    return wilson(agree, disagree)[1] < 1 - MOST_DISSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +104,19 @@ def instances(rule: Rule, known: UrlList, order: Shuffled) -> Iterator[Instance]
         at = order.text.find(mark, order.starts[n + 1])
 
 
-def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[Evidence], bool] = lambda found: False) -> Evidence:
-    """Compare the pages that the list knows, in chance order, until `stop(what was found)`."""
+def gather(
+    rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[Evidence], bool] = lambda found: False, most: int = _MOST_APPLIED
+) -> Evidence:
+    """Compare the pages that the list knows, in chance order, until `stop(what was found)` or after `most` instances."""
     found = Evidence()
-    effect = xxhash.xxh3_64()
+    effect: list[str] = []
     step = applier(rule)
-    for n, instance in enumerate(islice(instances(rule, known, order), _MOST_APPLIED)):
+    for n, instance in enumerate(islice(instances(rule, known, order), most)):
         agrees = None if instance.to is None else known.alike(instance.at, instance.to)
         url = known.urls[instance.at]
         found.seen.append((url, agrees))
         found.targets.append(instance.target)
-        effect.update(f"{instance.at} {instance.target}\n".encode())
+        effect.append(f"{instance.at} {instance.target}")
         if agrees is None or instance.to is None:
             continue
         found.agree += agrees
@@ -122,7 +130,7 @@ def gather(rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[Evide
             found.controls_alike += bool(known.alike(instance.at, other))
         if stop(found):
             break
-    found.effect = effect.intdigest()
+    found.effect = xxhash.xxh3_64_intdigest("\n".join(effect).encode("utf-8", "surrogateescape"))
     return found
 
 

@@ -24,13 +24,15 @@ from crawler.core.url import hostname_of, site_of
 from filters.dust.tokens import END, START, tokens
 
 Place = Literal["host", "language", "path", "parameter"]
-Standing = Literal["likely", "valid", "invalid", "undecided", "withdrawn"]
+Standing = Literal["unproven", "likely", "valid", "invalid", "undecided", "withdrawn"]
+UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # mined, or written by hand; no pair of the first speaks for it
 
 _MOST_DISSENT: Final = 0.02  # share of the pairs
 _SPECIAL: Final = re.compile(r"([\\^${}])")
 _PIECE: Final = re.compile(
     r"\\(?P<literal>[\\^${}])|(?P<start>\^)|(?P<end>\$)|\{(?P<kind>[nw])(?P<number>\d)\}|(?P<bad>[{}\\])|(?P<text>[^\\^${}]+)"
 )
+_HOST_ENDS: Final = re.compile("[/?#]")
 _LANGUAGES: Final = re.compile(
     "ar|bg|ca|cs|da|de|el|en|eo|es|et|eu|fa|fi|fr|gl|he|hi|hr|hu|id|it|ja|ka|ko|lt|lv|ms|nb|nl|nn|no|pl|pt|ro|ru|sk|sl|sr|sv|th|tr|uk|vi|zh",
     re.IGNORECASE,
@@ -60,10 +62,10 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     def covers(self, url: str) -> bool:
         """Return whether the URL lies where the rule holds."""
-        if self.having and not _has_all(url, self.having):
-            return False
-        if not (self.host or self.path):
+        if not (self.host or self.path or self.having):
             return True
+        if not _has_all(url, self.having):
+            return False
         host, path = place_of(url)
         return (not self.host or host == self.host) and (
             not self.path or path == self.path or (self.path.endswith("/") and path.startswith(self.path))
@@ -162,6 +164,11 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
         return self.standing == "valid" and not self.disabled
 
     @property
+    def is_unjudged(self) -> bool:
+        """Whether nobody has judged it yet."""
+        return self.standing in UNJUDGED
+
+    @property
     def is_clean(self) -> bool:
         """Whether hardly any pair that was compared disagrees, so that either page may stand for both."""
         return self.disagree <= _MOST_DISSENT * (self.agree + self.disagree)
@@ -174,10 +181,10 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
 
 def place_of(url: str) -> tuple[str, str]:
     """Return host (with port) and path of a URL."""
-    begin = url.find("://") + 3
-    rest = url[begin:] if begin > 2 else url
-    end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
-    return rest[:end], rest[end:].partition("?")[0] or "/"
+    begin = url.find("://") + 3 if "://" in url else 0
+    found = _HOST_ENDS.search(url, begin)
+    end = found.start() if found else len(url)
+    return url[begin:end], url[end:].partition("?")[0] or "/"
 
 
 def _has_all(url: str, wanted: Sequence[str]) -> bool:

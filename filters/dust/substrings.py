@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +28,18 @@ from crawler.core.model import U64
 from crawler.core.sketch import scrambled
 from filters.dust.tokens import I64, Spans
 
-_ROWS_AT_ONCE: Final = 1 << 22
-_PAIRS_AT_ONCE: Final = 1 << 20
-_CELL_BITS: Final = 24  # of the rough count
+_ROWS_AT_ONCE: Final = 1 << 20
+_PAIRS_AT_ONCE: Final = 1 << 18
+_FEW_PAIRS: Final = 1 << 22
+_CELL_BITS: Final = 23  # of the rough count
 _U = np.uint64
+_TO_CELL: Final = _U(64 - _CELL_BITS)
 _ENVELOPE: Final = _U(0x9E3779B97F4A7C15)
 _LABEL: Final = _U(0xD1B54A32D192ED03)
 _PAIR: Final = _U(0x8CB92BA72F3D8DD7)
+
+Place = npt.NDArray[np.int32]  # between two tokens of a URL (tokens.py: Spans)
+Places = npt.NDArray[np.int32]  # rows of such
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,57 +74,130 @@ class LikelyPair:
 def likely_pairs(spans: Spans, kinds: Kinds, limits: Limits, *, at_most: int) -> list[LikelyPair]:
     """Return the pairs with enough support, the largest `size` first; no more than `at_most`."""
     buckets = list(_buckets(spans, kinds, limits))
-    rough = np.zeros(1 << _CELL_BITS, dtype=np.uint32)
-    for hashes, _, _ in _pairs(spans, kinds, buckets):
-        np.add.at(rough, hashes >> _U(64 - _CELL_BITS), 1)
-    found: list[tuple[U64, I64, npt.NDArray[np.bool_]]] = []
-    for hashes, places, n_members in _pairs(spans, kinds, buckets):
-        often = rough[hashes >> _U(64 - _CELL_BITS)] >= limits.min_support
-        found.append((hashes[often], places[often], np.full(int(often.sum()), n_members <= limits.low)))
-    return _counted(spans, found, limits, at_most)
-
-
-def _counted(spans: Spans, found: list[tuple[U64, I64, npt.NDArray[np.bool_]]], limits: Limits, at_most: int) -> list[LikelyPair]:
-    if not sum(hashes.size for hashes, _, _ in found):
+    if not buckets:
         return []
-    hashes = np.concatenate([hashes for hashes, _, _ in found])
-    places = np.concatenate([places for _, places, _ in found])
-    is_low = np.concatenate([is_low for _, _, is_low in found])
-    order = np.argsort(hashes, kind="stable")
-    hashes, is_low = hashes[order], is_low[order]
-    first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
-    size = np.diff(np.append(first, hashes.size))
-    support = np.add.reduceat(is_low.astype(np.int64), first)
-    enough = np.flatnonzero(support >= limits.min_support)
-    best = enough[np.argsort(-size[enough], kind="stable")][:at_most]
-    pairs = [_named(spans, places[order[first[i]]], int(support[i]), int(size[i])) for i in best]
+    n_pairs = sum(len(members) * members.shape[1] * (members.shape[1] - 1) // 2 for members in buckets)
+    often = _often(spans, kinds, buckets, n_pairs, limits.min_support)
+    low, high = (_joined(often, is_low=is_low, at=limits.low) for is_low in (True, False))
+    del often
+    first = np.flatnonzero(np.concatenate(([True], low[1:] != low[:-1]))) if low.size else np.zeros(0, np.int64)
+    support = np.diff(np.append(first, low.size))
+    enough = support >= limits.min_support
+    hashes, support = low[first[enough]], support[enough]
+    size = support + np.searchsorted(high, hashes, side="right") - np.searchsorted(high, hashes)
+    best = np.sort(np.argsort(-size, kind="stable")[:at_most])
+    places = _first_places(spans, kinds, buckets, hashes[best])
+    pairs = [_named(spans, *row) for row in zip(places.tolist(), support[best].tolist(), size[best].tolist(), strict=True)]
     return sorted(pairs, key=lambda pair: (-pair.size, pair.one, pair.other))
 
 
-def _named(spans: Spans, places: I64, support: int, size: int) -> LikelyPair:
+def _often(spans: Spans, kinds: Kinds, buckets: list[Places], n_pairs: int, least: int) -> list[tuple[U64, int]]:
+    """Return the hashes of pairs, and the members of their buckets; of many pairs without those that a rough count shows to be rare."""
+    every = ((hashes, pairs.n) for hashes, pairs in _hashed(spans, kinds, buckets))
+    if n_pairs <= _FEW_PAIRS:
+        return list(every)
+    rough = np.zeros(1 << _CELL_BITS, dtype=np.uint32)
+    for hashes, _ in every:
+        np.add.at(rough, hashes >> _TO_CELL, 1)
+    return [(hashes[rough[hashes >> _TO_CELL] >= least], pairs.n) for hashes, pairs in _hashed(spans, kinds, buckets)]
+
+
+def _joined(often: list[tuple[U64, int]], *, is_low: bool, at: int) -> U64:
+    """Return the hashes of the pairs of buckets of at most `at` members, or of larger ones, in order."""
+    found = np.concatenate([np.empty(0, np.uint64), *(hashes for hashes, n in often if (n <= at) == is_low)])
+    found.sort()
+    return found
+
+
+def _first_places(spans: Spans, kinds: Kinds, buckets: list[Places], wanted: U64) -> Places:
+    """Return where a pair of each hash stands first.    wanted: in order"""
+    found = np.zeros((wanted.size, 4), dtype=np.int32)
+    is_found = np.zeros(wanted.size, dtype=np.bool_)
+    for hashes, pairs in _hashed(spans, kinds, buckets) if wanted.size else ():
+        at = np.minimum(np.searchsorted(wanted, hashes), wanted.size - 1)
+        hits = np.flatnonzero((wanted[at] == hashes) & ~is_found[at])[::-1]
+        found[at[hits]], is_found[at[hits]] = pairs.places(hits), True
+    return found
+
+
+def _named(spans: Spans, places: list[int], support: int, size: int) -> LikelyPair:
     one, other = sorted((spans.read(places[0], places[1]), spans.read(places[2], places[3])))
     return LikelyPair(one, other, support, size)
 
 
-def _buckets(spans: Spans, kinds: Kinds, limits: Limits) -> Iterator[I64]:
+def _buckets(spans: Spans, kinds: Kinds, limits: Limits) -> Iterator[Places]:
     """Yield buckets of one number of members at a time: array of (bucket, member, start and end of its span)."""
-    alone = _alone(kinds, spans.first.size - 1)
-    n_rows = sum(matrix[0].size * matrix[1].size for matrix in _spans_by_length(spans, alone, limits.max_tokens))
-    n_parts = max(1, -(-n_rows // _ROWS_AT_ONCE))
-    for part in range(n_parts):
-        rows = list(_rows(spans, kinds, alone, limits.max_tokens, part, n_parts))
-        hashes = np.concatenate([hashes for hashes, _ in rows]) if rows else np.empty(0, np.uint64)
-        if not hashes.size:
-            continue
-        places = np.concatenate([places for _, places in rows])
-        order = np.argsort(hashes)
-        hashes = hashes[order]
-        first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
-        n_members = np.diff(np.append(first, hashes.size))
-        for n in range(2, max(limits.low, limits.high) + 1):
-            of_n = first[n_members == n]
-            if of_n.size:
-                yield places[order[of_n[:, None] + np.arange(n)]]
+    starts, ends, labels = _shared_places(spans, kinds)
+    first, last = _reach(spans, starts, ends, limits.max_tokens)
+    for part in _parts(spans.prefix[starts] + labels, last - first):
+        n_ends = (last - first)[part]
+        at = np.repeat(first[part] - np.cumsum(n_ends) + n_ends, n_ends) + np.arange(n_ends.sum())
+        start, end = np.repeat(starts[part], n_ends), ends[at]
+        hashes = spans.prefix[start] * _ENVELOPE
+        hashes ^= spans.suffix[end]
+        hashes += np.repeat(labels[part], n_ends)
+        yield from _gathered(scrambled(hashes), start, end, max(limits.low, limits.high))
+
+
+def _gathered(hashes: U64, start: Place, end: Place, most: int) -> Iterator[Places]:
+    """Yield the buckets of at most `most` members, of one number of members at a time, out of rows."""
+    if not hashes.size:
+        return
+    order = np.argsort(hashes).astype(np.int32)
+    hashes = hashes[order]
+    first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+    n_members = np.diff(np.append(first, hashes.size))
+    for n in range(2, most + 1):
+        of_n = first[n_members == n]
+        if of_n.size:
+            rows = order[of_n[:, None] + np.arange(n)]
+            yield np.stack((start[rows], end[rows]), axis=-1)
+
+
+def _shared_places(spans: Spans, kinds: Kinds) -> tuple[Place, Place, U64]:
+    """Return where an envelope of several URLs may open, in the order of what stands before; where one may close; labels of the first.
+
+    Elsewhere no other URL that is alike begins, or ends, in the same way.
+    """
+    labels = np.zeros(spans.prefix.size, dtype=np.uint64)
+    shared = np.ones(spans.prefix.size, dtype=np.bool_)
+    if kinds.label is not None:
+        n_places = np.diff(spans.first)
+        labels = np.repeat(kinds.label.astype(np.uint64) * _LABEL, n_places)
+        shared = np.repeat(~_alone(kinds, n_places.size), n_places)
+    known = np.flatnonzero(shared)
+    opens = known[_repeated(spans.prefix[known] + labels[known])]
+    closes = np.sort(known[_repeated(spans.suffix[known] + labels[known])])
+    return opens.astype(np.int32), closes.astype(np.int32), labels[opens]
+
+
+def _repeated(values: U64) -> I64:
+    """Return the places of values that stand several times, in the order of the values."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    same = ordered[1:] == ordered[:-1]
+    if not same.size:
+        return order[:0]
+    return order[np.concatenate((same, [False])) | np.concatenate(([False], same))]
+
+
+def _reach(spans: Spans, starts: Place, ends: Place, max_tokens: int) -> tuple[I64, I64]:
+    """Return for each start the first of `ends` that its spans may have, and the first that none has."""
+    owner = np.searchsorted(spans.first, starts, side="right")
+    farthest = np.minimum(starts + max_tokens, spans.first[owner] - 1)
+    return np.searchsorted(ends, starts), np.searchsorted(ends, farthest, side="right")
+
+
+def _parts(groups: U64, n_rows: I64) -> Iterator[slice]:
+    """Cut what stands in groups of equal values into slices of whole groups, each of about `_ROWS_AT_ONCE` rows or one group."""
+    ends = np.append(np.flatnonzero(groups[1:] != groups[:-1]) + 1, groups.size)
+    done = np.cumsum(n_rows)[ends - 1] if groups.size else np.zeros(1, np.int64)
+    begin, n_before = 0, 0
+    while begin < groups.size:
+        one = int(np.searchsorted(ends, begin, side="right"))
+        i = max(one, int(np.searchsorted(done, n_before + _ROWS_AT_ONCE, side="right")) - 1)
+        yield slice(begin, int(ends[i]))
+        begin, n_before = int(ends[i]), int(done[i])
 
 
 def _alone(kinds: Kinds, n: int) -> npt.NDArray[np.bool_]:
@@ -132,52 +209,52 @@ def _alone(kinds: Kinds, n: int) -> npt.NDArray[np.bool_]:
     return alone
 
 
-def _spans_by_length(spans: Spans, alone: npt.NDArray[np.bool_], max_tokens: int) -> Iterator[tuple[I64, npt.NDArray[np.int32]]]:
-    """Yield, for each number of tokens, the URLs that have so many and the spans of each as (start, end)."""
-    n_places = np.diff(spans.first)
-    for n in np.unique(n_places[~alone]):
-        starts, ends = np.triu_indices(int(n))
-        short = ends - starts <= max_tokens
-        yield np.flatnonzero((n_places == n) & ~alone), np.stack((starts[short], ends[short])).astype(np.int32)
+class _Pairs(NamedTuple):
+    """Pairs of like members of some buckets of one number of members."""
+
+    members: Places  # (bucket, member, start and end of its span)
+    left: I64  # of each pair: its place among all pairs of members, bucket by bucket
+    n: int  # members of a bucket
+
+    def places(self, some: I64) -> Places:
+        """Return the two spans of some of the pairs, [n, 4]."""
+        one, other = _combined(self.n)
+        bucket, pair = np.divmod(self.left[some], one.size)
+        return np.concatenate((self.members[bucket, one[pair]], self.members[bucket, other[pair]]), axis=1)
 
 
-def _rows(
-    spans: Spans, kinds: Kinds, alone: npt.NDArray[np.bool_], max_tokens: int, part: int, n_parts: int
-) -> Iterator[tuple[U64, npt.NDArray[np.int32]]]:
-    """Yield (hash of the envelope, start and end of the span) of every row whose hash is in one part of the range."""
-    low, high = (part << 64) // n_parts, ((part + 1) << 64) // n_parts - 1
-    for every, span in _spans_by_length(spans, alone, max_tokens):
-        at_once = max(1, _ROWS_AT_ONCE // 8 // span.shape[1])
-        for i in range(0, every.size, at_once):
-            base = spans.first[every[i : i + at_once]][:, None]
-            start, end = base + span[0], base + span[1]
-            hashes = spans.prefix[start] * _ENVELOPE
-            hashes ^= spans.suffix[end]
-            if kinds.label is not None:
-                hashes += (kinds.label[every[i : i + at_once]].astype(np.uint64) * _LABEL)[:, None]
-            scrambled(hashes)
-            kept = (hashes >= _U(low)) & (hashes <= _U(high))
-            yield hashes[kept], np.stack((start[kept], end[kept]), axis=1).astype(np.int32)
-
-
-def _pairs(spans: Spans, kinds: Kinds, buckets: list[I64]) -> Iterator[tuple[U64, I64, int]]:
-    """Yield (hash of the pair, its two spans, members of its bucket) of every pair of like members of a bucket."""
+def _hashed(spans: Spans, kinds: Kinds, buckets: list[Places]) -> Iterator[tuple[U64, _Pairs]]:
+    """Yield the hashes of all pairs of like members of buckets, some buckets at a time."""
     for members in buckets:
         n = members.shape[1]
-        left, right = np.array(list(combinations(range(n), 2))).T
-        at_once = max(1, _PAIRS_AT_ONCE // left.size)
+        one, other = _combined(n)
+        at_once = max(1, _PAIRS_AT_ONCE // one.size)
         for i in range(0, len(members), at_once):
             some = members[i : i + at_once]
-            places = np.concatenate((some[:, left].reshape(-1, 2), some[:, right].reshape(-1, 2)), axis=1)
-            places = places[_sizes_overlap(spans, kinds, places)]
-            one, other = spans.hashes(places[:, 0], places[:, 1]), spans.hashes(places[:, 2], places[:, 3])
-            smaller, larger = np.minimum(one, other), np.maximum(one, other)
-            yield scrambled(smaller * _PAIR + scrambled(larger + _LABEL)), places, n
+            hashes = spans.hashes(some[:, :, 0], some[:, :, 1])
+            hashes = _of_pairs(hashes[:, one], hashes[:, other]).reshape(-1)
+            left = _of_like_sizes(spans, kinds, some[:, :, 0], one, other)
+            yield hashes[left], _Pairs(some, left, n)
 
 
-def _sizes_overlap(spans: Spans, kinds: Kinds, places: I64) -> npt.NDArray[np.bool_]:
+def _combined(n: int) -> tuple[I64, I64]:
+    """Return all pairs of n members: the first of each, the second of each."""
+    one, other = np.triu_indices(n, 1)
+    return one, other
+
+
+def _of_pairs(one: U64, other: U64) -> U64:
+    """Return the hashes of pairs, whichever of the two comes first."""
+    hashes = scrambled(np.maximum(one, other) + _LABEL)
+    hashes += np.minimum(one, other) * _PAIR
+    return scrambled(hashes)
+
+
+def _of_like_sizes(spans: Spans, kinds: Kinds, starts: Places, one: I64, other: I64) -> I64:
+    """Return the pairs of members whose pages may be of equal size; all where no size is known, or a label says more."""
     if kinds.smallest is None or kinds.largest is None or kinds.label is not None:
-        return np.ones(len(places), dtype=np.bool_)
-    one = np.searchsorted(spans.first, places[:, 0], side="right") - 1
-    other = np.searchsorted(spans.first, places[:, 2], side="right") - 1
-    return (kinds.smallest[one] <= kinds.largest[other]) & (kinds.smallest[other] <= kinds.largest[one])
+        return np.arange(len(starts) * one.size)
+    urls = np.searchsorted(spans.first, starts, side="right") - 1
+    smallest, largest = kinds.smallest[urls], kinds.largest[urls]
+    is_like = (smallest[:, one] <= largest[:, other]) & (smallest[:, other] <= largest[:, one])
+    return np.flatnonzero(is_like.reshape(-1))

@@ -29,6 +29,7 @@ END: Final = "\x03"  # $
 I64 = npt.NDArray[np.int64]
 
 _TOKEN: Final = re.compile(r"%[0-9A-Fa-f]{2}|[0-9A-Za-z\x80-\U0010ffff]+|.", re.DOTALL)
+_ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 _BASE: Final = 0x9E3779B97F4A7C15
 _U = np.uint64
 
@@ -43,9 +44,22 @@ def anchored(url: str) -> str:
     return f"{START}{url}{END}"
 
 
-def boundaries(text: str) -> frozenset[int]:
-    """Return the places between tokens, the ends included."""
-    return frozenset((0, *(match.end() for match in _TOKEN.finditer(text))))
+def is_boundary(text: str, at: int) -> bool:
+    """Return whether a place lies between two tokens, the ends included. Tells by the three characters before it and the one behind."""
+    if not 0 < at < len(text):
+        return True
+    if _is_escape(text, at - 1) or _is_escape(text, at - 2):
+        return False
+    return not (_is_word(text[at - 1]) and _is_word(text[at])) or _is_escape(text, at - 3)
+
+
+def _is_escape(text: str, at: int) -> bool:
+    return at >= 0 and text[at] == "%" and _ESCAPE.match(text, at) is not None
+
+
+def _is_word(char: str) -> bool:
+    """Return whether a character is one of a run of letters and digits."""
+    return char.isalnum() or char >= "\x80"
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -72,9 +86,10 @@ class Spans:
     suffix: U64  # of each place: hash of what stands behind
     inverse: U64  # of each place: B to the power of minus its offset in the URL
 
-    def hashes(self, start: I64, end: I64) -> U64:
+    def hashes(self, start: npt.NDArray[np.signedinteger], end: npt.NDArray[np.signedinteger]) -> U64:
         """Return the hashes of spans; equal spans have equal hashes wherever they stand."""
-        return (self.prefix[end] - self.prefix[start]) * self.inverse[start]
+        hashes: U64 = (self.prefix[end] - self.prefix[start]) * self.inverse[start]
+        return hashes
 
     def read(self, start: int, end: int) -> str:
         """Return a span as text, with ^ and $ as the control characters that stand for them."""

@@ -1,5 +1,8 @@
 """A redirect log in memory: distinct URLs and hosts by number, and the pairs of them.
 
+An original that is mentioned with several targets, as in a log of years, is one of its host and so counts with one target, the last
+mentioned: where it leads today.
+
 Memory: 8 bytes a mention, and each distinct URL once, with 120 bytes of its own. Time: 2 µs a pair beside the question of its spelling.
 """
 
@@ -23,6 +26,7 @@ class Named(NamedTuple):
     originals: list[str]
     targets: list[str]
     hosts: list[str]
+    n_moved: int = 0  # originals that were mentioned with several targets
 
 
 class RedirectLog:
@@ -64,8 +68,13 @@ class RedirectLog:
     def finish(self) -> Named:
         """Return what was collected, and forget it."""
         mentions = _integers(self._mentions).reshape(-1, 2)
-        columns = Columns(mentions[:, 0], mentions[:, 1], _integers(self._hosts_of_originals), _integers(self._hosts_of_targets))
-        named = Named(columns, list(self._originals), list(self._targets), list(self._hosts))
+        last = np.zeros(len(self._originals), dtype=np.int32)
+        last[mentions[:, 0]] = mentions[:, 1]  # of several assignments the last one stands
+        is_last = mentions[:, 1] == last[mentions[:, 0]]
+        n_moved = len(np.unique(mentions[~is_last, 0]))
+        originals, targets = mentions[is_last].T
+        columns = Columns(originals, targets, _integers(self._hosts_of_originals), _integers(self._hosts_of_targets))
+        named = Named(columns, list(self._originals), list(self._targets), list(self._hosts), n_moved)
         self._clear()
         return named
 

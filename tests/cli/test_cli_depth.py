@@ -48,7 +48,33 @@ def test_fit_prints_a_table_and_what_to_write_into_the_configuration(thresher: C
     ran = thresher("depth", "fit", log)
     assert "7 sessions, 11 page views" in ran.out
     assert [row.split()[0] for row in ran.out.splitlines()[3:8]] == ["A", "B", "C", "actions", "measured"]
-    assert "filters.depth_cutoff.q: 0." in ran.err
+    assert "no advice" in ran.err
+    assert "4 steps deeper in 7 sessions; 50 steps are wanted" in ran.err
+    assert "filters.depth_cutoff.q:" not in ran.err
+
+
+def test_a_log_that_says_enough_gives_a_q_with_its_interval(thresher: Command, tmp_path: Path) -> None:
+    path = tmp_path / "access.log"
+    lines = [line(client, 0, "/") for client in range(250)] + [line(client, 1, "/a", "http://a.example/") for client in range(0, 250, 3)]
+    path.write_text("".join(lines))
+    ran = thresher("depth", "fit", path, "--json")
+    found = json.loads(ran.out)
+    assert f"filters.depth_cutoff.q: {found['suggested_q']:.3f} (95 % " in ran.err
+    assert "by 84 steps deeper in 250 sessions" in ran.err
+    assert found["suggested_q"] == found["models"]["B"]["q"]
+    for model in found["models"].values():
+        assert model["q_interval"][0] < model["q"] < model["q_interval"][1]
+        assert model["q_likely_interval"][0] < model["q_likely"] < model["q_likely_interval"][1]
+    for name in ("mean_length", "single_page_share"):
+        assert found[f"{name}_interval"][0] < found[name] < found[f"{name}_interval"][1]
+
+
+def test_connections_on_which_no_request_came_are_log_lines(thresher: Command, log: Path) -> None:
+    with log.open("a") as file:
+        file.write('10.0.0.1 - - [01/May/2024:10:03:00 +0000] "-" 408 0 "-" "-"\n' * 9)
+    ran = thresher("depth", "fit", log, "--json")
+    assert (json.loads(ran.out)["torn"], json.loads(ran.out)["sessions"]) == (0, 7)
+    assert "no log lines" not in ran.err
 
 
 def test_a_packed_log_and_standard_input_are_read_too(thresher: Command, log: Path, tmp_path: Path) -> None:
@@ -117,13 +143,14 @@ def test_a_missing_matplotlib_is_one_message(thresher: Command, log: Path, monke
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared/data is not here")
 @pytest.mark.parametrize(
     ("file", "sessions", "q", "level"),
-    [("logs/nasa-1995-07-first-4000.log.gz", 397, 0.678, 6), ("logs/semicomplete-2015.log.gz", 1165, 0.194, 1)],
+    [("logs/nasa-1995-07-first-4000.log.gz", 397, 0.678, 6), ("logs/semicomplete-2015.log.gz", 1165, 0.180, 1)],
 )
 def test_real_logs_stay_within_few_levels(thresher: Command, file: str, sessions: int, q: float, level: int) -> None:
     found = json.loads(thresher("depth", "fit", DATA / file, "--json").out)
     assert found["sessions"] == sessions
     assert found["models"]["B"]["q"] == pytest.approx(q, abs=5e-4)
     assert found["models"]["B"]["error"] < 0.02
+    assert found["suggested_q"] == (None if "nasa" in file else found["models"]["B"]["q"])  # the one has no Referers
     assert found["levels"]["90%"] == level
 
 

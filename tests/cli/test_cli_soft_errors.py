@@ -141,16 +141,27 @@ def test_auto_without_error_words_says_so_and_stays_at_3(thresher: Callable, log
     assert "too few to judge or to choose by" in ran.err
 
 
-def test_the_summary_is_by_target_and_host_with_the_highest_scores_first(thresher: Callable, log: Callable) -> None:
-    path = log(tsv(*moves(60), *to_error(40), *to_error(35, "b")))
+def test_the_summary_has_one_row_a_target_and_counts_its_hosts(thresher: Callable, log: Callable) -> None:
+    """Thirty hosts that lead to one page were thirty rows of it. Mutation: rows by target and host."""
+    farm = [(f"http://lapsed{i}.example/", "http://spam.example/p") for i in range(30)]
+    path = log(tsv(*moves(60), *farm, *to_error(40), *[(f"http://b.example/{i}", "http://a.example/404") for i in range(35)]))
     ran = thresher("soft-errors", path, "--summary", "--top", "3")
     head, *rows = ran.out.splitlines()
-    assert head.split()[:3] == ["score", "soft", "error"]
-    assert rows[0].split() == ["3.20", "yes", "soft_404", "http://a.example/404", "a.example", "40", "40", "40", "1", "1"]
-    assert [row.split()[4] for row in rows[:2]] == ["a.example", "b.example"]
+    assert head.split()[:5] == ["score", "soft", "errors", "kind", "target"]
+    assert rows[0].split() == ["3.48", "75", "soft_404", "http://a.example/404", "75", "2", "a.example", "40", "1", "1"]
+    assert rows[1].split()[3:7] == ["http://spam.example/p", "30", "30", "lapsed0.example"]
     assert len(rows) == 3
     assert "--top 0 prints all" in ran.err
-    assert len(thresher("soft-errors", path, "--summary", "--top", "0").out.splitlines()) == 63
+    every = thresher("soft-errors", path, "--summary", "--top", "0").out.splitlines()[1:]
+    assert len(every) == len({row.split()[3] for row in every}) == 62
+
+
+def test_an_original_with_two_targets_counts_once_and_that_is_said(thresher: Callable, log: Callable) -> None:
+    ran = thresher("soft-errors", log(tsv(*to_error(3), ("http://a.example/0", "http://b.example/new"))))
+    rows = lines(ran.out)
+    assert [(row["original"], row["target"]) for row in rows][-1] == ("http://a.example/0", "http://b.example/new")
+    assert [(row["n_to_target"], row["n_from_host"], row["n_targets"]) for row in rows] == [(2, 3, 2), (2, 3, 2), (1, 3, 2)]
+    assert "1 originals have several targets: each counts once, with the one that comes last" in ran.err
 
 
 def test_the_figures_are_a_png(thresher: Callable, log: Callable, tmp_path: Path) -> None:

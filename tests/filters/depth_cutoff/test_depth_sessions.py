@@ -147,6 +147,24 @@ def test_a_line_in_either_format_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    "asked", ["-", "", r"\x16\x03\x01\x02", "garbage", "PROPFIND /a HTTP/1.1", "M-SEARCH * HTTP/1.1", "get / HTTP/1.0"]
+)
+@pytest.mark.parametrize("rest", ["408 -", '408 0 "-" "-"', '400 226 "-" "-" 0.001'])
+def test_a_line_without_a_request_is_a_log_line(asked: str, rest: str) -> None:
+    """Apache and nginx log connections that time out so. Mutation: a method of capitals was wanted."""
+    found = parse(f'1.2.3.4 - - [17/May/2015:10:05:03 +0200] "{asked}" {rest}')
+    assert found is not None
+    method, _, target = asked.removesuffix(" HTTP/1.1").removesuffix(" HTTP/1.0").rpartition(" ")
+    assert (found.status, found.method, found.target) == (int(rest[:3]), method, target)
+
+
+def test_connections_without_a_request_are_no_views_and_make_no_robot() -> None:
+    silent = [Request("1.2.3.4", at, "", "-", 408, 0, "-", "-") for at in range(30)]
+    of = told(*silent, get("/", 40), get("/a", 50, "/"))
+    assert (len(of), of.levels.tolist(), of.dropped.robots, of.dropped.other) == (1, [0, 1], 0, 30)
+
+
+@pytest.mark.parametrize(
     "line",
     ["", LINE[:40], LINE + ' "http://a.example/" "Mozi', LINE.replace("May", "Mai"), LINE.replace("17/", "37/"), "{}", "GET / HTTP/1.1"],
 )

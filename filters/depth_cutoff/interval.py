@@ -1,0 +1,57 @@
+"""Intervals for what is fitted to sessions: leave out a group of sessions at a time, and see how much the fit moves [Tukey 1958].
+
+Views of one session are no independent draws, sessions of one visitor neither: visitors in order are cut into up to 30 groups, and the
+spread of the fits without each of them is the variance (delete-a-group jackknife). It becomes a number of draws that would have this
+variance, never more than there are, and that the interval of a share [Wilson 1927], with Student's t of as many groups: so an estimate at
+or near 0 has an interval of its own too (Korn and Graubard 1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+
+MOST_GROUPS = 30
+Interval = tuple[float, float]
+_Z = 1.959963984540054  # 95 %
+_T = (12.7062, 4.3027)  # 95 %, of 1 and 2 degrees of freedom
+
+
+def of_share(share: float, without: Sequence[float], n: float) -> Interval:
+    """Return the 95 % interval of a share. without: the share without each group; n: draws that there are at most."""
+    if len(without) < 2 or n <= 0:
+        return 0.0, 1.0
+    shrunk = (share * n + 1) / (n + 2)
+    variance = _variance(without)
+    return _wilson(share, min(shrunk * (1 - shrunk) / variance, n) if variance > 0 else n, _t(len(without) - 1))
+
+
+def of_mean(mean: float, without: Sequence[float]) -> Interval:
+    """Return the 95 % interval of a mean that is no share, ± infinity for fewer than two groups."""
+    if len(without) < 2:
+        return -np.inf, np.inf
+    half = _t(len(without) - 1) * sqrt(_variance(without))
+    return mean - half, mean + half
+
+
+def _variance(without: Sequence[float]) -> float:
+    n = len(without)
+    return (n - 1) * float(np.var(without))
+
+
+def _wilson(share: float, n: float, z: float) -> Interval:
+    z2 = z * z
+    middle, half = share + z2 / (2 * n), z * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
+
+
+def _t(freedom: int) -> float:
+    """Return Student's t for 95 % by its expansion in the normal's quantile; within .002 from 4 degrees of freedom on."""
+    if freedom <= len(_T):
+        return _T[freedom - 1]
+    z, v = _Z, float(freedom)
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / v + second / v**2 + third / v**3
