@@ -124,7 +124,7 @@ class Trial:
         blocks = list(space.pairs(space.text_pairs()))
         if not blocks:
             return []
-        pairs, rp, hm = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        pairs, rp, hm, _ = (np.concatenate(column) for column in zip(*blocks, strict=True))
         right = np.array([self.truth.is_replica(one, other) for one, other in pairs.tolist()])
         wanted = np.array([(one, other) in self.positives for one, other in pairs.tolist()])
         found = []
@@ -224,7 +224,7 @@ def _tell(view: View, figure: Path | None) -> None:
         if (k, strip) == (5, True):
             _say(pages=len(sketches.urls), links=int(sketches.links.size), reading_cpu_s=round(time.process_time() - before, 1))
             space = Space(sketches, Tolerance())
-            groups = [[one.representative, *(page for page, _, _ in one.members)] for one in space.clusters(space.text_pairs())]
+            groups = [cluster.copies() for cluster in space.clusters(space.text_pairs())]
             for mirror in mirrors(sketches.urls, sketches.hosts, sketches.texts, groups):
                 _say(mirror=MANUALS[_place(mirror.host)][0], host=mirror.host, of=mirror.of, pages=mirror.pages, share=mirror.share)
         _compare(sketches, tokens, k, strip=strip, figure=figure if (k, strip) == (5, False) else None)
