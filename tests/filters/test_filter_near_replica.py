@@ -381,7 +381,7 @@ def test_few_links_among_many_are_not_the_same_neighbourhood() -> None:
     bench = Bench()
     _meet_items(bench, *range(40))
     bench.meet(shown(f"{A}/kind/1", text(1), _links(0, n=40)))
-    known = sorted(range(40), key=lambda item: xxhash.xxh32_intdigest(f"item/{item}"))  # those of least hash are
+    known = sorted(range(40), key=lambda item: xxhash.xxh32_intdigest(f"item/{item}".encode()))  # those of least hash are
     assert bench.judge(shown(f"{B}/kind/1", text(1), tuple(f"{B}/item/{item}" for item in known[:2]))).reason is None
 
 
