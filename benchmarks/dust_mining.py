@@ -14,6 +14,7 @@ import json
 import random
 import resource
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 

@@ -80,10 +80,10 @@ def main() -> None:
 
 def _tell_hosts(web: LabelledWeb, sketches: Sketches) -> None:
     space = Space(sketches, Tolerance())
-    groups = [[one.representative, *(page for page, _, _ in one.members)] for one in space.clusters(space.text_pairs())]
+    groups = [cluster.copies() for cluster in space.clusters(space.text_pairs())]
     for mirror in mirrors(sketches.urls, sketches.hosts, sketches.texts, groups):
         print(json.dumps({"mirror": mirror.host, "of": mirror.of, "pages": mirror.pages, "share": mirror.share}))
-    indexes = same_children(sketches, space.r, d=space.tolerance.d)
+    indexes = same_children(sketches, space.r, of_texts=space.tolerance.resemblance)
     kinds = [{web.label(sketches.urls[page]).kind for page in group} for group in indexes]
     planted = np.count_nonzero([web.label(url).kind == "index" for url in sketches.urls])
     print(

@@ -125,7 +125,7 @@ class Trial:
         blocks = list(space.pairs(space.text_pairs()))
         if not blocks:
             return []
-        pairs, rp, hm = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        pairs, rp, hm, _ = (np.concatenate(column) for column in zip(*blocks, strict=True))
         right = np.array([self.truth.is_replica(one, other) for one, other in pairs.tolist()])
         wanted = np.array([(one, other) in self.positives for one, other in pairs.tolist()])
         found = []
@@ -145,9 +145,10 @@ def _say(**line: object) -> None:
     print(json.dumps(line), flush=True)
 
 
-def _tokens(view: View) -> dict[str, U64]:
+def tokens_of(view: View) -> dict[str, U64]:
+    """Return the words of every page that answered with success, by URL, in the order in which they were fetched."""
     found = {}
-    for visit, page in current_pages(view):
+    for visit, page in ((visit, page) for visit, page in current_pages(view) if 200 <= page.status < 300):
         body = view.bodies.get(visit) if page.has_body else None
         text = None if body is None else text_of(body, page, view.settings.identity.agent)
         found[page.url] = token_hashes(text or "")
@@ -189,13 +190,13 @@ def _figure(path: Path, trial: Trial) -> None:
         draw(out, curves)
 
 
-def _crawl(directory: Path) -> None:
+def crawl(directory: Path, seeds: Iterable[str], *options: str) -> None:
+    """Crawl loopback hosts as fast as they answer, without filters but those that `options` turn on."""
     quick = ("politeness.min_delay=0", "politeness.delay_factor=0", "politeness.address_delay=0", "limits.min_free_disk=0")
     allowed = ("fetch.allow_addresses=[127.0.0.0/8]", "fetch.allow_ports=any", "identity.contact=https://example.org/bot")
     off = [f"filters.{one.name}.mode=off" for one in fields(Filters) if "mode" in getattr(one.type, "__struct_fields__", ())]
     whole = ("limits.max_links_per_page=20000", "agents=1", *off)
-    sets = [part for value in (*quick, *allowed, *whole) for part in ("--set", value)]
-    seeds = [f"{_host(place)}/{start}" for place, (_, _, start) in enumerate(MANUALS)]
+    sets = [part for value in (*quick, *allowed, *whole, *options) for part in ("--set", value)]
     subprocess.run(children.command("crawler.cli", "crawl", *seeds, *sets, "-o", str(directory)), env=children.environment(), check=True)
 
 
@@ -211,21 +212,21 @@ def main() -> int:
         hosts = [_host(place) for place in range(len(roots))]
         servers = [f"listen {host.removeprefix('http://')}; root {root};" for host, root in zip(hosts, roots, strict=True)]
         with serving(Path(temporary), servers, hosts):
-            _crawl(Path(temporary) / "crawl")
+            crawl(Path(temporary) / "crawl", [f"{_host(place)}/{start}" for place, (_, _, start) in enumerate(MANUALS)])
         with reading(Path(temporary) / "crawl") as view:
             _tell(view, figure)
     return 0
 
 
 def _tell(view: View, figure: Path | None) -> None:
-    tokens = _tokens(view)
+    tokens = tokens_of(view)
     for k, strip in ((5, True), (10, True), (5, False), (10, False)):
         before = time.process_time()
         sketches = read_store(view, Recipe(k=k, strip=strip)).sketches
         if (k, strip) == (5, True):
             _say(pages=len(sketches.urls), links=int(sketches.links.size), reading_cpu_s=round(time.process_time() - before, 1))
             space = Space(sketches, Tolerance())
-            groups = [[one.representative, *(page for page, _, _ in one.members)] for one in space.clusters(space.text_pairs())]
+            groups = [cluster.copies() for cluster in space.clusters(space.text_pairs())]
             for mirror in mirrors(sketches.urls, sketches.hosts, sketches.texts, groups):
                 _say(mirror=MANUALS[_place(mirror.host)][0], host=mirror.host, of=mirror.of, pages=mirror.pages, share=mirror.share)
         _compare(sketches, tokens, k, strip=strip, figure=figure if (k, strip) == (5, False) else None)

@@ -22,6 +22,7 @@ from filters.near_replica.sketching import Recipe, Sketcher, Sketches
 
 _WORDS = 300
 _LINKS = 20
+_D = 0.03  # at the default the grid compares everything
 _OF_HOST = 200
 
 
@@ -70,13 +71,13 @@ def main() -> None:
     before_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     for candidates in Candidates:
         times = [time.process_time()]
-        space = Space(sketches, Tolerance(c=1.0, candidates=candidates))  # links here are at random
+        space = Space(sketches, Tolerance(d=_D, c=1.0, candidates=candidates))  # links here are at random
         times.append(time.process_time())
         found = space.text_pairs()
         times.append(time.process_time())
         clusters = space.clusters(found)
         times.append(time.process_time())
-        groups = [[cluster.representative, *(page for page, _, _ in cluster.members)] for cluster in clusters]
+        groups = [cluster.copies() for cluster in clusters]
         n_mirrors = len(mirrors(sketches.urls, sketches.hosts, sketches.texts, groups))
         times.append(time.process_time())
         steps = dict(zip(("maps", "candidates", "clusters", "mirrors"), np.diff(times).round(2).tolist(), strict=True))

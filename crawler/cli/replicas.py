@@ -12,10 +12,11 @@ from typing import Any
 
 import click
 
+from config.settings import NearReplica
 from crawler.cli.common import print_json, printable
 from crawler.core.errors import UsageError
 from crawler.replica_pages import Reading, read_lines, read_store
-from filters.near_replica.batch import Candidates, Cluster, Space, Tolerance
+from filters.near_replica.batch import Candidates, Cluster, Neighbours, Space, Tolerance
 from filters.near_replica.indexes import same_children
 from filters.near_replica.mirrors import mirrors
 from filters.near_replica.rp import Counting
@@ -62,6 +63,7 @@ class _Number(click.FloatRange):
 
 
 _positive = _Number(0, min_open=True)
+_DEFAULTS = NearReplica()  # those of the filter too
 
 
 def _one_of(names: type[StrEnum]) -> click.Choice[str]:
@@ -73,27 +75,49 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
 @click.option("--pairs", is_flag=True, help="Print every colliding pair instead of clusters.")
 @click.option("--mirrors", "wants_mirrors", is_flag=True, help="Print instead the hosts most of whose pages replicate another host's.")
 @click.option("--indexes", is_flag=True, help="Print instead pages of different text that lead to the same pages.")
-@click.option("--D", "d", type=_positive, default=0.03, show_default=True, help="Tolerance of texts: RP distances are below it.")
-@click.option("--C", "c", type=_positive, default=0.03, show_default=True, help="Tolerance of neighbourhoods: HM below it; 1: texts alone.")
+@click.option(
+    "--D", "d", type=_positive, default=_DEFAULTS.max_distance, show_default=True, help="Tolerance of texts: RP distances are below it."
+)
+@click.option(
+    "--C",
+    "c",
+    type=_positive,
+    default=_DEFAULTS.max_neighbour_distance,
+    show_default=True,
+    help="Tolerance of neighbourhoods: HM below it; 1: texts alone.",
+)
+@click.option(
+    "--neighbours",
+    type=_one_of(Neighbours),
+    default=Neighbours.EQUAL_TEXTS.value,
+    show_default=True,
+    help="What --C keeps apart: equal texts with other links; or, as in the paper, all pairs.",
+)
 @click.option("--K", "k", type=click.IntRange(1, 64), default=5, show_default=True, help="Components of the projection.")
 @click.option("--gamma", type=_Number(0), default=0.8, show_default=True, help="How much children count.")
 @click.option("--iterations", type=click.IntRange(0, 100), default=4, show_default=True, help="Links that HM looks ahead.")
 @click.option("--sum", "is_sum", is_flag=True, help="Sum over children as in the paper instead of their mean; wants a small --gamma.")
 @click.option(
     "--counting",
-    type=click.Choice([one.value for one in Counting]),
+    type=_one_of(Counting),
     default=Counting.LOG_L2.value,
     show_default=True,
     help="What n of one word count.",
 )
 @click.option(
     "--candidates",
-    type=click.Choice([one.value for one in Candidates]),
+    type=_one_of(Candidates),
     default=Candidates.BANDS.value,
     show_default=True,
     help="Who is compared.",
 )
-@click.option("--resemblance", type=click.FloatRange(0, 1), default=0.85, show_default=True, help="Least share of shingles in common.")
+@click.option(
+    "--resemblance",
+    type=click.FloatRange(0, 1),
+    default=_DEFAULTS.resemblance,
+    show_default=True,
+    help="Least share of five-word shingles in common; 0: RP alone decides.",
+)
 @click.option("--whole-text", is_flag=True, help="Leave in what most pages of a host share.")
 @click.option("--evaluate", "labels", type=click.Path(), metavar="LABELS.tsv", help="Print precision and recall over C and D instead.")
 @click.option("--figure", type=click.Path(), metavar="OUT.png", help="With --evaluate: draw the curves.  [extra: report]")
@@ -104,6 +128,7 @@ def replicas(
     indexes: bool,
     d: float,
     c: float,
+    neighbours: str,
     k: int,
     gamma: float,
     iterations: int,
@@ -115,21 +140,34 @@ def replicas(
     labels: str | None,
     figure: str | None,
 ) -> int:
-    """Find pages of almost the same text in almost the same neighbourhood, as JSON lines.
+    """Find pages of almost the same text, as JSON lines.
 
-    DIR is a crawl; PAGES.jsonl has lines of {"url", "text", "links": […]}, - is standard input. A cluster is a page and those that collide
-    with it, first come first; rp and hm are their distances from it. Pages of equal text whose links lead elsewhere are no replicas.
+    DIR is a crawl; PAGES.jsonl has lines of {"url", "text", "links": […]}, - is standard input. A cluster is a page and those that
+    replicate it, first come first; rp and hm are their distances from it. Texts are replicas that resemble by --resemblance once what most
+    pages of a host share is removed; "confirmed" says that their neighbourhoods agree too. Pages of equal text are kept apart where their
+    links lead elsewhere. The filter near_replica reports by the same defaults, and may drop what resembles by 0.9.
 
-    One word changed among n different ones moves a text by about 0.4/√n: the --D of 0.03 finds that in texts of 400 words, in half of those
-    of 170; one of 0.06 in texts of 100, in half of those of 40. Equal texts are found however short they are.
+    As in the paper, by projections and neighbourhoods alone: --candidates grid --resemblance 0 --D 0.02 --neighbours all. There one word
+    changed among n different ones moves a text by about 0.4/√n.
 
     LABELS.tsv has lines of URL, tab, URL: pairs of replicas; all other pairs are none. A third field of 0 marks a pair that is none; once
-    there is one, only pairs in the file count. Tolerances up to --D and --C are tried.
+    there is one, only pairs in the file count. Tolerances up to --D and --C are tried, --C as in
+    the paper.
     """
     what = What(pairs, wants_mirrors, indexes, labels, figure)
     what.check()
     way = Candidates(candidates)
-    rule = Tolerance(d=d, c=c, gamma=gamma, mean=not is_sum, iterations=iterations, candidates=way, resemblance=resemblance)
+    kept_apart = Neighbours(neighbours)
+    rule = Tolerance(
+        d=d,
+        c=c,
+        resemblance=resemblance,
+        neighbours=kept_apart,
+        gamma=gamma,
+        mean=not is_sum,
+        iterations=iterations,
+        candidates=way,
+    )
     found = _read(source, Recipe(k=k, counting=Counting(counting), strip=not whole_text))
     if labels is not None:
         from crawler.cli.replicas_evaluate import evaluate
@@ -144,29 +182,33 @@ def replicas(
 def _lines(space: Space, what: What) -> Iterator[dict[str, Any]]:
     urls, hosts = space.sketches.urls, space.sketches.hosts
     if what.indexes:
-        for group in same_children(space.sketches, space.r, d=space.tolerance.d):
+        for group in same_children(space.sketches, space.r, of_texts=space.tolerance.resemblance or _DEFAULTS.resemblance):
             yield {"representative": urls[group[0]], "same_children": [urls[page] for page in group[1:]]}
         return
     colliding = space.text_pairs()
     if what.pairs:
-        for block, rp, hm in space.pairs(colliding):
-            for (one, other), of_text, of_links in zip(block.tolist(), rp.tolist(), hm.tolist(), strict=True):
-                yield {"a": urls[one], "b": urls[other], "rp": round(of_text, 6), "hm": round(of_links, 6)}
+        for block in space.pairs(colliding):
+            for (one, other), rp, hm, alike in zip(*(column.tolist() for column in block), strict=True):
+                yield {"a": urls[one], "b": urls[other], **_measured(rp, hm, alike, space.tolerance.c)}
         return
     clusters = space.clusters(colliding)
     n_replicas = sum(len(cluster.members) for cluster in clusters)
     click.echo(f"{len(urls):,} pages, {len(clusters):,} clusters, {n_replicas:,} replicas of their representatives", err=True)
     if not what.mirrors:
-        yield from (_cluster(urls, cluster) for cluster in clusters)
+        yield from (_cluster(urls, cluster, space.tolerance.c) for cluster in clusters)
         return
-    groups = [[cluster.representative, *(page for page, _, _ in cluster.members)] for cluster in clusters]
+    groups = [cluster.copies() for cluster in clusters]
     for mirror in mirrors(urls, hosts, space.sketches.texts, groups):
         yield {"mirror": mirror.host, "of": mirror.of, "pages": mirror.pages, "replicas": mirror.replicas, "share": mirror.share}
 
 
-def _cluster(urls: list[str], cluster: Cluster) -> dict[str, Any]:
-    members = [{"url": urls[page], "rp": round(rp, 6), "hm": round(hm, 6)} for page, rp, hm in cluster.members]
+def _cluster(urls: list[str], cluster: Cluster, c: float) -> dict[str, Any]:
+    members = [{"url": urls[one.page], **_measured(one.rp, one.hm, one.resemblance, c)} for one in cluster.members]
     return {"representative": urls[cluster.representative], "members": members}
+
+
+def _measured(rp: float, hm: float, resemblance: float, c: float) -> dict[str, Any]:
+    return {"resemblance": round(resemblance, 4), "rp": round(rp, 6), "hm": round(hm, 6), "confirmed": hm < c}
 
 
 def _read(source: str, recipe: Recipe) -> Reading:

@@ -1,9 +1,15 @@
 """Near-replicas of a whole set of pages [DDGMP03].
 
-    sketches → signatures R, maps X → classes of equal text → candidate classes → ‖R¹ − R²‖∞ < D → pages of them: ‖X¹ − X²‖∞ < C
+    sketches → signatures R, maps X → classes of equal text → candidate classes → resemblance, ‖R¹ − R²‖∞ < D → pages of them: HM
 
-Pages of equal text form a class and are compared as one; HM alone decides between them. Candidates come from MinHash bands, or, as in the
-paper, from the projections themselves (`Candidates.GRID`). With `resemblance` the sketches must agree to that share as well.
+Pages of equal text form a class and are compared as one. Candidates come from MinHash bands, or, as in the paper, from the projections
+themselves (`Candidates.GRID`).
+
+What HM may do is `neighbours`. In the paper (`Neighbours.ALL`) two pages collide when ‖R¹ − R²‖∞ < D and ‖X¹ − X²‖∞ < C; but a page of a
+newer version that has one link more lies further away than that: of 312 pairs that share their words a C of .03 lost 201. So unless it is
+to be as in the paper (`Neighbours.EQUAL_TEXTS`), texts that resemble are replicas, which HM may confirm; it only tells pages of one host
+and one text apart, as of a template that nothing was filled into. For that ‖X¹ − X²‖∞ must reach C, and the links must differ
+(neighbours.py): a neighbourhood that grew is no other one.
 
 A cluster is its first page and every later page that collides with that one; so no chain of small steps leads from a page to one that is
 no replica of it.
@@ -16,17 +22,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from config.settings import NearReplica
 from filters.near_replica.collide import close_pairs, spread
 from filters.near_replica.hm import I64, Children, hyperlink_map, scaled
 from filters.near_replica.minhash import agreement, band_pairs
+from filters.near_replica.neighbours import is_same
+from filters.near_replica.resemblance import resemblances
 from filters.near_replica.rp import F64, Scale
 from filters.near_replica.sketching import Sketches
 
-_MOST_LEADERS = 512  # of one class, that a page is compared with: the latest
+Bools = npt.NDArray[np.bool_]
+
+_DEFAULTS: Final = NearReplica()
+_MOST_LEADERS: Final = 512  # of one class, that a page is compared with: the latest
+_MOST_LOOKED_AT: Final = 16  # of these, the nearest by HM, whose links are compared with the page's
+_WIDTH: Final = 3.0  # of R̂, that of some thousand pages of words counted 1 + ln n and scaled to length 1
+_CHANCE: Final = 0.5  # of the resemblance asked for: a share of slots in common below which two texts are not compared
 
 
 class Candidates(StrEnum):
@@ -36,13 +52,21 @@ class Candidates(StrEnum):
     GRID = "grid"
 
 
+class Neighbours(StrEnum):
+    """Which pairs HM may keep apart."""
+
+    EQUAL_TEXTS = "equal"
+    ALL = "all"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
     """When two pages collide."""
 
-    d: float = 0.03  # RP, exclusive
-    c: float = 0.03  # HM, exclusive; 1 and above: off
-    resemblance: float = 0.85  # least estimated resemblance of shingles
+    d: float = _DEFAULTS.max_distance  # RP, exclusive
+    c: float = _DEFAULTS.max_neighbour_distance  # HM, exclusive; 1 and above: off
+    resemblance: float = _DEFAULTS.resemblance  # least estimated resemblance of shingles; 0: not asked
+    neighbours: Neighbours = Neighbours.EQUAL_TEXTS
     gamma: float = 0.8
     mean: bool = True  # γ over the page's out-degree
     iterations: int = 4
@@ -64,14 +88,37 @@ class TextPairs(NamedTuple):
 
     pairs: I64  # (m, 2)
     rp: F64  # (m,), L∞ distance of signatures
+    resemblance: F64  # (m,)
+
+
+class Pairs(NamedTuple):
+    """A block of colliding pages."""
+
+    pages: I64  # (m, 2), the smaller number first
+    rp: F64
+    hm: F64
+    resemblance: F64
+
+
+class Member(NamedTuple):
+    """A replica as it compares with the representative of its cluster."""
+
+    page: int
+    rp: float
+    hm: float
+    resemblance: float
 
 
 @dataclass(slots=True)
 class Cluster:
-    """A page and its replicas with their RP and HM distances from it."""
+    """A page and its replicas."""
 
     representative: int
-    members: list[tuple[int, float, float]] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
+
+    def copies(self, resemblance: float = _DEFAULTS.drop_resemblance) -> list[int]:
+        """Return the representative and the members that resemble it by so much that they might be dropped: those that tell a mirror."""
+        return [self.representative, *(member.page for member in self.members if member.resemblance >= resemblance)]
 
 
 class Space:
@@ -82,28 +129,36 @@ class Space:
         self.tolerance = tolerance
         self.classes = _classes(sketches.texts)
         said = sketches.projections[self.classes.firsts]
-        self.r = Scale.of(said)(sketches.projections) if len(said) else np.zeros_like(sketches.projections)
+        self.r = Scale.of(said, least=_WIDTH)(sketches.projections) if len(said) else np.zeros_like(sketches.projections)
         self.children = children if children is not None else sketches.children()
         rule = tolerance
         self.x = scaled(hyperlink_map(self.children, self.r, gamma=rule.gamma, iterations=rule.iterations, mean=rule.mean))
+        self._hosts = np.unique(np.array(sketches.hosts, dtype=np.str_), return_inverse=True)[1]
 
     def text_pairs(self) -> TextPairs:
         """Return the classes that collide by text."""
-        r, rule = self.r[self.classes.firsts], self.tolerance
+        firsts, rule = self.classes.firsts, self.tolerance
+        r, minima = self.r[firsts], self.sketches.minima[firsts]
         if rule.candidates is Candidates.BANDS:
-            pairs = band_pairs(self.sketches.minima[self.classes.firsts], r[:, 0], rows=rule.rows)
+            pairs = band_pairs(minima, r[:, 0], rows=rule.rows)
         else:
             blocks = close_pairs(r, np.full(r.shape[1], rule.d))
             pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *blocks])
         rp = _distances(r, pairs)
         keep = rp < rule.d
-        if rule.resemblance > 0.0:
-            keep[keep] = agreement(self.sketches.minima[self.classes.firsts], pairs[keep]) >= rule.resemblance
-        alone = np.arange(len(r))
-        return TextPairs(np.concatenate((np.column_stack((alone, alone)), pairs[keep])), np.concatenate((np.zeros(len(r)), rp[keep])))
+        keep[keep] = agreement(minima, pairs[keep]) >= _CHANCE * rule.resemblance
+        pairs, rp = pairs[keep], rp[keep]
+        alike = resemblances(self.sketches.least[firsts], pairs)
+        keep = alike >= rule.resemblance
+        alone, n = np.arange(len(r)), len(r)
+        return TextPairs(
+            np.concatenate((np.column_stack((alone, alone)), pairs[keep])),
+            np.concatenate((np.zeros(n), rp[keep])),
+            np.concatenate((np.ones(n), alike[keep])),
+        )
 
-    def pairs(self, found: TextPairs) -> Iterator[tuple[I64, F64, F64]]:
-        """Yield all colliding pages in blocks: (m, 2) with the smaller number first, RP distances, HM distances."""
+    def pairs(self, found: TextPairs) -> Iterator[Pairs]:
+        """Yield all colliding pages in blocks."""
         starts, order = self.classes.starts, self.classes.order
         sizes = np.diff(starts)
         one, other = found.pairs[:, 0], found.pairs[:, 1]
@@ -112,10 +167,23 @@ class Space:
                 left, right = order[place[nth]], order[place_of_other]
                 is_pair = (left < right) | (one[row[nth]] != other[row[nth]])
                 pairs = np.column_stack((np.minimum(left, right), np.maximum(left, right)))[is_pair]
+                of = row[nth][is_pair]
                 hm = _distances(self.x, pairs)
-                keep = hm < self.tolerance.c if self.tolerance.c < 1.0 else np.ones(len(hm), dtype=np.bool_)
+                keep = self._collide(pairs, hm, one[of] == other[of])
                 if keep.any():
-                    yield pairs[keep], found.rp[row[nth][is_pair][keep]], hm[keep]
+                    yield Pairs(pairs[keep], found.rp[of[keep]], hm[keep], found.resemblance[of[keep]])
+
+    def _collide(self, pairs: I64, hm: F64, is_one_text: Bools) -> Bools:
+        """Return which pairs of pages whose texts collide HM does not keep apart."""
+        near = hm < self.tolerance.c
+        if self.tolerance.c >= 1.0 or (self.tolerance.neighbours is Neighbours.ALL and near.all()):
+            return np.ones(len(hm), dtype=np.bool_)
+        if self.tolerance.neighbours is Neighbours.ALL:
+            return near
+        near |= ~is_one_text | (self._hosts[pairs[:, 0]] != self._hosts[pairs[:, 1]])
+        for at in np.flatnonzero(~near).tolist():
+            near[at] = is_same(*(self.children.of_page(page) for page in pairs[at].tolist()), is_one_host=True)
+        return near
 
     def clusters(self, found: TextPairs) -> list[Cluster]:
         """Return the clusters of two pages and more, by their first page."""
@@ -126,7 +194,7 @@ class Space:
             own = int(self.classes.of[page])
             known = [leader for one in near[own] for leader in leaders[one][-_MOST_LEADERS:]]
             if (cluster := self._joined(page, known, clusters)) is not None:
-                cluster.members.append((page, *self._apart(cluster.representative, page)))
+                cluster.members.append(self._member(cluster.representative, page))
             else:
                 leaders[own].append(page)
                 clusters[page] = Cluster(page)
@@ -136,12 +204,22 @@ class Space:
         """Return the cluster whose representative is nearest to the page by HM and collides with it."""
         if not leaders:
             return None
-        hm = np.abs(self.x[leaders] - self.x[page]).max(axis=1)
-        nearest = int(hm.argmin())
-        return clusters[leaders[nearest]] if hm[nearest] < self.tolerance.c or self.tolerance.c >= 1.0 else None
+        near = np.array(leaders, dtype=np.int64)
+        hm = np.abs(self.x[near] - self.x[page]).max(axis=1)
+        near, hm = near[np.argsort(hm, kind="stable")], np.sort(hm, kind="stable")
+        is_one_text = self.classes.of[near] == self.classes.of[page]
+        others = np.flatnonzero(~is_one_text)[:1]
+        looked_at = np.sort(np.concatenate((np.flatnonzero(is_one_text)[:_MOST_LOOKED_AT], others)))
+        pairs = np.column_stack((near, np.full(len(near), page)))[looked_at]
+        joined = np.flatnonzero(self._collide(pairs, hm[looked_at], is_one_text[looked_at]))
+        return clusters[int(pairs[joined[0], 0])] if joined.size else None
 
-    def _apart(self, one: int, other: int) -> tuple[float, float]:
-        return float(np.abs(self.r[one] - self.r[other]).max()), float(np.abs(self.x[one] - self.x[other]).max())
+    def _member(self, one: int, other: int) -> Member:
+        """Return how a page compares with the representative `one`."""
+        rp, hm = (float(np.abs(points[one] - points[other]).max()) for points in (self.r, self.x))
+        is_one_text = self.classes.of[one] == self.classes.of[other]
+        alike = 1.0 if is_one_text else float(resemblances(self.sketches.least, np.array([[one, other]]))[0])
+        return Member(other, rp, hm, alike)
 
 
 def _classes(texts: list[bytes]) -> Classes:

@@ -1,16 +1,16 @@
 """Does a page replicate a kept one? By what is known of both today.
 
-Text: the signatures lie within D of one another, and the sketches agree in so many slots that the resemblance is at least the one asked
-for with a confidence of 95 %; of 256 slots that is 239 for .9. Slots whose minimum most pages of a host have are its template's and say
-nothing when both have it; so the template does not count [boilerplate.py says why]. Where fewer than 25 slots are left, nobody can tell.
+Text: the signatures lie within D of one another, and the sketches agree in so many slots that the texts resemble by what is reported. They
+resemble enough for one to be dropped when that is so with a confidence of 95 %; of 256 slots that is 239 for .9. Slots whose minimum most
+pages of a host have are its template's and say nothing when both have it; so the template does not count [boilerplate.py says why]. Where
+fewer than 25 slots are left, nobody can tell.
 
 Two pages of one host that name different pages in rel=canonical are no replicas: the host says so.
 
-Neighbourhood, first of these that tells:
-1. neither page has a link that the other has not: the same;
-2. on two hosts: the same paths are linked to, as in a mirror: the same;
-3. at least half of each page's own links have been fetched: HM over these, γ over their number, one step; below C the same, else different;
-4. else nobody knows yet.
+Neighbourhood: it confirms what texts say that differ, and decides between equal ones only. First of these that tells:
+1. the links are the same, as neighbours.py has it: the same;
+2. at least half of each page's own links have been fetched: HM over these, γ over their number, one step; below C the same, else different;
+3. else nobody knows yet.
 
 HM counts only the links that one page has and the other has not: what both link to adds the same to both. The page's own r, with which
 the paper's x begins, is left out: D has judged it, and of a short text it differs more than what the links lead to.
@@ -20,6 +20,7 @@ Time: 30 µs a candidate, 100 µs where children are read.
 
 from __future__ import annotations
 
+import math
 from operator import eq
 from typing import Final, NamedTuple
 
@@ -29,6 +30,7 @@ import numpy as np
 from crawler.core.model import U64
 from crawler.core.ports import Memory
 from filters.near_replica.collide import Grid
+from filters.near_replica.neighbours import is_same
 from filters.near_replica.records import (
     COMPONENTS,
     MOST_CHILDREN,
@@ -41,10 +43,10 @@ from filters.near_replica.records import (
     paths_of,
     template_key,
 )
+from filters.near_replica.resemblance import SHINGLE
 from filters.near_replica.rp import F64
 
 GAMMA: Final = 0.8
-_SAME_PATHS: Final = 0.8  # of the paths linked to: resemblance from which two hosts' pages have the same neighbourhood
 _ENOUGH_KNOWN: Final = 0.5
 MOST_CANDIDATES: Final = 8
 _N_TAGS: Final = 2
@@ -56,7 +58,7 @@ _N_BRIEF: Final = 16
 _BRIEF: Final = slice(1, 1 + _N_BRIEF)  # none of the tags
 NAME_IN_GRID: Final = NAME + _N_BRIEF  # bytes
 _SURE: Final = 1.645  # standard deviations: 95 %, one-sided
-_SHINGLE: Final = 3  # words
+_FEWEST: Final = 25  # slots, or shingles of the shorter text, from which a resemblance is told
 ENOUGH_VOTERS: Final = 16  # pages of a host that say what its template is
 _MIN_VOTERS: Final = 8
 _COMMON: Final = 0.6  # share of the voters that have the minimum
@@ -70,7 +72,8 @@ class Likeness(NamedTuple):
     resemblance: float
     hm: float  # L∞ distance of neighbourhoods, -1 while it is not known
     known: float  # share (0 to 1) of the neighbourhoods that this rests on
-    same: bool | None  # None: too little is known of the neighbourhoods
+    same: bool | None  # None: the texts are equal, and too little is known of the neighbourhoods
+    sure: bool  # the texts resemble enough for one to be dropped
 
 
 class Limits(NamedTuple):
@@ -79,6 +82,7 @@ class Limits(NamedTuple):
     d: float
     c: float
     resemblance: float
+    drop_resemblance: float
 
 
 def nearest(page: Known, minima: bytes, grid: Grid, limits: Limits, memory: Memory) -> Likeness | None:
@@ -104,12 +108,14 @@ def nearest(page: Known, minima: bytes, grid: Grid, limits: Limits, memory: Memo
 
 
 def likeness(page: Known, known: Known, rp: float, limits: Limits, memory: Memory, *, template: bytes = b"") -> Likeness | None:
-    """Return how a page and a kept one compare, None if their texts do not surely resemble.    rp: distance of their signatures"""
-    alike, is_sure = resemblance(page, known, template, limits.resemblance)
-    if not is_sure:
+    """Return how a page and a kept one compare, None if their texts do not resemble.    rp: distance of their signatures"""
+    alike, n = resemblance(page, known, template)
+    if alike < limits.resemblance or n < _FEWEST:
         return None
     hm, share = neighbourhood(page, known, memory)
-    return Likeness(known, rp, alike, hm, share, None if hm < 0 else hm < limits.c)
+    if page.text == known.text:
+        return Likeness(known, rp, alike, hm, share, None if hm < 0 else hm < limits.c, True)
+    return Likeness(known, rp, alike, hm, share, True, _is_sure(alike, n, limits.drop_resemblance))
 
 
 def name_in_grid(page: Known) -> bytes:
@@ -152,17 +158,16 @@ def _tag(minima: bytes, place: int) -> bytes:
     return b"%c%b%d%b" % (minimum[0], _NO_SITE, place, minimum)
 
 
-def _order(found: Likeness) -> tuple[int, float]:
-    return (2 if found.same else 0 if found.same is False else 1, -found.hm)
+def _order(found: Likeness) -> tuple[int, float, float]:
+    """Return how near a kept page comes to being replicated; the greatest is the one that is told of."""
+    settled = 0 if not found.sure else 3 if found.same else 1 if found.same is False else 2
+    return settled, found.resemblance, -abs(found.hm)
 
 
-def resemblance(page: Known, known: Known, template: bytes, least: float) -> tuple[float, bool]:
-    """Return the share of slots that agree, template left out, and whether the texts surely resemble by `least` or more.
-
-    template: b"" for none
-    """
+def resemblance(page: Known, known: Known, template: bytes) -> tuple[float, int]:
+    """Return the share of slots that agree, template left out, and how many slots tell so.    template: b"" for none"""
     if page.text == known.text:
-        return 1.0, True
+        return 1.0, SLOTS
     one, other = page.slots, known.slots
     same = one == other
     if template:
@@ -171,11 +176,13 @@ def resemblance(page: Known, known: Known, template: bytes, least: float) -> tup
         n, n_same = int(np.count_nonzero(telling)), int(np.count_nonzero(same & telling))
     else:
         n, n_same = SLOTS, int(np.count_nonzero(same))
-    if n == 0:
-        return 0.0, False
-    alike = n_same / n
-    n = min(n, page.n_words - _SHINGLE + 1, known.n_words - _SHINGLE + 1)  # slots of a short text borrow from one another
-    return alike, alike >= least + _SURE * (least * (1.0 - least) / n) ** 0.5 if n > 0 else False
+    shorter = min(page.n_words, known.n_words) - SHINGLE + 1  # slots of a short text borrow from one another
+    return n_same / max(n, 1), min(n, shorter)
+
+
+def _is_sure(alike: float, n: int, least: float) -> bool:
+    """Return whether texts resemble by `least` or more with a confidence of 95 %.    n: slots that tell"""
+    return alike >= least + _SURE * math.sqrt(least * (1.0 - least) / n)
 
 
 def distance(page: Known, known: Known) -> float:
@@ -205,8 +212,11 @@ def _common(voters: bytes) -> bytes:
 
 def neighbourhood(page: Known, known: Known, memory: Memory) -> tuple[float, float]:
     """Return the distance of two pages' neighbourhoods, -1 if too little is known of them, and the share that is known."""
-    ours, theirs = page.links, known.links
-    if page.name[:4] != known.name[:4] and _paths_agree(ours, theirs):
+    ours, theirs = _comparable(page.links, known.links)
+    is_one_host = page.name[:4] == known.name[:4]
+    if is_same(ours, theirs, is_one_host=True) or (
+        not is_one_host and is_same(np.unique(paths_of(ours)), np.unique(paths_of(theirs)), is_one_host=False)
+    ):
         return 0.0, 1.0
     own, other = np.setdiff1d(ours, theirs), np.setdiff1d(theirs, ours)
     (mine, share), (its, its_share) = _mean(own, memory), _mean(other, memory)
@@ -216,15 +226,12 @@ def neighbourhood(page: Known, known: Known, memory: Memory) -> tuple[float, flo
     return float(GAMMA * np.abs(mine - its).max()), share
 
 
-def _paths_agree(ours: U64, theirs: U64) -> bool:
-    """Return whether two pages link to the same paths. Both samples are those of least hash, so the lesser one tells how far to look."""
-    if not ours.size or not theirs.size:
-        return ours.size == theirs.size
-    one, other = np.unique(paths_of(ours)), np.unique(paths_of(theirs))
-    reach = min(one[-1], other[-1]) if max(one.size, other.size) >= MOST_CHILDREN else max(one[-1], other[-1])
-    one, other = one[one <= reach], other[other <= reach]
-    both = np.intersect1d(one, other, assume_unique=True).size
-    return bool(both >= _SAME_PATHS * (one.size + other.size - both))
+def _comparable(ours: U64, theirs: U64) -> tuple[U64, U64]:
+    """Return the links of two pages as far as both samples reach: they are those of least path, and a full one ends early."""
+    ends = [paths_of(links)[-1] for links in (ours, theirs) if links.size >= MOST_CHILDREN]
+    if not ends:
+        return ours, theirs
+    return ours[paths_of(ours) <= min(ends)], theirs[paths_of(theirs) <= min(ends)]
 
 
 def _mean(children: U64, memory: Memory) -> tuple[F64, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from filters.near_replica.hm import I64
+from filters.near_replica.batch import Pairs
 from filters.near_replica.rp import F64
 
 Bools = npt.NDArray[np.bool_]
@@ -52,10 +52,10 @@ class Judged:
         return Point(d, c, right / returned if returned else 1.0, right / self.n_replicas if self.n_replicas else 1.0, returned)
 
 
-def judge(blocks: Iterable[tuple[I64, F64, F64]], replicas: set[tuple[int, int]], others: set[tuple[int, int]]) -> Judged:
+def judge(blocks: Iterable[Pairs], replicas: set[tuple[int, int]], others: set[tuple[int, int]]) -> Judged:
     """Hold colliding pairs against labels.    replicas, others: pairs with the smaller number first; no others: all the rest are"""
     rp, hm, right = [np.empty(0)], [np.empty(0)], [np.empty(0, dtype=np.bool_)]
-    for pairs, of_text, of_links in blocks:
+    for pairs, of_text, of_links, _ in blocks:
         named = [tuple(pair) for pair in pairs.tolist()]
         is_replica = np.array([pair in replicas for pair in named], dtype=np.bool_)
         counts = (

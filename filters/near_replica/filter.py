@@ -1,18 +1,20 @@
 """Near-replicas while a crawl runs [DDGMP03]: pages whose text and neighbourhood a kept page has, on any host;
 those of other agents by abroad.py.
 
-A replica's record says `replica_of`; its content is stored again only with `store_replicas`. Its new links are followed within a budget
-(filters/copy_links.py), since the indexes of an archive replicate one another and still discover. Seeds and home pages never are replicas.
-Where two pages replicate one another the canonical one is preferred, whichever came first: if the older names the younger in
-rel=canonical, or only the younger names itself, the verdict on the older is revised.
+A page whose text resembles a kept one's by `resemblance` is reported (`looks_like`) and kept. One that surely resembles it by
+`drop_resemblance` is a replica: its record says `replica_of`; its content is stored again only with `store_replicas`. Its new links are
+followed within a budget (filters/copy_links.py), since the indexes of an archive replicate one another and still discover. Seeds and home
+pages never are replicas. Where two pages replicate one another the canonical one is preferred, whichever came first: if the older names
+the younger in rel=canonical, or only the younger names itself, the verdict on the older is revised.
 
 Differs from the batch (batch.py) where a crawl cannot wait: projections are scaled by fixed numbers, HM takes one step and only children
 fetched so far, boilerplate is told by slots (compare.py).
 
 Where two URLs of one site show the very same words, exact_duplicate.py knows better which one to keep, and this filter says nothing.
 
-A pair of equal texts whose neighbourhoods are not known yet is no replica, and waits. Every `_PASS` pages of a host the waiting pairs of
-its site are compared anew, and the verdict is revised when that changes it.
+Neighbourhoods decide between equal texts only. A pair of these whose neighbourhoods are not known yet is no replica, and waits. Every
+`_PASS` pages of a host the waiting pairs of its site are compared anew, and the verdict is revised when that changes it. What nothing has
+told apart after `_MOST_TRIES` of these is a replica: the text proves it.
 
 A host most of whose pages replicate those of another host at the same paths is a mirror: said once, by a revision of the verdict on the
 page that settled it; then its queue is set back for a day, again and again, or what waits in it and links to it are refused, as
@@ -59,13 +61,13 @@ from filters.near_replica.records import (
     template_key,
     write,
 )
+from filters.near_replica.resemblance import SHINGLE
 from filters.near_replica.rp import bucket_table, project_buckets
 
 NAME = "near_replica"
 _WEIGHTS: Final = bucket_table(COMPONENTS)
 _SILENT: Final = Verdict(NAME)
 _U8: Final = np.dtype("<u8")
-_SHINGLE: Final = 3
 _BOX: Final = 64  # pages
 _PASS: Final = 64
 _MOST_PENDING: Final = 64  # looked at in one pass
@@ -112,7 +114,8 @@ class ReplicaGate:
     def __init__(self, settings: NearReplica, *, tells_copies: bool) -> None:
         self._settings = settings
         self._tells_copies = tells_copies
-        self._limits = Limits(settings.max_distance, settings.max_neighbour_distance, settings.resemblance)
+        dropped_from = max(settings.resemblance, settings.drop_resemblance)
+        self._limits = Limits(settings.max_distance, settings.max_neighbour_distance, settings.resemblance, dropped_from)
         self._grid = Grid(settings.max_distance, capacity=_BOX, name_bytes=compare.NAME_IN_GRID)
 
     def measure(self, page: Page, /) -> Measure:
@@ -121,7 +124,7 @@ class ReplicaGate:
             return Measure(None, exempt)
         url = page.url
         name = name_on(url.host, url.text)
-        minima = minhash(page.tokens, SLOTS, _SHINGLE)
+        minima = minhash(page.tokens, SLOTS, SHINGLE)
         known = Known(
             url.key,
             name,
@@ -145,8 +148,8 @@ class ReplicaGate:
         found = compare.nearest(page, measure.minima, self._grid, self._limits, memory)
         if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
             return _SILENT, NO_EFFECTS
-        if not found.same:
-            return Verdict(NAME, evidence={"looks_like": found.original.page.hex(), **_measured(found)}), NO_EFFECTS
+        if not found.same or not found.sure:
+            return _report(found), NO_EFFECTS
         if _is_rather_kept(page, found.original):
             older = found._replace(original=page)
             said = {"replaces": found.original.page.hex(), **_measured(found)}
@@ -180,7 +183,7 @@ class ReplicaGate:
         write(memory, page_key(page.name), page)
         if original is not None and "replaces" in own.evidence:
             _replace(original, page.name, memory)
-        elif original is not None and float(own.evidence["known"]) < 1.0:
+        elif original is not None and float(own.evidence["known"]) < 1.0 and _is_one_text(page, original, memory):
             write(memory, pending_key(page), Pending(original, is_replica))
         return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
@@ -190,10 +193,10 @@ class ReplicaGate:
         found = compare.likeness(page, original, rp, self._limits, memory) if rp < self._limits.d else None
         if found is None:
             return NO_EFFECTS
-        if found.known < 1.0:
+        if found.known < 1.0 and page.text == original.text:
             write(memory, pending_key(page), Pending(original.name, bool(found.same)))
-        if not found.same:
-            return NO_EFFECTS
+        if not found.same or not found.sure:
+            return (Revise(page.page, _report(found)),)
         write(memory, page_key(page.name), msgspec.structs.replace(page, replica_of=original.name))
         own = self._replica(found, follow=True)
         host = read(memory, host_key(page), HostRecord) or HostRecord()
@@ -245,20 +248,20 @@ class ReplicaGate:
     def _again(self, key: bytes, value: bytes, memory: Memory) -> Effect | None:
         pending = msgspec.msgpack.decode(value, type=Pending)
         page, original = (judged(memory, name) for name in (key[9:], pending.original))
-        if page is None or original is None or pending.tries >= _MOST_TRIES:
+        if page is None or original is None:
             memory.delete(key)
             return None
         rp = compare.distance(page, original)
         hm, share = compare.neighbourhood(page, original, memory)
-        if hm < 0.0:
+        if hm < 0.0 and pending.tries + 1 < _MOST_TRIES:
             write(memory, key, Pending(pending.original, pending.merged, pending.tries + 1))
             return None
         memory.delete(key)
         is_same = hm < self._limits.c
         if is_same == pending.merged:
             return None
-        alike, _ = compare.resemblance(page, original, b"", self._limits.resemblance)
-        likeness = Likeness(original, rp, alike, hm, share, is_same)
+        alike, _ = compare.resemblance(page, original, b"")
+        likeness = Likeness(original, rp, alike, hm, share, is_same, True)
         write(memory, page_key(page.name), msgspec.structs.replace(page, replica_of=pending.original if is_same else b""))
         if is_same:
             return Revise(page.page, self._replica(likeness, follow=True, keep=True))
@@ -323,6 +326,16 @@ def _replace(older: bytes, kept: bytes, memory: Memory) -> None:
     known = read(memory, page_key(older), Known)
     if known is not None:
         write(memory, page_key(older), msgspec.structs.replace(known, replica_of=kept))
+
+
+def _report(found: Likeness) -> Verdict:
+    """Return that a page looks like a kept one, and is kept."""
+    return Verdict(NAME, score=round(found.resemblance, 4), evidence={"looks_like": found.original.page.hex(), **_measured(found)})
+
+
+def _is_one_text(page: Known, original: bytes, memory: Memory) -> bool:
+    known = read(memory, page_key(original), Known)
+    return known is not None and known.text == page.text
 
 
 def _measured(found: Likeness) -> dict[str, str | float]:

@@ -43,6 +43,10 @@ class Children:
         np.cumsum(np.bincount(links // max(n_pages, 1), minlength=n_pages), out=starts[1:])
         return cls(starts, (links % max(n_pages, 1)).astype(np.int32))
 
+    def of_page(self, page: int) -> I32:
+        """Return the children of one page, ascending."""
+        return self.targets[self.starts[page] : self.starts[page + 1]]
+
     @property
     def degrees(self) -> I64:
         return np.diff(self.starts)

@@ -15,7 +15,8 @@ import numpy as np
 from crawler.core.minhash import slots
 from crawler.core.model import U64
 from filters.near_replica.hm import I64
-from filters.near_replica.minhash import U32, agreement, band_pairs
+from filters.near_replica.minhash import agreement, band_pairs
+from filters.near_replica.resemblance import U32, resemblances
 from filters.near_replica.rp import F64
 from filters.near_replica.sketching import Sketches, without_menus
 
@@ -23,10 +24,11 @@ _SLOTS: Final = 32
 _ROWS: Final = 4
 
 
-def same_children(sketches: Sketches, r: F64, *, d: float, least: int = 3, resemblance: float = 0.8) -> list[list[int]]:
-    """Return groups of pages whose children are the same while their texts do not collide.
+def same_children(sketches: Sketches, r: F64, *, of_texts: float, least: int = 3, resemblance: float = 0.8) -> list[list[int]]:
+    """Return groups of pages whose children are the same while their texts are not.
 
-    r: signatures, (n, K)    d: their tolerance    least: children of a page    returns: page numbers, ascending, the first leads
+    r: signatures, (n, K)    of_texts: resemblance from which texts are the same    least: children of a page    resemblance: of children
+    returns: page numbers, ascending, the first leads
     """
     links, starts = without_menus(sketches)
     wanted = np.flatnonzero(np.diff(starts) >= least)
@@ -34,7 +36,7 @@ def same_children(sketches: Sketches, r: F64, *, d: float, least: int = 3, resem
     pairs = band_pairs(minima, r[wanted, 0], rows=_ROWS)
     pairs = pairs[agreement(minima, pairs) >= resemblance]
     pages = wanted[pairs]
-    pages = pages[np.abs(r[pages[:, 0]] - r[pages[:, 1]]).max(axis=1) >= d]
+    pages = pages[resemblances(sketches.least, pages) < of_texts]
     leader: dict[int, int] = {}
     groups: dict[int, list[int]] = {}
     for first, second in sorted(map(tuple, pages.tolist())):

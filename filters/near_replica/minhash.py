@@ -14,18 +14,17 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from crawler.core.model import U64
 from filters.near_replica.hm import I64
+from filters.near_replica.resemblance import U32
 from filters.near_replica.rp import F64
 
-U32 = npt.NDArray[np.uint32]
 _PRIME: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)
 
 
-def band_pairs(sketches: U32, along: F64, *, rows: int, crowd: int = 32) -> I64:
+def band_pairs(sketches: U32, along: F64, *, rows: int, crowd: int = 128) -> I64:
     """Return the pairs of rows that agree in a band.
 
     sketches: (n, k), each row k slots    along: (n,), where a crowd is sorted by    rows: slots a band

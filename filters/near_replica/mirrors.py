@@ -1,7 +1,7 @@
 """Mirrors: a host most of whose pages replicate another host's pages at the same paths.
 
 Counted from clusters: where members of a cluster share a path (with its query) on several hosts, each host replicates those before it. A
-host is a mirror of the one that it replicates most often, first to the word, if at least half of its pages replicate it in any way.
+host is a mirror of the one that it replicates most often, first to the word, if most of its pages replicate it in any way.
 
 Memory: 100 bytes a pair of hosts. Time: O(members of clusters).
 """
@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
+from config.settings import NearReplica
+
+_DEFAULTS: Final = NearReplica()
 _MOST_ORIGINALS: Final = 16  # hosts with a page of one path that are compared with each other
 
 
@@ -34,12 +37,13 @@ def mirrors(
     texts: Sequence[bytes],
     clusters: Iterable[Sequence[int]],
     *,
-    share: float = 0.5,
+    share: float = _DEFAULTS.mirror_share,
     least: int = 5,
 ) -> list[Mirror]:
     """Return the hosts that are mirrors, those with most pages first.
 
-    texts: equal where pages are equal to the word    clusters: numbers of pages that replicate one another    least: pages of a mirror
+    texts: equal where pages are equal to the word    clusters: numbers of pages that replicate one another
+    share: of a mirror's pages    least: pages of a mirror
     """
     pages = Counter(hosts)
     rank = {host: number for number, host in enumerate(pages)}  # the order in which hosts were met

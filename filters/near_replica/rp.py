@@ -111,10 +111,16 @@ class Scale:
     width: F64
 
     @classmethod
-    def of(cls, projections: F64, *, per_component: bool = True) -> Scale:
-        """Take the scale from pages seen.    projections: (n, k), n ≥ 1    per_component False: one width, the greatest, for all"""
+    def of(cls, projections: F64, *, per_component: bool = True, least: float = 0.0) -> Scale:
+        """Take the scale from pages seen.
+
+        projections: (n, k), n ≥ 1    per_component False: one width, the greatest, for all
+        least: width; a set that is less wide lies in its middle, since two pages are no measure of how far apart pages are
+        """
         low = projections.min(axis=0)
         width = projections.max(axis=0) - low
+        low -= np.maximum(least - width, 0.0) / 2.0
+        width = np.maximum(width, least)
         if not per_component:
             width = np.full_like(width, width.max(initial=0.0))
         return cls(low, np.where(width > 0.0, width, 1.0))

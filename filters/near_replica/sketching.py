@@ -1,14 +1,16 @@
 """What is kept of each page to tell replicas: a few hundred bytes, made once from its words and links.
 
-Pages of a host are held back until `SAMPLE` of them are there, since only then is known what they share (boilerplate.py); from then on
-each page is sketched as it comes. When too much is held back, the host with most goes on with what it has.
+Pages are held back until all are there, since only then is known what those of a host share (boilerplate.py): the first pages of a manual
+are its prefaces, and most of its pages have another template. When too much is held back, the host with most goes on with what it has, and
+sketches the rest of its pages as they come.
 
-Memory: 8·K + 4·slots + 8·(number of links) + 80 bytes a page, and at most 256 MB of words held back.
-Time: 0.15 ms for 2,000 words.
+Memory: 8·K + 4·slots + 8·(number of links) + 2,100 bytes a page, and at most 256 MB of words held back.
+Time: 0.2 ms for 2,000 words.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -16,16 +18,16 @@ from typing import Final
 import numpy as np
 import xxhash
 
-from crawler.core.minhash import minhash
+from crawler.core.minhash import shingles, slots
 from crawler.core.model import U64
 from crawler.core.sketch import fingerprint
 from filters.near_replica.boilerplate import learn, strip
 from filters.near_replica.hm import I64, Children
-from filters.near_replica.minhash import U32
+from filters.near_replica.resemblance import LEAST, SHINGLE, U32, least
 from filters.near_replica.rp import F64, Counting, project
 
-SAMPLE: Final = 64  # pages of a host
 _MIN_SAMPLE: Final = 8  # of fewer pages nobody can tell what they share
+_SAMPLE: Final = 1024  # pages of a host, evenly over all, that tell it
 _SHARE: Final = 0.5
 _MOST_HELD: Final = 32 << 20  # words
 _NOTHING: Final = np.empty(0, dtype=np.float64)
@@ -39,8 +41,8 @@ class Recipe:
 
     k: int = 5  # components of the projection
     counting: Counting = Counting.LOG_L2
-    slots: int = 64  # of the MinHash sketch
-    shingle: int = 3  # words
+    slots: int = 64  # by which candidates are found
+    shingle: int = SHINGLE  # words
     strip: bool = True  # remove boilerplate first
 
 
@@ -53,6 +55,7 @@ class Sketches:
     texts: list[bytes]  # 16: hash of the words that were compared, b"" if there are none
     projections: F64  # R̂, (n, K)
     minima: U32  # (n, slots)
+    least: U32  # (n, LEAST), by which texts are compared
     links: U64  # hashes of the URLs linked to, page after page
     link_starts: I64  # n + 1
 
@@ -98,10 +101,12 @@ class Sketcher:
         self._texts: list[bytes] = []
         self._projections: list[F64] = []
         self._minima: list[U32] = []
+        self._least: list[U32] = []
         self._links: list[U64] = []
         self._same_text: list[tuple[int, int]] = []
         self._held: dict[str, list[tuple[int, U64]]] = {}
-        self._n_held = 0
+        self._n_held: Counter[str] = Counter()  # words, by host
+        self._n_all_held = 0
         self._boilerplate: dict[str, U64] = {}
 
     def add(self, url: str, host: str, tokens: U64, links: Sequence[str]) -> None:
@@ -113,15 +118,15 @@ class Sketcher:
         self._texts.append(b"")
         self._projections.append(_NOTHING)
         self._minima.append(_NO_MINIMA)
+        self._least.append(_NO_MINIMA)
         if not self._recipe.strip or host in self._boilerplate:
             self._sketch(number, tokens)
             return
         self._held.setdefault(host, []).append((number, tokens))
-        self._n_held += tokens.size
-        if len(self._held[host]) >= SAMPLE:
-            self._let_go(host)
-        elif self._n_held > _MOST_HELD:
-            self._let_go(max(self._held, key=lambda name: sum(tokens.size for _, tokens in self._held[name])))
+        self._n_held[host] += tokens.size
+        self._n_all_held += tokens.size
+        if self._n_all_held > _MOST_HELD:
+            self._let_go(max(self._n_held, key=self._n_held.__getitem__))
 
     def same_text(self, number: int, original: int) -> None:
         """Give page `number`, which came without words, the words of page `original`."""
@@ -139,6 +144,7 @@ class Sketcher:
             self._texts[number] = self._texts[original]
             self._projections[number] = self._projections[original]
             self._minima[number] = self._minima[original]
+            self._least[number] = self._least[original]
         starts = np.zeros(len(self._urls) + 1, dtype=np.int64)
         np.cumsum([links.size for links in self._links], out=starts[1:])
         recipe = self._recipe
@@ -148,6 +154,7 @@ class Sketcher:
             self._texts,
             np.array(self._projections, dtype=np.float64).reshape(-1, recipe.k),
             np.array(self._minima, dtype=np.uint32).reshape(-1, recipe.slots),
+            np.array(self._least, dtype=np.uint32).reshape(-1, LEAST),
             np.concatenate((np.empty(0, dtype=np.uint64), *self._links)),
             starts,
         )
@@ -155,12 +162,13 @@ class Sketcher:
     def _let_go(self, host: str) -> None:
         """Learn a host's boilerplate from the pages held back, and sketch them."""
         held = self._held.pop(host)
+        self._n_all_held -= self._n_held.pop(host)
         sample = [tokens for _, tokens in held if tokens.size]
         distinct = list({fingerprint(tokens): tokens for tokens in sample}.values())
         is_enough = len(distinct) >= _MIN_SAMPLE
-        self._boilerplate[host] = learn(distinct if is_enough else [], width=self._recipe.shingle, share=_SHARE)
+        sample = distinct[:: -(-len(distinct) // _SAMPLE)] if is_enough else []
+        self._boilerplate[host] = learn(sample, width=self._recipe.shingle, share=_SHARE)
         for number, tokens in held:
-            self._n_held -= tokens.size
             self._sketch(number, tokens)
 
     def _sketch(self, number: int, tokens: U64) -> None:
@@ -168,4 +176,6 @@ class Sketcher:
         content = strip(tokens, self._boilerplate[self._hosts[number]], width=recipe.shingle) if recipe.strip else tokens
         self._texts[number] = fingerprint(content)
         self._projections[number] = project(content, recipe.k, recipe.counting)
-        self._minima[number] = (minhash(content, recipe.slots, recipe.shingle) & _LOW).astype(np.uint32)
+        hashes = shingles(content, recipe.shingle)
+        self._minima[number] = (slots(hashes, recipe.slots) & _LOW).astype(np.uint32)
+        self._least[number] = least(hashes)

@@ -46,9 +46,8 @@ def _lines(out: str) -> list[dict[str, Any]]:
 def test_clusters_name_a_representative_and_its_members_with_distances(thresher: Command, pages: Path) -> None:
     ran = thresher("replicas", pages)
     assert ran.code == 0
-    expected = [
-        {"representative": f"http://a.test/{n}", "members": [{"url": f"http://b.test/{n}", "rp": 0.0, "hm": 0.0}]} for n in range(N)
-    ]
+    same = {"resemblance": 1.0, "rp": 0.0, "hm": 0.0, "confirmed": True}
+    expected = [{"representative": f"http://a.test/{n}", "members": [{"url": f"http://b.test/{n}", **same}]} for n in range(N)]
     assert _lines(ran.out) == expected
     assert "36 pages, 12 clusters" in ran.err
 
@@ -89,7 +88,7 @@ def test_labels_are_judged_over_smaller_tolerances_and_drawn(thresher: Command, 
     ran = thresher("replicas", pages, "--evaluate", labels, "--figure", figure)
     assert ran.code == 0
     points = _lines(ran.out)
-    assert points[-1] == {"D": 0.03, "C": 1.0, "precision": 1.0, "recall": 1.0, "f1": 1.0, "returned": N}
+    assert points[-1] == {"D": 0.3, "C": 1.0, "precision": 1.0, "recall": 1.0, "f1": 1.0, "returned": N}
     assert len({(point["D"], point["C"]) for point in points}) == len(points)
     assert "1 lines are no pair" in ran.err
     assert "1 pairs name a page that is not there" in ran.err

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from replica_pages import Web, edited, site, sketched, words
 
-from filters.near_replica.batch import Candidates, Space, Tolerance
+from filters.near_replica.batch import Candidates, Neighbours, Space, Tolerance
 from filters.near_replica.evaluate import break_even, curve, judge
 from filters.near_replica.indexes import same_children
 from filters.near_replica.mirrors import mirrors
@@ -31,7 +31,7 @@ def _mirrored(share: float) -> Web:
 
 
 def _pairs(space: Space) -> set[tuple[int, int]]:
-    return {(int(i), int(j)) for block, _, _ in space.pairs(space.text_pairs()) for i, j in block}
+    return {(int(i), int(j)) for block in space.pairs(space.text_pairs()) for i, j in block.pages}
 
 
 @pytest.mark.parametrize("candidates", list(Candidates))
@@ -39,8 +39,8 @@ def test_an_edited_mirror_is_found_page_by_page(candidates: Candidates) -> None:
     space = Space(sketched(_mirrored(0.01)), Tolerance(d=0.15, c=0.15, candidates=candidates))
     assert _pairs(space) == {(i, N + i) for i in range(N)}
     clusters = space.clusters(space.text_pairs())
-    assert [(cluster.representative, [page for page, _, _ in cluster.members]) for cluster in clusters] == [(i, [N + i]) for i in range(N)]
-    assert all(0 < rp < 0.15 and hm < 0.15 for cluster in clusters for _, rp, hm in cluster.members)
+    assert [cluster.copies(0.0) for cluster in clusters] == [[i, N + i] for i in range(N)]
+    assert all(0 < one.rp < 0.15 and one.hm < 0.15 for cluster in clusters for one in cluster.members)
 
 
 @pytest.mark.parametrize("counting", list(Counting))
@@ -52,7 +52,8 @@ def test_the_grid_finds_all_pairs_within_both_tolerances(counting: Counting) -> 
         + site("b.test", texts[:15] + _texts(6, 15))
         + site("c.test", [edited(t, 0.05, random.Random(7)) for t in texts])
     )
-    space = Space(sketched(web, Recipe(counting=counting)), Tolerance(d=0.1, c=0.1, candidates=Candidates.GRID, resemblance=0.0))
+    paper = Tolerance(d=0.1, c=0.1, candidates=Candidates.GRID, resemblance=0.0, neighbours=Neighbours.ALL)
+    space = Space(sketched(web, Recipe(counting=counting)), paper)
     expected = {
         (i, j)
         for i, j in combinations(range(len(web)), 2)
@@ -79,7 +80,7 @@ def test_pages_of_equal_text_with_different_children_are_kept_apart() -> None:
     """PAPERS 002.c-5 at work. Broken once (equal texts merged before HM is asked): fails."""
     space = Space(sketched(_twins(), Recipe(strip=False)), Tolerance())
     clusters = space.clusters(space.text_pairs())
-    assert [(c.representative, [page for page, _, _ in c.members]) for c in clusters] == [(0, [1, 2, 3, 4]), (5, [6, 7, 8, 9])]
+    assert [(c.representative, [member.page for member in c.members]) for c in clusters] == [(0, [1, 2, 3, 4]), (5, [6, 7, 8, 9])]
     alone = Space(sketched(_twins(), Recipe(strip=False)), Tolerance(c=1.0))
     assert [len(c.members) for c in alone.clusters(alone.text_pairs())] == [9]
 
@@ -88,7 +89,7 @@ def test_a_mirror_is_named_once_with_the_share_that_it_copies() -> None:
     web = _mirrored(0.0) + site("c.test", _texts(9))
     sketches = sketched(web)
     space = Space(sketches, Tolerance())
-    groups = [[c.representative, *(page for page, _, _ in c.members)] for c in space.clusters(space.text_pairs())]
+    groups = [cluster.copies() for cluster in space.clusters(space.text_pairs())]
     [mirror] = mirrors(sketches.urls, sketches.hosts, sketches.texts, groups)
     assert (mirror.host, mirror.of, mirror.pages, mirror.replicas, mirror.share) == ("b.test", "a.test", N, N, 1.0)
 
@@ -103,9 +104,9 @@ def test_a_mirror_is_of_the_version_that_it_copies_to_the_word() -> None:
 def test_few_replicas_make_no_mirror() -> None:
     urls = [f"http://{host}/{i}" for host in ("a", "b") for i in range(20)]
     hosts, texts = ["a"] * 20 + ["b"] * 20, [b"same"] * 40
-    assert mirrors(urls, hosts, texts, [[i, 20 + i] for i in range(9)]) == []
-    assert len(mirrors(urls, hosts, texts, [[i, 20 + i] for i in range(10)])) == 1
-    assert mirrors(urls, hosts, texts, [[i, 39 - i] for i in range(10)]) == [], "not at the same paths"
+    assert mirrors(urls, hosts, texts, [[i, 20 + i] for i in range(15)]) == []
+    assert len(mirrors(urls, hosts, texts, [[i, 20 + i] for i in range(16)])) == 1
+    assert mirrors(urls, hosts, texts, [[i, 39 - i] for i in range(16)]) == [], "not at the same paths"
 
 
 def test_indexes_of_one_archive_are_reported_although_their_texts_differ() -> None:
@@ -116,7 +117,7 @@ def test_indexes_of_one_archive_are_reported_although_their_texts_differ() -> No
     for name, text in zip(("date", "thread", "author"), _texts(12, 3), strict=True):
         web.append((f"http://l.test/{name}", " ".join(text), [*menu, *messages, "http://l.test/thread"]))
     sketches = sketched(web)
-    assert same_children(sketches, Space(sketches, Tolerance()).r, d=0.02) == [[30, 31, 32]]
+    assert same_children(sketches, Space(sketches, Tolerance()).r, of_texts=0.8) == [[30, 31, 32]]
 
 
 def test_pages_without_words_replicate_nothing() -> None:
@@ -130,7 +131,7 @@ def test_nothing_to_compare_is_no_fault(web: Web) -> None:
     space = Space(sketched(web), Tolerance())
     assert space.clusters(space.text_pairs()) == []
     assert mirrors([], [], [], []) == []
-    assert same_children(space.sketches, space.r, d=0.02) == []
+    assert same_children(space.sketches, space.r, of_texts=0.8) == []
 
 
 def _templated(strip: bool) -> float:

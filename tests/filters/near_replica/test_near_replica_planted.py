@@ -41,9 +41,9 @@ def test_planted_mirrors_and_indexes_are_found_and_nothing_else() -> None:
     web = _web()
     sketches = sketched(web, Recipe())
     space = Space(sketches, Tolerance())
-    groups = [[one.representative, *(page for page, _, _ in one.members)] for one in space.clusters(space.text_pairs())]
+    groups = [cluster.copies() for cluster in space.clusters(space.text_pairs())]
     found = mirrors(sketches.urls, sketches.hosts, sketches.texts, groups)
     assert {one.host.removeprefix("http://"): one.of.removeprefix("http://") for one in found} == planted_mirrors(web.parts["replicas"])
-    indexes = [page for group in same_children(sketches, space.r, d=0.03) for page in group]
+    indexes = [page for group in same_children(sketches, space.r, of_texts=0.8) for page in group]
     assert {web.label(sketches.urls[page]).kind for page in indexes} == {"index"}
     assert len(indexes) == sum(web.label(url).kind == "index" for url in sketches.urls)

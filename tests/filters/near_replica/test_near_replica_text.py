@@ -1,0 +1,150 @@
+"""What text alone proves is found: by the command as by the filter, at the defaults of one place."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from dict_memory import DictMemory
+from msgspec.structs import replace
+from replica_pages import Web, sketched, words
+from subjects import page
+
+from config.settings import NearReplica
+from crawler.core.minhash import shingles
+from crawler.core.model import Judgement, Reason
+from crawler.core.sketch import token_hashes
+from filters.near_replica.batch import Candidates, Neighbours, Space, Tolerance
+from filters.near_replica.filter import ReplicaGate
+from filters.near_replica.resemblance import LEAST, least, resemblances
+from filters.near_replica.sketching import Recipe
+
+N = 120
+A, B = "http://a.test", "http://b.test"
+
+
+def _replaced(text: list[str], n: int, rng: random.Random) -> list[str]:
+    """Return the text with n of its words replaced, far apart."""
+    step = len(text) // n
+    places = {at * step + rng.randrange(step - 4) for at in range(n)}
+    return [f"new{rng.randrange(10**6)}" if at in places else word for at, word in enumerate(text)]
+
+
+def _edited(n_words: int, n_replaced: int) -> list[tuple[list[str], list[str]]]:
+    rng = random.Random(7)
+    texts = [words(rng, n_words) for _ in range(N)]
+    return [(text, _replaced(text, n_replaced, rng)) for text in texts]
+
+
+def _resemblance(one: list[str], other: list[str]) -> float:
+    a, b = (set(shingles(token_hashes(" ".join(text)), 5).tolist()) for text in (one, other))
+    return len(a & b) / len(a | b)
+
+
+def _pairs(space: Space) -> set[tuple[int, int]]:
+    return {(int(i), int(j)) for block in space.pairs(space.text_pairs()) for i, j in block.pages}
+
+
+def test_of_120_pairs_with_6_of_400_words_replaced_the_command_finds_all() -> None:
+    """Each page of the second host has one link more. Found before: 2, and 7 with HM off; 75 at the filter's D of .06."""
+    web: Web = []
+    pairs = _edited(400, 6)
+    for host, shown in ((A, [one for one, _ in pairs]), (B, [other for _, other in pairs])):
+        new = [f"{B}/{N - 1}"] if host == B else []
+        web += [(f"{host}/{i}", " ".join(text), [f"{host}/{(i + 1) % N}", *new]) for i, text in enumerate(shown)]
+    assert all(0.84 < _resemblance(*pair) < 0.89 for pair in pairs)
+    sketches = sketched(web)
+    wanted = {(i, N + i) for i in range(N)}
+    assert _pairs(Space(sketches, Tolerance())) == wanted
+    assert not _pairs(Space(sketches, Tolerance(resemblance=0.9))), "and none of them resembles by .9"
+    as_in_the_paper = Tolerance(d=0.03, c=0.03, resemblance=0.0, candidates=Candidates.GRID, neighbours=Neighbours.ALL)
+    assert len(_pairs(Space(sketches, as_in_the_paper)) & wanted) < 0.5 * N
+
+
+class _Filter:
+    """The filter at its defaults, by itself."""
+
+    def __init__(self) -> None:
+        self._gate = ReplicaGate(NearReplica(), tells_copies=True)
+        self._memory = DictMemory()
+
+    def meet(self, url: str, text: list[str], *links: str) -> tuple[Reason | None, bool, bool]:
+        """Return why a page is refused, whether it is kept, and whether it is reported to look like another."""
+        measure = self._gate.measure(replace(page(url, " ".join(text)), links=links))
+        verdict, _ = self._gate.decide(measure, self._memory)
+        self._gate.observe(measure, Judgement(verdict.keep, verdict.follow, (verdict,)), self._memory)
+        return verdict.reason, verdict.keep, "looks_like" in verdict.evidence
+
+
+def test_of_120_pairs_with_6_of_400_words_replaced_the_filter_reports_nearly_all_and_drops_none() -> None:
+    told = _Filter()
+    said = []
+    for i, (one, other) in enumerate(_edited(400, 6)):
+        told.meet(f"{A}/{i}", one, f"{A}/next{i}")
+        said.append(told.meet(f"{B}/{i}", other, f"{B}/next{i}", f"{B}/more"))
+    assert {(reason, keep) for reason, keep, _ in said} == {(None, True)}
+    assert sum(is_reported for _, _, is_reported in said) >= 0.95 * N
+
+
+def test_what_resembles_by_nine_tenths_is_dropped_whatever_it_leads_to() -> None:
+    """2 of 400 words: .95 of the shingles. Broken once (HM asked of texts that differ): none is dropped."""
+    told = _Filter()
+    dropped = 0
+    for i, (one, other) in enumerate(_edited(400, 2)):
+        for child in (f"{A}/x{i}", f"{B}/y{i}"):
+            told.meet(child, words(random.Random(child), 80))
+        told.meet(f"{A}/{i}", one, f"{A}/x{i}")
+        dropped += told.meet(f"{B}/{i}", other, f"{B}/y{i}")[0] is Reason.NEAR_REPLICA
+    assert dropped >= 0.95 * N
+
+
+def test_command_and_filter_have_their_defaults_from_one_place() -> None:
+    of, rule = NearReplica(), Tolerance()
+    assert (rule.d, rule.c, rule.resemblance) == (of.max_distance, of.max_neighbour_distance, of.resemblance)
+    assert (of.resemblance, of.drop_resemblance) == (0.8, 0.9)
+
+
+@pytest.mark.parametrize(("n", "error"), [(LEAST // 3, 0.0), (4 * LEAST, 0.05)])
+def test_short_texts_are_compared_exactly_and_long_ones_nearly(n: int, error: float) -> None:
+    """Broken once (the greatest hash kept of a longer text not heeded): the estimate of long texts is far below."""
+    rng = random.Random(3)
+    for n_replaced in (1, 2, 4, 8):
+        one = words(rng, n)
+        pair = one, _replaced(one, n_replaced, rng)
+        sketches = np.array([least(shingles(token_hashes(" ".join(text)), 5)) for text in pair])
+        assert abs(resemblances(sketches, np.array([[0, 1]]))[0] - _resemblance(*pair)) <= error
+
+
+def test_no_words_resemble_nothing() -> None:
+    nothing = least(np.empty(0, dtype=np.uint64))
+    assert resemblances(np.array([nothing, nothing]), np.array([[0, 1]])).tolist() == [0.0]
+
+
+def test_a_template_is_learnt_from_all_pages_of_a_host_and_not_from_the_first_ones() -> None:
+    """A manual begins with prefaces of another template. Broken once (learnt from the first 64): 100 pages are one cluster."""
+    rng = random.Random(4)
+    template = words(rng, 300)
+    web: Web = [(f"{A}/preface{i}", " ".join(words(rng, 100)), []) for i in range(64)]
+    web += [(f"{A}/{i}", " ".join([*template, *words(rng, 12)]), []) for i in range(100)]
+    assert _pairs(Space(sketched(web), Tolerance())) == set()
+    assert _pairs(Space(sketched(web, Recipe(strip=False)), Tolerance())) != set()
+
+
+def _twins(links: tuple[list[str], list[str]], host: str = A) -> bool:
+    """Return whether two pages of one text are called replicas, among pages that they lead to."""
+    rng = random.Random(5)
+    text = " ".join(words(rng, 60))
+    web: Web = [(f"{A}/one", text, links[0]), (f"{host}/two", text, links[1])]
+    web += [(f"{A}/{i}", " ".join(words(rng, 90)), []) for i in range(8)]
+    return (0, 1) in _pairs(Space(sketched(web, Recipe(strip=False)), Tolerance()))
+
+
+def test_pages_of_one_text_are_kept_apart_by_links_that_lead_elsewhere_and_not_by_one_that_is_new() -> None:
+    """Broken once (HM alone decides): the neighbourhood that grew fails."""
+    here = [f"{A}/{i}" for i in range(8)]
+    assert not _twins((here[:2], here[4:6]))
+    assert _twins((here[:2], here[:3])), "one link more"
+    assert _twins(([], here[:1])), "one link"
+    assert not _twins(([], here[:4]))
+    assert _twins((here[:2], here[4:6]), B), "of another host: the text proves it"
