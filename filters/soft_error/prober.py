@@ -227,6 +227,7 @@ class Prober:
         directory, host = read_places(memory, *keys)
         if landings:
             directory.outcome, directory.target = Outcome.TARGET, landings[0]
+            directory.is_page = any(suspect.page in landings and not suspect.is_target for _, suspect in SUSPECTS.scan(memory, keys[0]))
             host.landings = [*host.landings, *(key for key in dict.fromkeys(landings) if key not in host.landings)][-_MOST_LANDINGS:]
         else:
             directory.outcome = Outcome.TEXT

@@ -76,6 +76,7 @@ class Directory(msgspec.Struct, array_like=True):
     n_good: int = 0  # pages and redirects since then that are none
     control: int = Control.NONE
     shown: Look | None = None  # how the control looks; None if it is no page
+    is_page: bool = False  # probes land at a page that the crawl met by itself: what looks like it is no error
     base: str = ""  # of a parameter: the control without what names a visit
     is_idle: bool = False  # a page was the same without the parameter
 

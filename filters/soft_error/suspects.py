@@ -163,10 +163,10 @@ def _step_of_probes(look: Look, directory: Directory, day: int) -> Step:
     """Compare a page with the probes of its place."""
     if directory.outcome == Outcome.NONE:
         return Step.WAIT
-    if directory.outcome != Outcome.TEXT or not directory.looks:
+    if not directory.answers_everything or not directory.looks or directory.is_page:
         return Step.GOOD
     likeness = compare(look, directory.looks)
-    if likeness is Likeness.UNSURE:
+    if likeness is Likeness.UNSURE and directory.outcome == Outcome.TEXT:
         is_out = directory.day == day and directory.n_asked >= _MOST_PROBES
         return Step.WAIT if is_out else Step.PROBE
     return Step.SOFT if likeness is Likeness.SAME else Step.GOOD

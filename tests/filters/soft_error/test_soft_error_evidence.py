@@ -161,6 +161,17 @@ def test_a_page_at_which_the_probe_alone_lands_may_be_the_best_there_is() -> Non
         assert bool(says(of, stub)) is bool(hops)
 
 
+def test_a_page_that_looks_like_where_the_probe_lands_is_an_error() -> None:
+    """What is missing leads elsewhere, and what is named shows the same itself. Mutation: only answers without a redirect were compared."""
+    of = bench()
+    suspect = at("http://a.example/docs/gone")
+    (probe,) = requests(learn(of, suspect))
+    (landing,) = requests(tell(of, answer(probe, status=302, target=url(LOST))))
+    (control,) = requests(tell(of, answer(landing, at(landing))))
+    assert control == "http://a.example/docs"
+    assert revised(tell(of, answer(control, status=302, target=url(LOST)))) == {suspect.url.key: True}
+
+
 # -- redirects by a parameter
 
 
