@@ -137,9 +137,12 @@ class Supervisor:
         for agent in range(self._n_agents):
             report = self._reports.get(agent)
             if report is None or report.state not in _ENDED:
-                with suppress(StoreError):
+                try:
                     self._counted[agent] = counted(shard_path(self._directory, agent), state)
                     self._reports.pop(agent, None)
+                except StoreError:  # it cannot be read: what the agent said last is all there is
+                    if report is not None:
+                        report.state, report.why = state, ""
         self._merge()
 
     def _merge(self) -> None:
