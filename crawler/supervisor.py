@@ -143,10 +143,16 @@ class Supervisor:
         """Bring the status of the whole up to date.    state: of agents that are gone without their last word"""
         for agent in range(self._n_agents):
             report = self._reports.get(agent)
-            if agent not in self._unreadable and (report is None or report.state not in _ENDED):
-                with suppress(StoreError):
-                    self._counted[agent] = counted(shard_path(self._directory, agent), state)
-                    self._reports.pop(agent, None)
+            if report is not None and report.state in _ENDED:
+                continue
+            try:
+                if agent in self._unreadable:
+                    raise StoreError(self._fault)
+                self._counted[agent] = counted(shard_path(self._directory, agent), state)
+                self._reports.pop(agent, None)
+            except StoreError:  # it cannot be read: what the agent said last is all there is
+                if report is not None:
+                    report.state, report.why = state, ""
         self._merge()
 
     def _merge(self) -> None:
