@@ -79,7 +79,7 @@ def nested(tags: Tags, weights: I64, enough: int) -> Nesting:
             found = found._replace(depth=found.depth + depth)
             if not starts.size or found.depth + found.formatting <= enough:
                 break
-    return found
+    return found._replace(n_names=_n_names(items))
 
 
 def _n_names(items: _Items) -> int:
@@ -98,7 +98,7 @@ def _added_up(tags: Tags, weights: I64, items: _Items, closed: I64, waiting: I64
     anchors = (tags.glance == ANCHOR) & is_open
     steps = int(weights[formatting] @ span[formatting])
     steps += min(int(weights[anchors] @ span[anchors]), int(weights[anchors].max(initial=0)) * n)  # the parser keeps one of them
-    return Nesting(depth, steps, _n_names(items))
+    return Nesting(depth, steps, n)
 
 
 def _pairs(items: _Items, left: I64) -> tuple[I64, I64, I64]:

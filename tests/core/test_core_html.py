@@ -169,7 +169,7 @@ def test_plain_text_has_words_and_no_links() -> None:
 
 
 def test_a_bomb_is_refused_unless_isolated() -> None:
-    body = b"<div>" * 5000
+    body = b"<div>" * 10_000
     assert html.read(body, "text/html", "text/html", agent="thresher", max_links=9) is None
     assert html.read(body, "text/html", "text/html", agent="thresher", max_links=9, is_isolated=True) is not None
     assert html.read(body, "text/plain", "text/plain", agent="thresher", max_links=9) is not None

@@ -1,0 +1,56 @@
+"""A page that holds the loop of a whole crawl: it is seen, and its host's next pages are parsed apart; other hosts' are not."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+from little_web import LittleWeb, crawl, settings
+
+from crawler.core import html
+from crawler.core.parsed import Parsed
+
+
+class Seen(logging.Handler):
+    """Sets an event when an accusation is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.accused = threading.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "parsed apart" in record.getMessage():
+            self.accused.set()
+
+
+async def test_a_host_that_holds_the_loop_does_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F94, in a crawl. Mutation-checked: where nobody is accused, the next page is parsed here."""
+    parsed_here: list[str] = []
+
+    def parse(source: html.Source, **options: object) -> Parsed:
+        parsed = finished(source, **options)  # type: ignore[arg-type]
+        parsed_here.append(parsed.title)
+        limit = 10**6
+        while parsed.title == "hostile.test/" and not seen.accused.is_set() and limit:
+            limit -= 1
+            sum(range(1000))
+        return parsed
+
+    finished = html.finished
+    monkeypatch.setattr(html, "finished", parse)
+    logger, seen = logging.getLogger("crawler.loop_watch"), Seen()
+    logger.addHandler(seen)
+    try:
+        async with LittleWeb() as web:
+            web.page("hostile.test/", "hostile.test/next", "honest.test/")
+            web.page("hostile.test/next")
+            web.page("honest.test/")
+            crawled = await crawl(tmp_path / "c", settings(web, ["hostile.test/"]))
+    finally:
+        logger.removeHandler(seen)
+    assert seen.accused.is_set()
+    assert set(parsed_here) == {"hostile.test/", "honest.test/"}
+    assert crawled.pages[web.url("hostile.test/next")].title == "hostile.test/next"
+    assert "loop watch" not in [thread.name for thread in threading.enumerate()]
