@@ -175,7 +175,7 @@ async def test_a_bare_host_that_speaks_https_is_asked_by_that_alone(tmp_path: Pa
     authority, context = trustme.CA(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("own.test").configure_cert(context)
     authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
-    async with serve(always(response(b"<p>a page</p>")), host="127.0.0.5", tls=context) as server:
+    async with serve(always(response(status="404 Not Found"), response(b"<p>a page</p>")), host="127.0.0.5", tls=context) as server:
         words = (f"own.test:{server.port}", "--profile", "own-site", "--set", f"fetch.ca_file={tmp_path / 'authority.pem'}")
         with crawl(tmp_path / "crawl", *words) as life:
             assert await asyncio.to_thread(life.end) == 0
