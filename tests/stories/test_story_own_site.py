@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import ssl
 import subprocess
 import sys
 from pathlib import Path
 
+import trustme
 from harness import ROOT, Life, findings
+from hostile import always, response, serve
 from witness import Request, Witness, links, page, text
 
 CONTACT = ("--contact", "me@example.org")
@@ -165,3 +169,16 @@ def test_a_seed_with_a_scheme_is_taken_at_its_word(tmp_path: Path) -> None:
             life.end()
         assert server.requests == []
     assert set(findings(tmp_path / "crawl").urls) == {whole}
+
+
+async def test_a_bare_host_that_speaks_https_is_asked_by_that_alone(tmp_path: Path) -> None:
+    authority, context = trustme.CA(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("own.test").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    async with serve(always(response(status="404 Not Found"), response(b"<p>a page</p>")), host="127.0.0.5", tls=context) as server:
+        words = (f"own.test:{server.port}", "--profile", "own-site", "--set", f"fetch.ca_file={tmp_path / 'authority.pem'}")
+        with crawl(tmp_path / "crawl", *words) as life:
+            assert await asyncio.to_thread(life.end) == 0
+            assert "no_https" not in life.said
+    known = findings(tmp_path / "crawl").urls
+    assert [(url, found.status) for url, found in known.items()] == [(f"https://own.test:{server.port}/", 200)]
