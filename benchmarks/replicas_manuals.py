@@ -135,25 +135,26 @@ def _command(directory: Path, *options: str) -> tuple[list[Pair], float]:
     return [(line["a"], line["b"]) for line in lines], time.monotonic() - began
 
 
-def _reported(view: View) -> dict[str, str]:
-    """Return page → kept page that the filter found it to resemble."""
+def _reported(view: View) -> dict[str, tuple[str, bool]]:
+    """Return page → kept page that the filter found it to resemble, and whether it would have dropped it."""
     texts = {row.key.hex(): row.text for row, _ in view.all_urls()}
     found = {}
     for _, page in current_pages(view):
         for said in standing(page, view.verdicts.revisions(page.key)):
             evidence = said.verdict.evidence
             if said.verdict.filter == "near_replica" and (key := evidence.get("replica_of", evidence.get("looks_like"))):
-                found[page.url] = texts[str(key)]
+                found[page.url] = texts[str(key)], "replica_of" in evidence
     return found
 
 
-def _tell_filter(part: str, reported: dict[str, str], tokens: dict[str, U64], true: dict[Pair, float]) -> None:
+def _tell_filter(part: str, reported: dict[str, tuple[str, bool]], tokens: dict[str, U64], true: dict[Pair, float]) -> None:
     """Print how many of the pages that resemble one fetched before were reported, and how many of those reported do resemble it."""
     place = {url: number for number, url in enumerate(tokens)}
     long = {url for url, words in tokens.items() if words.size >= 50}
     later = {max(pair, key=place.__getitem__) for pair, share in true.items() if share >= 0.8 + MARGIN and long.issuperset(pair)}
-    shares = [true.get(_named(page, kept), 0.0) for page, kept in reported.items() if page in tokens]
-    told = [share for share in shares if abs(share - 0.8) >= MARGIN]
+    shares = [(true.get(_named(page, kept), 0.0), is_dropped) for page, (kept, is_dropped) in reported.items() if page in tokens]
+    told = [share for share, _ in shares if abs(share - 0.8) >= MARGIN]
+    dropped = [share for share, is_dropped in shares if is_dropped and abs(share - 0.9) >= MARGIN]
     line = {
         "part": part,
         "by": "filter",
@@ -161,6 +162,8 @@ def _tell_filter(part: str, reported: dict[str, str], tokens: dict[str, U64], tr
         "precision": round(sum(share >= 0.8 for share in told) / max(len(told), 1), 4),
         "recall": round(len(later & reported.keys()) / max(len(later), 1), 4),
         "pages_that_resemble": len(later),
+        "dropped": len(dropped),
+        "precision_of_dropped_at_0.9": round(sum(share >= 0.9 for share in dropped) / max(len(dropped), 1), 4),
     }
     print(json.dumps(line), flush=True)
 
