@@ -27,6 +27,7 @@ from storage.rot import damage
 _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
 _PASSED_ON = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 _PR_SET_PDEATHSIG = 1
+_LOOK_S = 0.2  # a library's thread may have taken the word of the child's end
 _FROM_A_PROCESS = 0  # si_code of kill(); a terminal's Ctrl-C has reached the reader already
 
 
@@ -50,11 +51,9 @@ def guarded(run: Callable[[], None], words: list[str]) -> None:
 def _wait(child: int, heard: frozenset[signal.Signals]) -> int:
     """Pass signals on until the child has ended; return its exit code, negative for a signal."""
     while True:
-        info = signal.sigwaitinfo(heard)
-        if info.si_signo != signal.SIGCHLD:
-            if info.si_code == _FROM_A_PROCESS:
-                os.kill(child, info.si_signo)
-            continue
+        info = signal.sigtimedwait(heard, _LOOK_S)
+        if info is not None and info.si_signo != signal.SIGCHLD and info.si_code == _FROM_A_PROCESS:
+            os.kill(child, info.si_signo)
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
             return os.waitstatus_to_exitcode(status)
