@@ -27,6 +27,7 @@ import numpy as np
 
 from benchmarks.nginx import serving
 from benchmarks.replicas_real import crawl, tokens_of
+from crawler import children
 from crawler.core.minhash import shingles
 from crawler.core.model import U64
 from filters.near_replica.boilerplate import learn, strip
@@ -128,9 +129,8 @@ def _hosts() -> dict[str, str]:
 def _command(directory: Path, *options: str) -> tuple[list[Pair], float]:
     """Return the pairs that `thresher replicas` prints, and the seconds that it takes."""
     began = time.monotonic()
-    ran = subprocess.run(
-        [sys.executable, "-m", "crawler.cli", "replicas", str(directory), "--pairs", *options], check=True, capture_output=True, text=True
-    )
+    command = children.command("crawler.cli", "replicas", str(directory), "--pairs", *options)
+    ran = subprocess.run(command, env=children.environment(), check=True, capture_output=True, text=True)
     lines = [json.loads(line) for line in ran.stdout.splitlines()]
     return [(line["a"], line["b"]) for line in lines], time.monotonic() - began
 

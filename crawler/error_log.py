@@ -16,6 +16,8 @@ from typing import TextIO
 from storage.private import MODE
 
 NAME = "errors.log"
+_LOG_ONLY = "log_only"
+LOG_ONLY = {_LOG_ONLY: True}  # `extra` of a record that an operator can do nothing about
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -45,6 +47,7 @@ def log_to(operator: TextIO, level: str) -> None:
     short, full = logging.StreamHandler(operator), logging.StreamHandler(sys.stderr)
     short.setFormatter(_OneLine(_FORMAT))
     full.setFormatter(logging.Formatter(_FORMAT))
+    short.addFilter(lambda record: not hasattr(record, _LOG_ONLY))
     full.addFilter(lambda record: record.exc_info is not None or "\n" in record.getMessage())
     logging.basicConfig(level=level.upper(), handlers=[short, full])
 

@@ -19,6 +19,8 @@ import traceback
 from collections.abc import Callable
 from typing import Final
 
+from crawler.error_log import LOG_ONLY
+
 LIMIT_S: Final = 0.05
 _EVERY_S: Final = 0.02
 _FRAMES: Final = 12
@@ -91,4 +93,5 @@ class LoopWatch:
         whose = f", by a page of {host}, whose pages are parsed apart from now on" if host else ""
         if host:
             self._accuse(host)
-        _log.warning("the event loop is held for %.0f ms, %.0f ms of them computing%s:\n%s", held_s * 1e3, cpu_s * 1e3, whose, stack)
+        held = f"the event loop is held for {held_s * 1e3:.0f} ms, {cpu_s * 1e3:.0f} ms of them computing"
+        _log.warning("%s%s:\n%s", held, whose, stack, extra=LOG_ONLY if not host else None)

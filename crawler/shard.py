@@ -12,8 +12,8 @@ from crawler.core.ownership import Ownership
 from crawler.metrics import StateName, Status, merged
 from crawler.totals import Totals
 from storage.env import PATIENCE_S, Store
+from storage.export.reading import reading_shard
 from storage.partitions import crawl_of, read_partitions, retired_paths
-from storage.view import View
 
 
 def ownership_of(shard: Path) -> Ownership | None:
@@ -34,7 +34,7 @@ def left_behind(crawl: Path) -> Status:
 def counted(shard: Path, state: StateName) -> Status:
     """Return what a shard counts, as of its last commit.    state: that the status is to say"""
     status = Status(state=state)
-    with View(shard) as view:
+    with reading_shard(shard) as view:
         status.at = view.clock
         Totals(view.counters).fill(status)
     return status
@@ -42,7 +42,7 @@ def counted(shard: Path, state: StateName) -> Status:
 
 def progress(shard: Path) -> int:
     """Return a number that has grown if the shard's agent got any further: by a page, or by knowing what it dies of. 0 without a store."""
-    with suppress(StoreError), View(shard) as view:
+    with suppress(StoreError), reading_shard(shard) as view:
         totals = Totals(view.counters)
         return totals.pages + totals.accused
     return 0

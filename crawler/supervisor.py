@@ -145,14 +145,15 @@ class Supervisor:
             report = self._reports.get(agent)
             if report is not None and report.state in _ENDED:
                 continue
-            try:
-                if agent in self._unreadable:
-                    raise StoreError(self._fault)
-                self._counted[agent] = counted(shard_path(self._directory, agent), state)
+            last = None
+            if agent not in self._unreadable:
+                with suppress(StoreError):
+                    last = counted(shard_path(self._directory, agent), state)
+            if last is not None:
+                self._counted[agent] = last
                 self._reports.pop(agent, None)
-            except StoreError:  # it cannot be read: what the agent said last is all there is
-                if report is not None:
-                    report.state, report.why = state, ""
+            elif report is not None:  # what the agent said is all there is
+                report.state, report.why = state, ""
         self._merge()
 
     def _merge(self) -> None:

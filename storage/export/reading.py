@@ -19,16 +19,28 @@ from storage.view import View
 
 
 @contextmanager
+def reading_shard(path: Path) -> Iterator[View]:
+    """Open the store of one agent for reading; raises `StoreError` for a damaged one, whenever that is noticed."""
+    with _damage_as_ours(path), View(path) as view:
+        yield view
+
+
+@contextmanager
 def reading(path: Path, *, walks: bool = False) -> Iterator[View]:
     """Open a store for reading; raises `StoreError` for a damaged one, whenever that is noticed.
 
     walks: whether the pages of a small store that nobody writes are looked at first, for who must miss no row.
     """
+    with _damage_as_ours(path), open_view(path) as view:
+        if walks and not lock_holder(path):
+            for shard in shard_paths(path):
+                require_sound_pages(shard)
+        yield view
+
+
+@contextmanager
+def _damage_as_ours(path: Path) -> Iterator[None]:
     try:
-        with open_view(path) as view:
-            if walks and not lock_holder(path):
-                for shard in shard_paths(path):
-                    require_sound_pages(shard)
-            yield view
+        yield
     except (lmdb.Error, msgspec.DecodeError, zstd.ZstdError) as error:
         raise as_readers(path, error) from None

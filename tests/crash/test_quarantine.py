@@ -153,7 +153,8 @@ async def test_when_an_agent_dies_for_good_the_status_says_so_with_the_figures_o
         code, supervisor = await run(store, 2, agent("import os, sys\nif sys.argv[1].endswith('agent-1'):\n    os._exit(9)"))
     assert code == 1
     status = supervisor.status
-    assert (status.state, status.why) == ("failed", "agent 1 died 3 times without progress (last exit 9); the state is safe")
+    died = f"agent 1 died 3 times without progress (last exit 9, {store / 'errors.log'} says more); the state is safe"
+    assert (status.state, status.why) == ("failed", died)
     assert str(headline(status)) == f"Crawl failed: {status.why}"
     with open_view(store) as view:
         n_pages = sum(1 for _ in view.all_pages())

@@ -33,8 +33,8 @@ from filters.near_replica import compare
 from filters.near_replica.filter import ReplicaGate
 from filters.near_replica.records import Known
 from filters.registry import plugs
-from filters.soft_error.filter import Reduced
 from filters.soft_error.kinds import Kind
+from filters.soft_error.prober import Reduced
 from storage.env import Store
 from storage.schema import QuarantineRecord
 from storage.verify import _of_shard

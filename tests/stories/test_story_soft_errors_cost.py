@@ -44,7 +44,7 @@ async def test_a_host_that_shows_nothing_but_a_wall_is_parked_and_teaches_nothin
     assert len([place for place in web.requests if place.startswith("a.test")]) <= 5
     assert {word[0] for word in soft(web, crawled).values()} == {kind}
     assert crawled.status.hosts_parked == {"walled": 1}
-    assert "walled: 1 host" in crawled.ending.why
+    assert "walled (filters.soft_error.mode): 1 host" in crawled.ending.why
     assert {web.url(f"a.test/{i}") for i in range(50)} <= caught(crawled.path, crawled, standing(crawled.path))
 
 
