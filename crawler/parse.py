@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-import signal
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from typing import Final
@@ -30,11 +29,10 @@ from crawler import children
 from crawler.core import html
 from crawler.core.model import Flag
 from crawler.core.parsed import Parsed
-from crawler.parser_process import LENGTH, Request, Setup
+from crawler.parser_process import LENGTH, OUT_OF_TIME, Request, Setup
 
 _START_TIMEOUT_S: Final = 120.0
 _PATIENCE: Final = 30.0  # times the processor time that a page may take, on the wall
-_OUT_OF_TIME: Final = (-signal.SIGPROF, -signal.SIGXCPU)  # exit codes
 _READ_BUFFER: Final = 1 << 20
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
@@ -106,7 +104,7 @@ class Parser:
                 _log.warning("a parser process did not answer in %.0f s; it is replaced", self._patience_s)
                 return None
             except (asyncio.IncompleteReadError, ConnectionError):
-                return Flag.PARSE_TIMEOUT if await child.died() in _OUT_OF_TIME else Flag.PARSE_CRASH
+                return Flag.PARSE_TIMEOUT if await child.died() in OUT_OF_TIME else Flag.PARSE_CRASH
             finally:  # also when the caller is cancelled: the child would answer the next question with this answer
                 if is_in_step and child.n_answers < self._settings.recycle_after:
                     self._idle.append(child)

@@ -26,6 +26,7 @@ from crawler.core.parsed import Parsed
 
 LENGTH: Final = struct.Struct(">I")
 OUT_OF_MEMORY: Final = 3  # exit code
+OUT_OF_TIME: Final = (-signal.SIGPROF, -signal.SIGXCPU)  # exit codes as a parent sees them
 _MAX_FILES: Final = 16
 _LARGE: Final = 1 << 20  # bytes; the memory of a larger page goes back to the system at once
 _PR_SET_PDEATHSIG: Final = 1
@@ -64,7 +65,7 @@ def main() -> None:
     while message := receive(source):
         request, is_large = requests.decode(message), len(message) > _LARGE
         del message  # a large page leaves little room
-        _allow_seconds(setup.timeout)
+        allow_seconds(setup.timeout)
         try:
             reply = encode(_parse(request, setup))
         except (MemoryError, SelectolaxError):
@@ -96,7 +97,7 @@ def _limit(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_FILES, _MAX_FILES))
 
 
-def _allow_seconds(timeout: float) -> None:
+def allow_seconds(timeout: float) -> None:
     """Let the process use as much processor time from now on before the system kills it: by a timer, and by a limit in whole seconds."""
     signal.setitimer(signal.ITIMER_PROF, timeout)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]

@@ -17,12 +17,13 @@ from contextlib import suppress
 from typing import Final
 
 from crawler import children
-from crawler.parser_process import LENGTH
+from crawler.parser_process import LENGTH, OUT_OF_TIME
+from crawler.study_process import LONGEST_S
 from crawler.suspects import Suspects, gathering_work
 from filters.panel import Panel
 from storage.quarantine import Quarantine
 
-_LONGEST_S: Final = 300.0
+_PATIENCE: Final = 10.0  # times the processor time that a study may take, on the wall: a last resort
 _READ_BUFFER: Final = 1 << 20
 _log = logging.getLogger(__name__)
 
@@ -75,12 +76,13 @@ class Studies:
     async def _study(self, who: str, site: bytes, found: Callable[[str, bytes, bytes], None]) -> None:
         material = await self._gathered(who, site)
         try:
-            async with asyncio.timeout(_LONGEST_S):
+            async with asyncio.timeout(_PATIENCE * LONGEST_S):
                 finding = await self._ask_child(who, material)
         except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
-            _log.error("a study of filter %s was given up: %s", who, error or type(error).__name__)
             self._given_up.add((who, site))
-            await self._end()
+            code = await self._end()
+            why = f"it took more than {LONGEST_S:.0f} s of processor time" if code in OUT_OF_TIME else error or type(error).__name__
+            _log.error("a study of filter %s was given up: %s", who, why)
             return
         self._current = None  # what the finding asks for may be another study of the same site
         found(who, site, finding)
@@ -107,16 +109,16 @@ class Studies:
         n_bytes = LENGTH.unpack(await child.stdout.readexactly(LENGTH.size))[0]
         return await child.stdout.readexactly(n_bytes)
 
-    async def _end(self) -> None:
-        """Kill the child and wait until it is gone."""
+    async def _end(self) -> int | None:
+        """Kill the child and wait until it is gone; return its exit code, None if there was none."""
         child, self._child = self._child, None
         if child is None:
-            return
+            return None
         with suppress(ProcessLookupError):
             child.kill()
         if child.stdin is not None:
             child.stdin.close()
-        await child.wait()
+        return await child.wait()
 
 
 async def _start() -> Process:

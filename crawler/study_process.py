@@ -1,7 +1,8 @@
 """The child in which filters study what they gathered: minutes of processor time may pass, and the crawl goes on.
 
 It reads requests from its standard input and answers on its standard output, one at a time, until the input ends. It holds nothing and may
-be killed at any moment; it dies with its parent.
+be killed at any moment; it dies with its parent, and of a study that takes more than `LONGEST_S` of processor time: not of one that waits
+its turn on a loaded machine.
 
     message = length (4 bytes, big-endian), bytes
     parent → child: name of the filter, material, name, material ...        child → parent: finding, finding ...
@@ -17,10 +18,11 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from crawler.parser_process import receive, send
+from crawler.parser_process import allow_seconds, receive, send
 from filters.dust import memory as dust
 from filters.dust.study import study as study_dust
 
+LONGEST_S: Final = 300.0  # processor time of one study
 STUDIES: Final[dict[str, Callable[[bytes], bytes]]] = {dust.NAME: study_dust}
 _MEMORY: Final = 2 << 30  # bytes of address space
 _NICENESS: Final = 5  # the crawl goes before
@@ -34,8 +36,12 @@ def main() -> None:
     os.nice(_NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     while name := receive(source):
-        send(sink, STUDIES[name.decode()](receive(source)))
+        material = receive(source)
+        allow_seconds(LONGEST_S)
+        send(sink, STUDIES[name.decode()](material))
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
 if __name__ == "__main__":
