@@ -112,7 +112,7 @@ def _layers(
         mistakes.append(ConfigError("-: expected standard input once, got it twice. Remove one -"))
         paths = [path for path in paths if str(path) != STDIN]
     for path in paths:
-        yield partial(_from_file, path, stdin, mistakes)
+        yield partial(_from_path, path, stdin, mistakes)
     for name in sorted(environ):  # a section's own variable comes before its options'
         if name.startswith(PREFIX):
             yield partial(_from_variable, name, environ[name], mistakes)
@@ -142,6 +142,14 @@ def from_json(content: bytes) -> Settings:
         return msgspec.json.decode(content, type=Settings)
     except msgspec.MsgspecError as error:
         raise ConfigError(f"the stored configuration cannot be used: {error}. Give the configuration anew") from None
+
+
+def _from_path(path: Path | str, stdin: Callable[[], str] | None, mistakes: list[ConfigError]) -> dict[str, Leaf]:
+    try:
+        return _from_file(path, stdin, mistakes)
+    except ConfigError as error:
+        error.of_file = True
+        raise
 
 
 def _from_file(path: Path | str, stdin: Callable[[], str] | None, mistakes: list[ConfigError]) -> dict[str, Leaf]:

@@ -14,6 +14,7 @@ from config.settings import Settings
 from config.yaml_tree import shown
 
 _NEAR = 0.6
+_SHORT, _NEAR_SHORT = 3, 0.8  # letters of a key that resembles many; how near it must come
 
 
 @cache
@@ -90,7 +91,7 @@ def nearest(key: str, keys: tuple[str, ...]) -> str:
     last = key.rpartition(".")[2]
     scored = [(0.85 * _ratio(last, name.rpartition(".")[2]) + 0.15 * _ratio(key, name), name) for name in keys]
     score, name = max(scored, key=lambda pair: pair[0])
-    return name if score >= _NEAR else ""
+    return name if score >= (_NEAR if len(last) > _SHORT else _NEAR_SHORT) else ""
 
 
 def _ratio(a: str, b: str) -> float:

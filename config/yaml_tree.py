@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 import yaml
 
@@ -111,10 +112,17 @@ def _events(text: str, placer: Placer) -> Iterator[yaml.Event]:
         mark = error.problem_mark or error.context_mark
         place = placer(mark.line + 1, mark.column + 1) if mark else placer(1, 1)
         context = f" {error.context}" if error.context else ""
-        advice = f". {_QUOTE_IT}" if "alias" in context or "cannot start any token" in (error.problem or "") else ""
+        advice = _yaml_advice(text, place, f"{error.problem}{context}")
         raise ConfigError(f"{place.where}: not YAML: {error.problem}{context}{advice}") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{placer(1, 1).where}: not YAML: {shown(str(error), 200)}") from None
+
+
+def _yaml_advice(text: str, place: Place, problem: str) -> str:
+    line = next(islice(text.splitlines(), max(0, place.line - 1), None), "")
+    if line[: len(line) - len(line.lstrip())].count("\t"):
+        return ". Indent with spaces: YAML takes no tabs there"
+    return f". {_QUOTE_IT}" if "alias" in problem or "cannot start any token" in problem else ""
 
 
 @dataclass(slots=True)

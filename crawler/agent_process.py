@@ -23,7 +23,9 @@ import sys
 import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any, TextIO
 
 import msgspec
 import uvloop
@@ -41,7 +43,7 @@ from crawler.shard import left_behind, open_store, ownership_of
 from crawler.shared_addresses import SharedAddresses
 from crawler.stages import Sampler
 from storage.env import PATIENCE_S, Store
-from storage.faults import as_ours, is_ours
+from storage.faults import address_space_in_words, as_ours, is_ours
 from storage.partitions import ADDRESSES, crawl_of, lanes_path
 
 _SETTLE = "--settle"
@@ -72,12 +74,12 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
         store, settings = open_store(directory, patience_s=patience_s)
         log_to(operator, settings.log.level)
         with store:
-            code = uvloop.run(_crawl(directory, store, settings, ownership)).code
+            code = uvloop.run(_crawl(directory, store, settings, ownership, operator)).code
             store.close(commit=code != DiskError.exit_code)
     except Exception as error:  # the edge of the process: the supervisor says that it died, the log why
         known = _known(error)
         if known is None or known.exit_code == code:
-            _log_death(error)
+            _log_death(error, operator)
         else:
             with suppress(OSError):  # the terminal may have been closed
                 print(f"thresher: {known}", file=operator)
@@ -92,14 +94,33 @@ def _known(error: BaseException) -> ThresherError | None:
     return as_ours(error) if is_ours(error) else None
 
 
-def _log_death(error: Exception) -> None:
-    """Write to the error log what this process dies of."""
+def _log_death(error: BaseException, operator: TextIO) -> None:
+    """Write to the error log what this process dies of; of memory the operator is told, who alone can give it more."""
+    if _lacks_memory(error):
+        with suppress(OSError):
+            print(f"thresher: agent {os.getpid()} is out of memory: {address_space_in_words()}. Raise the limit", file=operator)
     print(f"{datetime.now(UTC).isoformat(timespec='seconds')} agent {os.getpid()} dies:", file=sys.stderr)
     traceback.print_exception(error)
 
 
-async def _crawl(directory: Path, store: Store, settings: Settings, ownership: Ownership | None) -> Ending:
+def _lacks_memory(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_lacks_memory, error.exceptions))
+    return isinstance(error, MemoryError)
+
+
+def _on_loop_error(operator: TextIO, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what no task awaits. Without memory the loop cannot even read what wakes it, and would say so without end: die, as if killed."""
+    error = context.get("exception")
+    if isinstance(error, MemoryError):
+        _log_death(error, operator)
+        os._exit(1)
+    loop.default_exception_handler(context)
+
+
+async def _crawl(directory: Path, store: Store, settings: Settings, ownership: Ownership | None, operator: TextIO) -> Ending:
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(partial(_on_loop_error, operator))
     stages = Path(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] != _SETTLE else None
     if _SETTLE in sys.argv[2:]:
         settings = msgspec.structs.replace(settings, limits=msgspec.structs.replace(settings.limits, max_pages=0))

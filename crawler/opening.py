@@ -59,7 +59,7 @@ def check_startable(settings: Settings) -> None:
     if not settings.identity.contact:
         raise UsageError(
             "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
-            f"Write it into the configuration, or give --set {_EXAMPLE}"
+            f"Write it into the configuration, or give --set {_EXAMPLE}; `crawl`, `resume` and `check` also take it as --contact"
         )
     if n_agents(settings) > MOST_AGENTS:
         raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
@@ -102,7 +102,10 @@ def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], e
     found = Seeds()
     new = set(settings.seeds).difference(known)
     if seeds or files or new or earlier is None:
-        found = read_seeds(seeds, files, [seed for seed in settings.seeds if seed in new], seed_rules(settings))
+        try:
+            found = read_seeds(seeds, files, [seed for seed in settings.seeds if seed in new], seed_rules(settings))
+        except UsageError as error:
+            raise _with_contact(settings, error) from None
     check_startable(settings)
     settings = msgspec.structs.replace(settings, seeds=list(dict.fromkeys([*known, *found.urls])))
     notes: list[str] = []
@@ -112,6 +115,15 @@ def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], e
         allowed = set(found.urls)
         settings = msgspec.structs.replace(settings, seeds=[url for url in settings.seeds if url in allowed or url in known])
     return Begun(settings, found, notes)
+
+
+def _with_contact(settings: Settings, error: UsageError) -> UsageError:
+    """Return the error, with what else keeps the crawl from starting: nobody should have to learn it one by one."""
+    try:
+        check_startable(settings)
+    except UsageError as also:
+        return UsageError(f"{error}\nthresher: {also}")
+    return error
 
 
 def seed_rules(settings: Settings) -> URLRules:

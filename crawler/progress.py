@@ -113,7 +113,14 @@ def block(status: Status) -> Group:
 
 def headline(status: Status) -> Text:
     """Return the line that ends a crawl."""
-    return Text(f"Crawl {status.state}: {status.why}")
+    return Text(f"Crawl {standing(status.state, status.why)}")
+
+
+def standing(state: str, why: str) -> str:
+    """Return a state with its reason: "done: nothing is left to do", "stopped by SIGINT"."""
+    if not why or why.startswith(f"{state} "):
+        return why or state
+    return f"{state}: {why}"
 
 
 def summary(status: Status) -> Table:
@@ -123,7 +130,7 @@ def summary(status: Status) -> Table:
     rows = [
         (
             "pages",
-            f"{status.pages:,}, of which {status.run_pages:,} in the last {clock(status.running_s)} ({rate:.1f}/s)",
+            f"{status.pages:,}, of which {status.run_pages:,} in this run of {clock(status.running_s)} ({rate:.1f}/s)",
         ),
         ("received", size(status.wire_bytes)),
         ("requests", f"{status.requests:,}, of which robots.txt {status.robots_requests:,}"),

@@ -52,9 +52,8 @@ class Seeds:
         if self.n_bad <= _SHOWN:
             governing = "" if error.reason is Reason.BAD_SCHEME else options_of(error.reason)  # no option lets ftp: be fetched
             options = f" ({governing})" if governing else ""
-            self.complaints.append(
-                f"{where}: {error.reason}: {error.detail}{options}. A seed is http://… or https://…, or a bare host name"
-            )
+            form = "" if error.reason is Reason.BAD_PORT else ". A seed is http://… or https://…, or a bare host name"
+            self.complaints.append(f"{where}: {error.reason}: {error.detail}{options}{form}")
 
     def warning(self) -> str:
         """Return what to tell the operator about lines left out, "" if nothing."""

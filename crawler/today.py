@@ -88,7 +88,7 @@ def _depth(url: CrawlURL, depth: int | None, gate: LinkGate) -> Ruling:
     if depth is None:
         return Ruling(by="limits.max_depth", gate="depth", detail="its distance from a seed is not known")
     answer = "depth_limit" if gate.is_too_deep(depth, url.text) else PASS
-    return Ruling(by="limits.max_depth", gate="depth", answer=answer, detail=f"{depth} clicks from a seed")
+    return Ruling(by="limits.max_depth", gate="depth", answer=answer, detail=f"{depth} click{'' if depth == 1 else 's'} from a seed")
 
 
 def _learned(url: CrawlURL, panel: Panel) -> list[Ruling]:

@@ -119,7 +119,7 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
         made = await _after_response(lease, outcome, tools)
         made.said = turn.said
         return made
-    except ThresherError:  # no page's fault: the store is damaged, or its disk refuses
+    except (ThresherError, MemoryError):  # no page's fault alone: the store is damaged, its disk refuses, there is no memory left
         raise
     except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
         detail = "".join(traceback.format_exception(error))[-2000:]

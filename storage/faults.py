@@ -12,6 +12,8 @@ import lmdb
 from crawler.core.errors import DiskError, StoreError, ThresherError, UsageError
 
 _DISK_ERRNOS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+_PROCESS = 512 << 20  # bytes of address space that an agent takes beside its store's maps
+_LEAST_ADVISED, _MOST_ADVISED = 32 << 20, 256 << 20  # bytes of one map
 _ROT = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError, lmdb.CursorFullError, lmdb.BadTxnError)
 
 
@@ -34,8 +36,8 @@ def as_ours(error: BaseException) -> ThresherError:
     ours: ThresherError
     if isinstance(error, lmdb.MemoryError):
         ours = UsageError(
-            f"{error}: {_limit_in_words()}, and the store asks for two maps of store.map_size, which are no memory. Raise the limit, "
-            "as by `ulimit -v unlimited`, or set less, as by --set 'store.map_size=256 MiB': maps grow by themselves. Nothing is damaged"
+            f"{error}: {address_space_in_words()}, and the store reserves two maps of store.map_size each, as addresses, not as memory. "
+            f"Raise the limit, as by `ulimit -v unlimited`{_less()}. Nothing is damaged"
         )
     elif is_disk(error) or isinstance(error, lmdb.PanicError | OSError):
         ours = DiskError(f"the disk refuses: {error}. What was committed is safe: make room, or repair it, then run `resume`")
@@ -51,7 +53,7 @@ def as_readers(path: Path, error: BaseException) -> ThresherError:
     """Translate what stopped somebody who only reads the store in `path`."""
     if isinstance(error, lmdb.MemoryError):
         ours: ThresherError = UsageError(
-            f"{error}: {_limit_in_words()}, and whoever reads a store maps its files, which takes no memory. Raise the limit, "
+            f"{error}: {address_space_in_words()}, and whoever reads a store maps its files, which takes no memory. Raise the limit, "
             "as by `ulimit -v unlimited`. Nothing is damaged"
         )
     elif is_disk(error):
@@ -62,7 +64,18 @@ def as_readers(path: Path, error: BaseException) -> ThresherError:
     return ours
 
 
-def _limit_in_words() -> str:
+def _less() -> str:
+    """Return the advice to set smaller maps where a limit leaves room for any beside the process itself."""
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    room = _MOST_ADVISED if soft == resource.RLIM_INFINITY else min(_MOST_ADVISED, (soft - _PROCESS) // 2)
+    if room < _LEAST_ADVISED:
+        return f"; a crawl wants {(_PROCESS + 2 * _MOST_ADVISED) >> 20:,} MiB at the least"
+    advised = 1 << (room.bit_length() - 1)
+    return f", or set less, as by --set 'store.map_size={advised >> 20} MiB': maps grow by themselves as far as the limit lets them"
+
+
+def address_space_in_words() -> str:
+    """Return what bounds the address space of this process, as a clause."""
     soft = resource.getrlimit(resource.RLIMIT_AS)[0]
     if soft == resource.RLIM_INFINITY:
         return "the system gives this process no more address space"

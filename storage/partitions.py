@@ -105,7 +105,7 @@ def read_partitions(directory: Path) -> Partitions | None:
         tables = [_table(ranges) for ranges in (found.owners, found.moving) if ranges]
         if not tables or not 0 < found.shards <= MOST_AGENTS or any(max(table) >= found.shards for table in tables):
             raise ValueError("it names agents that have no shard")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: expected the table of the crawl's partitions: {error}. Restore it from a backup") from None

@@ -36,7 +36,8 @@ def damaged_pages(path: Path) -> list[str]:
 def require_sound_pages(path: Path) -> None:
     """Raise `StoreError` for damaged pages of a store that nobody writes, if it is small enough to be looked at each time."""
     if max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS)) <= _WALKED_BYTES and (found := damaged_pages(path)):
-        raise StoreError(f"{found[0]}. `thresher verify` says more; restore it from a backup")
+        advice = "" if "backup" in found[0] else ". `thresher verify` says more; restore it from a backup"
+        raise StoreError(f"{found[0]}{advice}")
 
 
 def damaged_rows(view: View) -> list[str]:

@@ -11,7 +11,7 @@ import msgspec
 
 from config.load import examine, render
 from config.settings import Settings
-from crawler.cli.common import complain, config_option, flag_options, given_flags, json_option, load_config, set_option
+from crawler.cli.common import complain, config_option, flag_options, given_flags, load_config, set_option
 from crawler.core.errors import ConfigError, UsageError
 from crawler.opening import check_seeds, check_startable, seed_rules
 from crawler.seeds import read_seeds
@@ -24,7 +24,7 @@ from crawler.seeds import read_seeds
 @flag_options
 @set_option
 @click.option("--render", "rendered", is_flag=True, help="Print every effective value and where it came from.")
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="With --render: print it as one JSON object.")
 def check(
     seeds: tuple[str, ...], files: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], rendered: bool, as_json: bool
 ) -> int:
@@ -41,7 +41,10 @@ def check(
     try:
         check_startable(loaded.settings)
     except UsageError as error:
-        if not {"identity", "identity.contact"} & unread:  # said already
+        is_open = any(
+            isinstance(mistake, ConfigError) and mistake.of_file for mistake in complaints
+        )  # a file that cannot be read may name it
+        if not is_open and not {"identity", "identity.contact"} & unread:  # said already
             complaints.append(error)
     said = ""
     if seeds or files or loaded.settings.seeds:

@@ -51,7 +51,9 @@ progress_option = click.option(
 @config_option
 @flag_options
 @set_option
-@click.option("-o", "--output", "directory", type=click.Path(), required=True, metavar="DIR", help="Directory of the new crawl's store.")
+@click.option(
+    "-o", "--output", "directory", type=click.Path(), required=True, metavar="DIR", help="Directory for the new crawl: missing, or empty."
+)
 @progress_option
 def crawl(
     seeds: tuple[str, ...], files: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], directory: str, progress: str
@@ -83,8 +85,8 @@ def resume(
 ) -> int:
     """Go on with the crawl in DIR after any stop, crash or kill.
 
-    Without -c the crawl's own configuration holds; -c replaces it, --set changes single options. A wider scope admits again what the old
-    one refused, a narrower one refuses what still waits. SEEDS are added to those it has.
+    Without -c the crawl's own configuration holds; -c replaces it, --set and the flags change single options. A wider scope admits again
+    what the old one refused, a narrower one refuses what still waits. SEEDS are added to those it has.
     """
     flags = given_flags()
     _say(apart(Path(directory), lambda: reconfigure(Path(directory), seeds, files, configs, sets, flags)))

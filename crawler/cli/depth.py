@@ -57,7 +57,7 @@ class Fitted:
 
 @depth.command(epilog="Example: thresher depth fit access.log access.log.1.gz --plot depth.png")
 @click.argument("logs", metavar="LOG…", nargs=-1, required=True, type=click.Path())
-@click.option("--each", is_flag=True, help="Take each LOG as a site of its own; all are one site's otherwise.")
+@click.option("--each", is_flag=True, help="Treat each LOG as a site of its own; otherwise all belong to one site.")
 @click.option("--host", default="", metavar="NAME", help="The site's host, as Referers name it.  [default: the one named most]")
 @click.option("--exclude", metavar="REGEX", help="Leave out requests whose path matches, as those to a webmail.")
 @click.option("--plot", type=click.Path(), metavar="OUT.png", help="Draw measured against modelled, and actions by level.  [extra: report]")
@@ -68,8 +68,8 @@ def fit(logs: tuple[str, ...], each: bool, host: str, exclude: str | None, plot:
     LOG is an access log in common or combined format, packed by gzip or not, - for standard input; or a file of click paths as Wikispeedia
     publishes them. Levels count from 0, the page where a session begins. With probability q a surfer goes one level deeper, else in model A
     back one level, in B to the first, in C to any level seen. Errors are root mean squares of cumulative shares, intervals of 95 %, by
-    leaving out groups of visitors. Of views from browsers' caches that nothing in the log tells of, those at the end of a session that went
-    back are estimated; without them q would be too large.
+    leaving out groups of visitors. Views that a browser took from its cache are not in the log: those at the end of a session that went
+    back are estimated, since without them q would be too large.
 
     A q for a crawl is suggested where the log says enough: 50 steps deeper or more, and an interval no wider than 0.1.
     """
@@ -226,10 +226,10 @@ def _between(bounds: Interval, form: str) -> str:
 def advise(directory: str, configs: tuple[str, ...], sets: tuple[str, ...], as_json: bool) -> int:
     """Suggest for each site of the crawl in DIR how deep it deserves to be crawled, and say why.
 
-    By the rule of filters.depth_cutoff, as configured for the crawl or here, say --set filters.depth_cutoff.q=0.6: levels are worth
-    crawling as long as their pages are new. A depth of "-" means that nothing fetched speaks against going deeper. Beside it: new pages by
-    level (where the filter ran, of the sample that it looked at), new links by level, PageRank by level, links from other sites by the
-    directory depth where they enter, fetches that were worth nothing and why, places that are cut.
+    Levels are worth crawling as long as their pages are new. The rule is that of filters.depth_cutoff, with the options of the crawl or
+    those given here, as --set filters.depth_cutoff.q=0.6. A depth of "-" means that nothing fetched speaks against going deeper. Beside it:
+    new pages by level (where the filter ran, of the sample that it looked at), new links by level, PageRank by level, links from other
+    sites by the directory depth where they enter, fetches that were worth nothing and why, places that are cut.
     """
     with reading_store(Path(directory)) as view:
         settings = crawl_config(view.settings, configs, sets).filters.depth_cutoff

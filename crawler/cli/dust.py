@@ -32,9 +32,9 @@ class SiteRule(NamedTuple):
 
 @click.group(epilog="Example: thresher dust mine example --top 20 > rules.jsonl")
 def dust() -> None:
-    """Learn by which rules a site's URLs are aliases, validate the rules, apply them.
+    """Learn by which rules different URLs of a site lead to the same page; judge these rules, and apply them.
 
-    Rules are JSON lines, readable first: {"rule": "\\"story?id=\\" → \\"story_\\"", "context": …, "support": …, "definition": …}.
+    Rules are JSON lines, the first field for people: {"rule": "\\"story?id=\\" → \\"story_\\"", "context": …, "definition": …}.
     """
 
 
@@ -45,8 +45,8 @@ def dust() -> None:
 def mine(source: str, site: str, top: int) -> int:
     """Print likely rules of each site of a list of URLs, best first, as JSON lines.
 
-    Rules that the list's own pages refute are left out: 95 % sure, more than one pair in 20 that they join differs. Those for which no pair
-    of pages speaks come last, and their "standing" is "unproven".
+    Rules that the list's own pages refute are left out: those of which it is 95 % sure that more than one in 20 of the pairs of pages they
+    join differ. Rules for which no pair of pages speaks come last, and their "standing" is "unproven".
 
     DIR is a crawl; FILE has JSON lines {"url", "status", "size", "sketch"} or is an access log in common or combined format; - is standard
     input. `sketch` is a list of numbers (MinHash) or any text that is equal for equal pages; without, sizes tell pages apart.
@@ -60,9 +60,7 @@ def mine(source: str, site: str, top: int) -> int:
         known = UrlList.of(seen)
         found = mine_list(known, Mining(at_most=top))
         n_unproven = sum(learned.standing == "unproven" for learned in found)
-        click.echo(
-            f"{printable(name)}: {len(known):,} URLs, {len(found) - n_unproven:,} likely rules, {n_unproven:,} unproven ones", err=True
-        )
+        click.echo(f"{printable(name)}: {len(known):,} URLs, likely rules: {len(found) - n_unproven:,}, unproven: {n_unproven:,}", err=True)
         _print_rules(SiteRule(name, learned) for learned in found)
     return 0
 
@@ -117,7 +115,8 @@ def validate(
 def canonize(urls: str, rules: str, unproven: bool, as_json: bool) -> int:
     """Print the canonical URL of each URL of FILE, one a line, by the valid rules of RULES.
 
-    Rules as `mine` prints them are guesses: `validate` judges them. A file in which nothing is judged is refused but for --unproven.
+    Rules as `mine` prints them are guesses: `validate` judges them. A file without a judged rule is refused, unless
+    --unproven is given.
     """
     by_site = _Canonizers(_applied(_read_rules(rules), rules, unproven=unproven))
     for url in _lines(urls, "URLs"):

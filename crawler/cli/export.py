@@ -22,6 +22,7 @@ from storage.export.reading import reading
 from storage.export.target import replacing
 from storage.view import View
 
+_FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}  # by the end of a file's name
 _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # what is counted, where it is not called as the export
 
 
@@ -33,15 +34,14 @@ _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}
     "--format",
     "format_",
     type=click.Choice(["jsonl", "csv", "tsv", "parquet"]),
-    default="jsonl",
-    show_default=True,
-    help="How to write it.",
+    default=None,
+    help="How to write it.  [default: what the name of FILE ends with; else jsonl]",
 )
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", default="-", help="File to write, - for standard output.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--raw", is_flag=True, help="CSV and TSV for machines: leave what a spreadsheet takes for a formula as it is.")
 @click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")
-def export(directory: str, what: str, fields: str, format_: str, output: str, force: bool, raw: bool, list_fields: bool) -> int:
+def export(directory: str, what: str, fields: str, format_: str | None, output: str, force: bool, raw: bool, list_fields: bool) -> int:
     """Export what the crawl in DIR found, while it runs or afterwards, as JSON Lines, CSV, TSV or Parquet.
 
     pages: the newest record of each page; `--fields url,text` adds its visible text, `html` its characters, `body` its bytes as Base64.
@@ -58,6 +58,7 @@ def export(directory: str, what: str, fields: str, format_: str, output: str, fo
         for field in kind.fields:
             print(field.name)
         return 0
+    format_ = format_ or _FORMATS.get(Path(output).suffix, "jsonl")
     chosen = kind.choose([name.strip() for name in fields.split(",") if name.strip()])
     if raw and format_ not in ("csv", "tsv"):
         raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")

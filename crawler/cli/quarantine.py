@@ -23,11 +23,11 @@ from storage.schema import QuarantineRecord
 @click.option("--again", is_flag=True, help="Offer it again: `resume` tries it once more.")
 @json_option
 def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool) -> int:
-    """Show what was set aside in the crawl in DIR since it killed the agent that was to do it.
+    """Show what was set aside in the crawl in DIR because it killed the agent that worked on it.
 
-    That may be a message of one agent to another, what the study of a site came to, or the answer to a request that a filter made. With
-    --again all of it, or the ROWs that are named, is offered again: the next `thresher resume DIR` tries it; what kills its agent once more
-    comes back here.
+    That may be a message of one agent to another, what was learned from a study of a site, or the answer to a request that a filter
+    made. With --again all of them, or only the given ROWs, are offered again: the next `thresher resume DIR` tries them; what kills its
+    agent once more comes back here.
     """
     path = Path(directory)
     with reading(path) as view:

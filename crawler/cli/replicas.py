@@ -102,14 +102,14 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
     type=_one_of(Counting),
     default=Counting.LOG_L2.value,
     show_default=True,
-    help="What n of one word count.",
+    help="How n occurrences of one word count.",
 )
 @click.option(
     "--candidates",
     type=_one_of(Candidates),
     default=Candidates.BANDS.value,
     show_default=True,
-    help="Who is compared.",
+    help="How pairs to compare are found.",
 )
 @click.option(
     "--resemblance",
@@ -143,16 +143,16 @@ def replicas(
     """Find pages of almost the same text, as JSON lines.
 
     DIR is a crawl; PAGES.jsonl has lines of {"url", "text", "links": […]}, - is standard input. A cluster is a page and those that
-    replicate it, first come first; rp and hm are their distances from it. Texts are replicas that resemble by --resemblance once what most
-    pages of a host share is removed; "confirmed" says that their neighbourhoods agree too. Pages of equal text are kept apart where their
-    links lead elsewhere. The filter near_replica reports by the same defaults, and may drop what resembles by 0.9.
+    replicate it, first come first; rp and hm are their distances from it. Two texts are replicas if they have the share --resemblance of
+    five-word shingles in common, once what most pages of a host share is removed; "confirmed" says that their neighbourhoods agree too.
+    Pages of equal text are kept apart where their links lead elsewhere. The filter near_replica reports by the same defaults, and may drop
+    what resembles by 0.9.
 
-    As in the paper, by projections and neighbourhoods alone: --candidates grid --resemblance 0 --D 0.02 --neighbours all. There one word
-    changed among n different ones moves a text by about 0.4/√n.
+    To compare as the paper does, by projections and neighbourhoods alone: --candidates grid --resemblance 0 --D 0.02 --neighbours all.
+    There one word changed among n different ones moves a text by about 0.4/√n.
 
-    LABELS.tsv has lines of URL, tab, URL: pairs of replicas; all other pairs are none. A third field of 0 marks a pair that is none; once
-    there is one, only pairs in the file count. Tolerances up to --D and --C are tried, --C as in
-    the paper.
+    LABELS.tsv has lines of URL, tab, URL: pairs of replicas; all other pairs are none. A third field of 0 marks a pair that is none; if the
+    file has such a line, only its pairs count. Tolerances up to --D and --C are tried, --C as in the paper.
     """
     what = What(pairs, wants_mirrors, indexes, labels, figure)
     what.check()

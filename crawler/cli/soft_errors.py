@@ -59,7 +59,7 @@ class Scored:
 
 @click.command(epilog="Example: printf 'http://a.example/x\\thttp://a.example/404\\n' | thresher soft-errors - --threshold 2")
 @click.argument("source", type=click.Path(), metavar="[FILE|DIR]", default="-")
-@click.option("--weights", default="1,1,1", show_default=True, metavar="K1,K2,K3|auto", help="Of targets, N/M and 1/H.")
+@click.option("--weights", default="1,1,1", show_default=True, metavar="K1,K2,K3|auto", help="K1, K2 and K3 of the score; auto chooses K1.")
 @click.option("--threshold", default=str(int(THRESHOLD)), show_default=True, metavar="N|auto", help="Score from which it is a soft error.")
 @click.option("--summary", is_flag=True, help="Print a table instead, one row a target, the highest scores first.")
 @click.option(
@@ -76,8 +76,9 @@ def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: i
     An original with several targets counts once, with the last one; standard error says how many have several.
 
     score = K1·log10(originals of the target) + K2·log10(originals of the host / its targets) - K3·log10(hosts of its targets).
-    3 fits millions of redirects. `auto` takes the threshold, or a smaller K1, that best finds the redirects whose target names an error
-    which the original does not, and prints how well; 3 again where they are too few or score no higher than others.
+    The default threshold of 3 is for logs of millions of redirects. `auto` takes the threshold, or a smaller K1, that best finds the
+    redirects whose target names an error which the original does not, and prints how well; 3 again where they are too few or score no
+    higher than others.
     """
     if top is not None and not summary:
         raise UsageError("--top: every redirect is printed but for --summary. Add --summary, or leave --top out")
@@ -92,6 +93,8 @@ def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: i
     if summary:
         _print_summary(scored, top_of(top, as_json=False))
     else:
+        if not len(scored.scores):
+            click.echo(f"{source}: no redirects to score", err=True)
         for lines in _lines(scored):
             sys.stdout.buffer.write(lines)
         sys.stdout.buffer.flush()

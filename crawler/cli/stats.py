@@ -211,7 +211,7 @@ _BY: dict[str, tuple[Callable[[View], Iterator[Row]], str]] = {  # by → rows, 
 @top_option
 @json_option
 def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int:
-    """Print what the crawl in DIR came to: pages, bytes, requests, failures, and what filters saved.
+    """Print totals of the crawl in DIR: pages, bytes, requests, failures, and what filters saved.
 
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
@@ -228,11 +228,18 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
         for row in rows[:limit]:
             print_json(row)
     elif not rows:
-        click.echo("nothing to count yet", err=True)
+        click.echo(_NOTHING.get(by, "nothing to count yet"), err=True)
     else:
         print_table([column.replace("_", " ") for column in rows[0]], [list(row.values()) for row in rows[:limit]])
         say_more(len(rows), limit)
     return 0
+
+
+_NOTHING = {
+    "cause": "nothing to count: no request has failed",
+    "reason": "nothing to count: no URL was skipped; --by cause counts requests that failed",
+    "filter": "nothing to count: no filter has judged anything",
+}
 
 
 def _first(rows: Iterator[Row], order: str, limit: int | None) -> list[Row]:

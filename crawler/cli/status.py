@@ -10,7 +10,7 @@ import msgspec
 from crawler.cli.common import directory_argument, json_option, print_json, print_table
 from crawler.core.governing import counted
 from crawler.metrics import Status
-from crawler.progress import clock, size
+from crawler.progress import clock, size, standing
 from crawler.totals import Totals
 from storage.export.fields import iso
 from storage.export.reading import reading
@@ -74,13 +74,13 @@ def _counted(view: View) -> Report:
 def crawl_state(path: Path, view: View) -> str:
     """Return in words what the crawl is doing, or how it ended."""
     report = _written(path) or _counted(view)
-    said = f"{report.state}: {report.why}" if report.why else report.state
+    said = standing(report.state, report.why)
     return f"{said} (process {holder})" if (holder := lock_holder(path)) else f"{said}; no process is at work"
 
 
 def _rows(report: Report) -> list[tuple[str, object]]:
     ended = not report.alive
-    state = f"{report.state}: {report.why}" if report.why else report.state
+    state = standing(report.state, report.why)
     if ended and report.state not in _ENDED:
         state = f"ended without a word (its last state was {state})"
     classes = {name: report.status_classes[name] for name in sorted(report.status_classes)}

@@ -48,7 +48,7 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
         else:
             print(printable(problem))
     if problems:
-        click.echo(f"{directory}: {len(problems):,} problem(s)", err=True)
+        click.echo(f"{directory}: {len(problems):,} problem{'' if len(problems) == 1 else 's'}", err=True)
         return StoreError.exit_code
     click.echo(f"{directory}: sound", err=True)
     return 0

@@ -64,7 +64,9 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
             else:
                 yield file
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}. Name a file of links, or - for standard input") from None
+        raise UsageError(
+            f"{path}: cannot be read: {error.strerror or error}. Name a crawl's directory, a file of links, or - for standard input"
+        ) from None
 
 
 def _law(path: str, n_nodes: int, lines: Iterable[bytes]) -> NamedGraph:

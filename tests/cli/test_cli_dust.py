@@ -127,7 +127,7 @@ def test_what_the_list_refutes_is_left_out_and_what_no_pair_shows_comes_last_and
     assert all(rule["interval"][1] >= 0.95 for rule in proven)
     assert [rule["standing"] for rule in rules] == ["likely"] * len(proven) + ["unproven"] * (len(rules) - len(proven))
     assert '"/m.s" → "/s"' in {rule["rule"] for rule in rules[len(proven) :]}
-    assert f"{len(proven)} likely rules, {len(rules) - len(proven)} unproven ones" in ran.err
+    assert f"likely rules: {len(proven)}, unproven: {len(rules) - len(proven)}" in ran.err
 
 
 def test_an_access_log_is_mined_by_sizes_without_robots_and_attacks(thresher: Callable[..., Any], tmp_path: Path) -> None:

@@ -70,6 +70,22 @@ def test_what_the_operator_is_to_know_is_still_a_line_on_the_terminal(store: Pat
     assert (code, said) == (6, "thresher: store: rotten\n")
 
 
+MEMORY = {
+    "a step of the loop": "asyncio.get_running_loop().call_soon(lambda: bytes(1 << 60)); await asyncio.sleep(60)",
+    "a task": "raise ExceptionGroup('tasks', [MemoryError()])",
+}
+
+
+@pytest.mark.parametrize("how", MEMORY)
+def test_an_agent_without_memory_dies_and_says_so_once(how: str, store: Path) -> None:
+    """Seen to fail: a loop that could not read what wakes it said so 7,000 times a second, on the terminal and in the log."""
+    code, said = died(store, MEMORY[how])
+    assert (code, said.count("\n")) == (1, 1)
+    assert "is out of memory: " in said
+    assert "Raise the limit" in said
+    assert (store / NAME).read_text().count("MemoryError") <= 3
+
+
 class Notes:
     """A display that keeps what it is told."""
 

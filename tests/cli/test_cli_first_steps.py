@@ -1,0 +1,100 @@
+"""What somebody meets who tries the program for the first time and errs: each message is true, and says all that is wrong at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Command
+
+from crawler.core.errors import StoreError
+from crawler.metrics import Status
+from crawler.progress import headline
+from storage import rot
+
+URL = "http://localhost:8000/"
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THRESHER_IDENTITY__CONTACT", raising=False)
+
+
+def test_a_port_and_a_missing_contact_are_told_at_once(thresher: Command, tmp_path: Path) -> None:
+    """Seen to fail: the port alone was told, with how a seed is written, and the contact at the next try."""
+    ran = thresher("crawl", URL, "-o", tmp_path / "new")
+    assert ran.code == 2
+    assert "bad_port: port 8000 (fetch.allow_ports, profile)\nA site of your own? --profile own-site" in ran.err
+    assert "or a bare host name" not in ran.err
+    assert "--contact" in ran.err
+    assert ran.err.count("thresher: ") == 2
+    assert thresher("crawl", URL, "-o", tmp_path / "new", "--contact", "me@a.example").err.count("thresher: ") == 1
+
+
+@pytest.mark.parametrize("text", [None, "a: [1\n", "identity: {contact: me@a.example}\nidentity: {}\n", "seeds\n", ""])
+def test_a_contact_is_not_missed_in_a_file_that_cannot_be_read(text: str | None, thresher: Command, tmp_path: Path) -> None:
+    """Seen to fail: "identity.contact: … found nothing", though the file may name it."""
+    file = tmp_path / "crawl.yaml"
+    if text is not None:
+        file.write_text(text)
+    ran = thresher("check", "-c", file)
+    assert (ran.code, ran.err.count("\n"), "identity.contact" in ran.err) == (2, 1, False)
+    assert "identity.contact: expected" in thresher("check", "--set", "nonsense=1").err
+
+
+@pytest.mark.parametrize("command", ["status", "stats", "hosts", "export", "report", "verify", "resume", "quarantine"])
+def test_a_file_where_a_crawl_is_expected_is_no_damaged_crawl(command: str, thresher: Command, tmp_path: Path) -> None:
+    """Seen to fail: exit 6, and the advice to restore the table of partitions from a backup."""
+    file = tmp_path / "notes.txt"
+    file.write_text("hello")
+    ran = thresher(command, file)
+    assert (ran.code, "no crawl here" in ran.err) == (2, True), ran.err
+
+
+@pytest.mark.parametrize(("name", "start"), [("x.csv", "url,status\n"), ("x.tsv", "http"), ("x.jsonl", '{"url":'), ("x.txt", '{"url":')])
+def test_the_name_of_the_file_says_the_format(name: str, start: str, thresher: Command, crawl: Path, tmp_path: Path) -> None:
+    """Seen to fail: JSON lines in x.csv."""
+    assert thresher("export", crawl, "--fields", "url,status", "-o", tmp_path / name).code == 0
+    assert (tmp_path / name).read_text().replace("\r", "").startswith(start)
+    assert thresher("export", crawl, "--fields", "url,status", "--format", "jsonl", "--force", "-o", tmp_path / name).code == 0
+    assert (tmp_path / name).read_text().startswith('{"url":')
+
+
+def test_pages_are_not_written_as_lines_into_a_parquet_file(thresher: Command, crawl: Path, tmp_path: Path) -> None:
+    assert thresher("export", crawl, "-o", tmp_path / "x.parquet").code == 2
+
+
+def test_an_unknown_short_key_is_not_taken_for_one_far_away(thresher: Command, tmp_path: Path) -> None:
+    """Seen to fail: "foo: unknown key, did you mean filters.depth_cutoff.floor?" """
+    assert "did you mean" not in thresher("check", "--contact", "me@a.example", "--set", "foo=1").err
+
+
+def test_a_tab_is_called_a_tab(thresher: Command, tmp_path: Path) -> None:
+    """Seen to fail: "Put text that begins with this character in quotes"."""
+    file = tmp_path / "crawl.yaml"
+    file.write_text("identity:\n\tcontact: me@a.example\n")
+    ran = thresher("check", "-c", file)
+    assert "crawl.yaml:2:1: not YAML" in ran.err
+    assert "Indent with spaces" in ran.err
+
+
+def test_nothing_to_count_is_said_in_the_words_of_what_was_asked(thresher: Command, crawl: Path) -> None:
+    for by, words in (("cause", "no request has failed"), ("filter", "no filter")):
+        ran = thresher("stats", crawl, "--by", by)
+        assert ran.out or words in ran.err
+
+
+def test_a_damaged_store_gives_its_advice_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail: "Restore this directory from a backup … restore it from a backup"."""
+    for name in ("state", "results"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.mdb").write_bytes(b"\xff" * 20_000)
+    with pytest.raises(StoreError) as caught:
+        rot.require_sound_pages(tmp_path)
+    assert str(caught.value).lower().count("backup") == 1
+
+
+def test_the_end_of_a_crawl_is_said_without_an_echo() -> None:
+    """Seen to fail: "Crawl stopped: stopped by SIGINT"."""
+    assert str(headline(Status(state="stopped", why="stopped by SIGINT"))) == "Crawl stopped by SIGINT"
+    assert str(headline(Status(state="done", why="limits.max_pages reached"))) == "Crawl done: limits.max_pages reached"
