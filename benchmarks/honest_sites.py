@@ -195,6 +195,7 @@ def _text(i: int) -> Answer:
 
 SHELL = Answer("<noscript>You need to enable JavaScript to run this app.</noscript><div id=app></div>", title="App")
 TALKING = Answer("Loading... Our application for all who count sheep. Inbox, outbox, settings, help.", title="Sheep")
+CATCH_ALL = Answer("OK", title="")
 HELP = ("404 not found", "403 access denied", "503 service unavailable", "Log in", "Security check", "Before you continue")
 
 HONEST = (
@@ -231,6 +232,11 @@ HONEST = (
     Site("fallback", numbered("/p{}"), _fallback),
     Site("canonical", numbered("/p{}"), _canonical),
     Site("calendar", numbered("/calendar?day={}"), _calendar),
+    Site("dictionary", numbered("/w/p{}"), pages(lambda i: Answer(words(f"w{i}", 1)), prefix="/w/p", suffix="", missing=CATCH_ALL)),
+    Site("empty stubs", numbered("/p{}"), pages(lambda i: Answer(title=f"Chapter {i}"), suffix="", missing=CATCH_ALL)),
+    Site("poems", numbered("/p{}"), pages(lambda i: Answer(f"The page is gone, the ink not found {i}"), suffix="", missing=CATCH_ALL)),
+    Site("status of servers", numbered("/p{}"), pages(lambda i: Answer(f"503 Service Unavailable: s{i}", title=f"s{i}: 503"), suffix="")),
+    Site("photo numbers", numbered("/p{}"), pages(lambda i: Answer(f'<img src="/i/{i}.jpg">{i}', title=""), suffix="", missing=CATCH_ALL)),
     Site("path info", lambda n: [f"/index.php/p{i}{end}" for i in range(n // 2) for end in ("", "/x")], _path_info),
 )
 

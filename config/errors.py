@@ -19,7 +19,6 @@ class ConfigError(ValueError):
         """key: of the option that has no value for it, where that is known"""
         super().__init__(message)
         self.key = key
-        self.of_file = False  # whether a whole file could not be read, for whatever options it has
         self.mistakes: tuple[ConfigError, ...] = (self,)
 
     @classmethod

@@ -55,10 +55,14 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The effective configuration. `origins` has every option by dotted key, and the entries of mappings ("dns.static.a.example")."""
+    """The effective configuration. `origins` has every option by dotted key, and the entries of mappings ("dns.static.a.example").
+
+    `is_whole`: every file could be read; else what is not here may stand in one that could not.
+    """
 
     settings: Settings
     origins: Mapping[str, Origin]
+    is_whole: bool = True
 
 
 def load(
@@ -84,19 +88,24 @@ def examine(
     stdin: Callable[[], str] | None = None,
     flags: Sequence[Flag] = (),
 ) -> tuple[Loaded, list[ConfigError]]:
-    """Do as `load`, but return the mistakes beside what the rest comes to."""
+    """Do as `load`, but return the mistakes beside what the rest comes to, without the values that cannot work."""
     leaves: dict[str, Leaf] = {}
     mistakes: list[ConfigError] = []
+    is_whole = True
     for layer in _layers(paths, sets, environ, stdin, flags, mistakes):
         try:
             _merge(leaves, layer())
         except ConfigError as error:
             mistakes.append(error)
+            is_whole = is_whole and layer.func is not _from_file
     settings = msgspec.convert(_nested(leaves), Settings)
     unread = tuple(mistake.key for error in mistakes for mistake in error.mistakes if mistake.key)
     found = check(settings, lambda key: _where(leaves, key))  # what one contradicts may be a default in a wrong value's place
     mistakes += [mistake for mistake in found if not any(key in str(mistake) for key in unread)]
-    return Loaded(settings, _origins(leaves)), mistakes
+    if found:
+        leaves = {name: leaf for name, leaf in leaves.items() if not any(_is_within(mistake.key, name) for mistake in found)}
+        settings = msgspec.convert(_nested(leaves), Settings)
+    return Loaded(settings, _origins(leaves), is_whole), mistakes
 
 
 def _layers(
@@ -106,13 +115,13 @@ def _layers(
     stdin: Callable[[], str] | None,
     flags: Sequence[Flag],
     mistakes: list[ConfigError],
-) -> Iterator[Callable[[], dict[str, Leaf]]]:
+) -> Iterator[partial[dict[str, Leaf]]]:
     """Yield what reads each layer, the lowest first."""
     if [str(path) for path in paths].count(STDIN) > 1:
         mistakes.append(ConfigError("-: expected standard input once, got it twice. Remove one -"))
         paths = [path for path in paths if str(path) != STDIN]
     for path in paths:
-        yield partial(_from_path, path, stdin, mistakes)
+        yield partial(_from_file, path, stdin, mistakes)
     for name in sorted(environ):  # a section's own variable comes before its options'
         if name.startswith(PREFIX):
             yield partial(_from_variable, name, environ[name], mistakes)
@@ -142,14 +151,6 @@ def from_json(content: bytes) -> Settings:
         return msgspec.json.decode(content, type=Settings)
     except msgspec.MsgspecError as error:
         raise ConfigError(f"the stored configuration cannot be used: {error}. Give the configuration anew") from None
-
-
-def _from_path(path: Path | str, stdin: Callable[[], str] | None, mistakes: list[ConfigError]) -> dict[str, Leaf]:
-    try:
-        return _from_file(path, stdin, mistakes)
-    except ConfigError as error:
-        error.of_file = True
-        raise
 
 
 def _from_file(path: Path | str, stdin: Callable[[], str] | None, mistakes: list[ConfigError]) -> dict[str, Leaf]:
@@ -237,10 +238,15 @@ def _nested(leaves: Mapping[str, Leaf]) -> dict[str, object]:
 
 def _where(leaves: Mapping[str, Leaf], key: str) -> str:
     """Return where a value was given, or what it belongs to; "" when nobody gave it."""
-    leaf = next((leaf for name, leaf in leaves.items() if key == name or key.startswith((f"{name}.", f"{name}["))), None)
+    leaf = next((leaf for name, leaf in leaves.items() if _is_within(key, name)), None)
     if leaf is None:
         return ""
     return (leaf.places.get(key) or next(iter(leaf.places.values()))).where
+
+
+def _is_within(key: str, name: str) -> bool:
+    """Return whether a key is an option's, or that of one of its values."""
+    return key == name or key.startswith((f"{name}.", f"{name}["))
 
 
 def _origins(leaves: Mapping[str, Leaf]) -> dict[str, Origin]:

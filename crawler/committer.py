@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import ParamSpec
 
 from config.settings import Store as StoreSettings
@@ -71,7 +72,7 @@ class Committer:
             self._timer.cancel()
             self._timer = None
         if self._store.pending_visits and not self._store.committing and not self.broken:
-            self._store.flush(self._clock()).add_done_callback(lambda done: self._loop.call_soon_threadsafe(self._ended, done))
+            self._store.flush(self._clock()).add_done_callback(self._written)
 
     async def drain(self) -> None:
         """Commit everything that has settled, unless a commit fails."""
@@ -80,6 +81,11 @@ class Committer:
                 await asyncio.wrap_future(self._store.flush(self._clock()))
             else:
                 await asyncio.sleep(0.001)
+
+    def _written(self, done: Future[None]) -> None:
+        """In the writer's thread: have the loop hear of it, unless this life has ended meanwhile."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._ended, done)
 
     def _ended(self, done: Future[None]) -> None:
         error = done.exception()

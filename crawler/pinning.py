@@ -201,9 +201,10 @@ class _Pinning:
             return f"it has no token file ({outcome_text(outcome)})"
         if outcome.head.address not in addresses:
             return f"its token file came from {outcome.head.address or 'an unknown address'}, not from what its name resolved to"
-        if outcome.head.mime_type in _HTML or outcome.flags:
+        text = outcome.body.decode("utf-8-sig", "replace")
+        if outcome.head.mime_type in _HTML or outcome.flags or text.lstrip().startswith("<"):  # what a visitor wrote into a page
             return f"what it serves as token file is none ({', '.join([outcome.head.mime_type, *map(str, outcome.flags)])})"
-        if token_of(self._settings) not in (line.strip() for line in outcome.body.decode("utf-8", "replace").splitlines()):
+        if token_of(self._settings) not in (line.strip() for line in text.splitlines()):
             return "its token file names another crawl"
         return ""
 

@@ -316,7 +316,10 @@ def require_store(path: Path) -> None:
 def check_version(path: Path, value: bytes | None) -> None:
     """Raise `StoreError` unless the schema is ours."""
     if value is None or len(value) != 8:
-        raise StoreError(f"{path}: an LMDB environment, but no crawl: it has no schema version. Name the directory of a crawl")
+        raise StoreError(
+            f"{path}: expected a schema version in state/data.mdb, found none: it is no crawl's, or it is damaged. Name the directory of a "
+            "crawl, or restore this one from a backup"
+        )
     if (found := unpack_u64(value)) != VERSION:
         raise StoreError(f"{path}: schema version {found}, expected {VERSION}. Use the thresher that wrote it, or start a new crawl")
 

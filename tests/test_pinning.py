@@ -187,13 +187,14 @@ async def test_a_public_site_that_serves_the_token_is_pinned_after_robots_txt_an
         ({TOKEN_PATH: plain(b"thresher you@example.org\n")}, "its token file names another crawl", 2),
         ({TOKEN_PATH: plain(b"thresher/0.1 (+me@example.org)\n")}, "its token file names another crawl", 2),  # an echo of our User-Agent
         ({TOKEN_PATH: response(TOKEN)}, "what it serves as token file is none (text/html)", 2),
+        ({TOKEN_PATH: plain(b"\n<html><body>\n" + TOKEN + b"</body>")}, "what it serves as token file is none (text/plain)", 2),
         ({TOKEN_PATH: response(b"", "Location: /elsewhere", status="302 Found"), "/elsewhere": plain(TOKEN)}, "redirect to /elsewhere", 2),
         ({TOKEN_PATH: plain(b"x\n" * 9_000 + TOKEN)}, "truncated_size", 2),
         ({"/robots.txt": plain(b"User-agent: *\nDisallow: /.well-known/\n"), TOKEN_PATH: plain(TOKEN)}, "its robots.txt denies", 1),
         ({"/robots.txt": response(b"", status="500 No"), TOKEN_PATH: plain(TOKEN)}, "its robots.txt cannot be read", 1),
         ({"/robots.txt": plain(b"User-agent: *\nCrawl-delay: 100\n")}, "asks for 100 s between requests", 1),
     ],
-    ids=["none", "of another", "echo", "html", "redirect", "long", "denied", "robots unreachable", "crawl delay"],
+    ids=["none", "of another", "echo", "html", "undeclared html", "redirect", "long", "denied", "robots unreachable", "crawl delay"],
 )
 async def test_a_public_site_without_the_token_is_not_and_says_why(answers: dict[str, bytes], says: str, asked: int) -> None:
     found, site, _ = await pinned(answers)
@@ -202,6 +203,12 @@ async def test_a_public_site_without_the_token_is_not_and_says_why(answers: dict
     assert "The ordinary politeness holds there" in found.notes[0]
     assert f'{TOKEN_PATH} be a file with the line "thresher me@example.org"' in found.notes[0]
     assert len(site.requests) == asked
+
+
+async def test_a_token_file_may_begin_with_a_byte_order_mark() -> None:
+    """As editors write it. Mutation: decode it as plain UTF-8."""
+    found, site, _ = await pinned({TOKEN_PATH: plain(b"\xef\xbb\xbf" + TOKEN.splitlines()[1])})
+    assert found.addresses == {f"a.test:{site.port}": PUBLIC}
 
 
 async def test_a_public_site_that_asks_for_rest_stops_the_start() -> None:

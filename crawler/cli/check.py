@@ -41,13 +41,10 @@ def check(
     try:
         check_startable(loaded.settings)
     except UsageError as error:
-        is_open = any(
-            isinstance(mistake, ConfigError) and mistake.of_file for mistake in complaints
-        )  # a file that cannot be read may name it
-        if not is_open and not {"identity", "identity.contact"} & unread:  # said already
+        if loaded.is_whole and not {"identity", "identity.contact"} & unread:  # said already, or given where nothing could be read
             complaints.append(error)
     said = ""
-    if seeds or files or loaded.settings.seeds:
+    if loaded.is_whole and (seeds or files or loaded.settings.seeds):
         try:
             said = _check_seeds(seeds, files, loaded.settings)
         except UsageError as error:

@@ -91,3 +91,41 @@ def test_resume_takes_them_over_the_crawls_own_configuration(thresher: Command, 
     assert thresher("resume", tmp_path / "crawl", "--max-time", "0", "--progress", "none").code == 0
     with View(tmp_path / "crawl") as view:
         assert (view.settings.limits.max_time, view.settings.limits.max_depth) == (0.0, 7)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("scope.include", "['(']"),
+        ("scope.exclude", "['a.example', '[']"),
+        ("scope.schemes", "[]"),
+        ("profile=own-site,own_site.pinned", "{'a.example:x': '10.0.0.1'}"),
+        ("fetch.allow_addresses", "[x]"),
+        ("dns.static", "{'a_-.example..': x}"),
+        ("dns.servers", "[x]"),
+        ("url.strip_params", "['*x']"),
+        ("filters.media.skip_extensions", "['.pdf']"),
+        ("overrides", "[{match: '*.a.example'}]"),
+    ],
+)
+def test_a_value_that_cannot_work_is_one_mistake_whatever_else_is_checked(thresher: Command, key: str, value: str) -> None:
+    """Mutation: leave the value in the settings that the seeds are checked by: a pattern kills whoever compiles it."""
+    *before, key = key.split(",")
+    sets = [word for text in (*before, f"{key}={value}") for word in ("--set", text)]
+    ran = thresher("check", "--contact", "me@example.org", *sets, "a.example")
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1, ran.err
+    assert f"{key}" in ran.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["identity: {contact: &c me@example.org}", "identity: {contact: me@example.org}\nidentity: {}", "identity: {contact: me@example.org"],
+)
+def test_what_a_file_that_cannot_be_read_may_say_is_not_called_missing(thresher: Command, tmp_path: Path, text: str) -> None:
+    """Mutation: check all that was given whatever could be read."""
+    (tmp_path / "c.yaml").write_text(f"{text}\nfetch: {{allow_ports: [8080]}}\n")
+    ran = thresher("check", "-c", tmp_path / "c.yaml", "http://a.example:8080/")
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1, ran.err
+    assert "c.yaml:" in ran.err

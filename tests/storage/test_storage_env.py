@@ -208,11 +208,12 @@ def test_a_store_that_lost_its_data_is_damaged_and_no_mistake_of_the_operators(t
     assert caught.value.exit_code == 6
 
 
-def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [99, None])
+def test_a_store_of_another_version_is_refused_and_one_that_has_none_may_be_damaged(tmp_path: Path, version: int | None) -> None:
     """F88: exit 6, nothing written."""
     with Store.create(tmp_path, Settings(), 0.0) as store:
-        store.put(META, Meta.VERSION, pack_u64(99))
-    with pytest.raises(StoreError, match=f"schema version 99, expected {VERSION}"):
+        store.put(META, Meta.VERSION, pack_u64(version)) if version else store.delete(META, Meta.VERSION)
+    with pytest.raises(StoreError, match=f"{version}, expected {VERSION}" if version else "found none: .* or it is damaged"):
         Store.open(tmp_path, None, 0.0)
 
 
