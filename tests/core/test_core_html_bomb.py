@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.nestings import KNOWN, Recipe, drawn, page
 from crawler.core import html
+from crawler.core.markup import measure
 from crawler.core.nesting import nested
 from crawler.core.tags import FORMATTING, glances, read, words
 
@@ -117,6 +118,8 @@ HIDDEN = {
     "attributes behind a quote in a comment": b'<!--<x y="' + b" " * 700 + b"-->" + b"<a " + numbered(b" a%d", 40_000) + b">",
     "attributes between signs that end a tag": b"<p" + numbered(b" a%d='>'", 20_000) + b">",
     "attributes behind a quote that opens no value": b"<p " + numbered(b' a=b"x%d y%d"', 20_000) + b">",
+    "attributes behind a quote in a value without quotes": b"""<p a=x"y c='">' """ + numbered(b" a%d", 20_000) + b">",
+    "attributes behind a quote in a name": b"""<p ="y c='">' """ + numbered(b" a%d", 20_000) + b">",
     "attributes behind a large one": b"<p t='" + b"x" * 40_000 + b"'" + numbered(b" a%d", 20_000) + b">",
     "distinct names of attributes": numbered(b"<p a%d>", 40_000),
     "attributes of a formatting element": b"<p><b" + numbered(b" a%d", 1_000) + b"></p>" + b"<p>x" * 3_000,
@@ -129,6 +132,19 @@ HIDDEN = {
 def test_nothing_hides_a_bomb(name: str) -> None:
     """F64, F66: each held the event loop for 0.1 to 3 s and passed a scan that believed comments, scripts, end tags or quotes."""
     assert html.bomb(HIDDEN[name]) != ""
+
+
+@given(st.text(alphabet="aab=\"'> /\n", max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_a_tag_ends_where_the_parser_ends_it(rest: str) -> None:
+    """Law: quotes count where a value begins and nowhere else. Mutation-checked: if one behind any "=" does, it fails."""
+    body = f"<p {rest}".encode()
+    end, n_attributes = measure(body, 0)
+    element = LexborHTMLParser(body).css_first("p")
+    assert (element is None) == (end == len(body))
+    if element is not None:
+        assert element.text() == body[end + 1 :].decode()
+        assert n_attributes >= len(element.attributes)
 
 
 def real_depths(body: bytes) -> int:
