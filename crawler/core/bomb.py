@@ -24,15 +24,29 @@ from typing import Final
 import numpy as np
 
 from crawler.core.nesting import nested
-from crawler.core.tags import ANCHOR, FORMATTING, I64, ROOT, SHORT_NAMES, U8, Tags, close, counted, glances, read
+from crawler.core.outline import bounds, outlined
+from crawler.core.tags import (
+    ANCHOR,
+    ATTRIBUTE,
+    BYTES_EACH,
+    FORMAT,
+    FORMATTING,
+    I64,
+    ONE_BYTE_NAMES,
+    ROOT,
+    SHORT_NAMES,
+    U8,
+    Tags,
+    close,
+    counted,
+    glances,
+    read,
+    weights,
+)
 
 BUDGET: Final = 16_000_000  # steps, 35 ms mostly, 70 at worst
-_FORMAT: Final = 220  # steps to open one formatting element again, and to read it in the tree
-_ATTRIBUTE: Final = 50  # steps to copy one attribute of it
 _COMPARED: Final = 0.75  # n attributes of one element cost 0.75 n² steps
 _NAMES: Final = 16  # n distinct names cost n² / 16 steps
-_BYTES_EACH: Final = 4  # that an attribute of a new name takes, its space included
-_ONE_BYTE_NAMES: Final = 64
 _FEW: Final = 4_000
 _MAX_TAGS: Final = 1 << 16  # more are not looked at
 
@@ -45,7 +59,11 @@ def bomb(body: bytes) -> str:
         return "tags"
     if not at.size or _is_small(body, data, at.size, int(np.count_nonzero(glance >= FORMATTING))):
         return ""
-    tags = read(body, data, at, glance)
+    tags = outlined(body, data, at, glance)
+    if tags is None:
+        tags = read(body, data, at, glance)
+    elif _is_cleared(tags):
+        return ""
     if tags.n_attributes[0] < 0:
         return "attributes"
     n_names = _roughly(tags)
@@ -63,17 +81,29 @@ def bomb(body: bytes) -> str:
     return max(cost, key=lambda part: cost[part]) if sum(cost.values()) > BUDGET else ""
 
 
+def _is_cleared(tags: Tags) -> bool:
+    """Tell whether the first bounds suffice; in a page whose tags all end where they seem to."""
+    n, n_names = tags.at.size, _roughly(tags)
+    left = BUDGET - _of_attributes(tags) - (n**2 + n_names**2) // _NAMES
+    if left <= 0:
+        return False
+    for found in bounds(tags):
+        if found.depth + found.formatting + n * (FORMAT * found.n_again + ATTRIBUTE * found.n_copied) <= left:
+            return True
+    return False
+
+
 def _roughly(tags: Tags) -> int:
     """Bound the distinct names of attributes by the bytes that they would take."""
     if len(tags.body) < 1 << 15:
-        return len(tags.body) // _BYTES_EACH + SHORT_NAMES
-    room = np.where(tags.is_clean, tags.ends - tags.at - 2, _BYTES_EACH * tags.n_attributes)
-    return SHORT_NAMES + int(room[tags.is_outermost].clip(min=0).sum()) // _BYTES_EACH
+        return len(tags.body) // BYTES_EACH + SHORT_NAMES
+    room = np.where(tags.is_clean, tags.ends - tags.at - 2, BYTES_EACH * tags.n_attributes)
+    return SHORT_NAMES + int(room[tags.is_outermost].clip(min=0).sum()) // BYTES_EACH
 
 
 def _believed(tags: Tags, n_names: int, attributes: int) -> dict[str, int]:
     """Bound what is open by the ends of elements that can be believed, and the names of tags by those that there are."""
-    found = nested(tags, _weights(tags), BUDGET - attributes - n_names**2 // _NAMES)
+    found = nested(tags, weights(tags), BUDGET - attributes - n_names**2 // _NAMES)
     return {"depth": found.depth, "formatting": found.formatting, "names": (found.n_names**2 + n_names**2) // _NAMES}
 
 
@@ -82,24 +112,19 @@ def _costs(tags: Tags, n_names: int) -> dict[str, int]:
     n = tags.at.size
     return {
         "depth": n**2 // 2,
-        "formatting": _of_formatting(tags, _weights(tags)),
+        "formatting": _of_formatting(tags, weights(tags)),
         "attributes": _of_attributes(tags),
         "names": (n**2 + n_names**2) // _NAMES,
     }
 
 
-def _weights(tags: Tags) -> I64:
-    """Return the steps to open each tag's element again, 0 where it is not formatting."""
-    return np.where(tags.glance >= FORMATTING, _FORMAT + _ATTRIBUTE * tags.n_attributes, 0)
-
-
 def _is_small(body: bytes, data: U8, n_tags: int, n_formatting: int) -> bool:
     """Tell whether so few bytes and tags are quick whatever they mean."""
-    n_attributes = len(body) // _BYTES_EACH + _ONE_BYTE_NAMES
-    if n_attributes < _FEW and n_attributes * n_tags * _ATTRIBUTE > BUDGET // 2:  # each has white space, a "/" or a quote before it
+    n_attributes = len(body) // BYTES_EACH + ONE_BYTE_NAMES
+    if n_attributes < _FEW and n_attributes * n_tags * ATTRIBUTE > BUDGET // 2:  # each has white space, a "/" or a quote before it
         separators = np.count_nonzero(data <= ord(" ")) + np.count_nonzero(data == ord("/")) + np.count_nonzero(data & 0xFA == 0x22)
         n_attributes = min(n_attributes, int(separators))
-    formatting = n_tags * (_FORMAT * n_formatting + _ATTRIBUTE * n_attributes) if n_formatting else 0
+    formatting = n_tags * (FORMAT * n_formatting + ATTRIBUTE * n_attributes) if n_formatting else 0
     return n_tags**2 // 2 + formatting + (_COMPARED + 1 / _NAMES) * n_attributes**2 <= BUDGET
 
 

@@ -1,0 +1,150 @@
+"""A first bound on the work of building a page's tree, which clears nearly all ordinary pages: from few vector operations.
+
+It stands on facts that no page can hide from the scan:
+
+- A tag that the parser sees ends at the first ">" behind it, unless a quote that opens a value stands before that ">" and its pair behind
+  it. Where no quote of the page can be such a one, every tag is just as long as it looks.
+- Of equal formatting elements the parser keeps three (the Standard's "Noah's Ark clause"), of anchors one. Tags of equal source are equal
+  elements.
+- Every attribute has white space, a "/" or the second quote of a value before it.
+- A start tag and the end tag of its name, with nothing but such pairs between them, are an element that is closed (see nesting.py). Here
+  names are compared in place, and only of 7 bytes at most.
+
+What this bound does not clear is no bomb yet: it is looked at more closely (tags.py, nesting.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from crawler.core.tags import (
+    ANCHOR,
+    BEFORE_VALUE,
+    BYTES_EACH,
+    FORMATTING,
+    FORMATTING_NAMES,
+    I8,
+    I64,
+    ONE_BYTE_NAMES,
+    U8,
+    Tags,
+    close,
+    weights,
+)
+
+_KEPT: Final = 3
+_ROUNDS: Final = 5
+_LONG: Final = 200  # bytes of a tag from which its attributes are counted
+_MOST_COUNTED: Final = 24  # tags
+_MOST_QUOTES: Final = 64  # that are looked at one by one
+_CONTROLS: Final = bytes(range(33))
+_SEPARATORS: Final = _CONTROLS + b"/"
+_NAME = re.compile(("<(?:" + "|".join(FORMATTING_NAMES) + r")[\t\n\f\r />]").encode(), re.IGNORECASE)
+
+
+class Open(NamedTuple):
+    """What may be open, added up over all tags; and what may be opened again at each."""
+
+    depth: int  # elements
+    n_again: int  # formatting elements
+    n_copied: int  # attributes of those
+    formatting: int  # steps for formatting elements that are closed
+
+
+def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
+    """Find where tags end; None if some may end later than they seem to.    at, glance: as tags.glances returns them"""
+    marks = (((data & 0xFD) == ord("<")) | (data == ord('"'))).nonzero()[0]  # "<" and ">" differ in one bit
+    kinds = data[marks]
+    is_quote = kinds == ord('"')
+    if _hides_an_end(body, data, marks[:-1][is_quote[:-1] & ~is_quote[1:]], b'"'):
+        return None
+    if _hides_an_end(body, data, (data == ord("'")).nonzero()[0], b"'"):
+        return None
+    closes = np.append(marks[kinds == ord(">")], len(body))
+    ends = closes[closes.searchsorted(at)]
+    is_clean = np.empty(at.size, dtype=np.bool_)
+    is_clean[:-1] = ends[:-1] < at[1:]
+    is_clean[-1] = ends[-1] < len(body)
+    second = data[at + 1]
+    is_outermost = (second != ord("!")) & (second != ord("?"))
+    bears = is_outermost.nonzero()[0]
+    is_outermost[bears[1:]] = ends[bears[1:]] != ends[bears[:-1]]
+    lengths = ends - at
+    numbers = np.minimum(lengths >> 1, lengths // BYTES_EACH + ONE_BYTE_NAMES)
+    for i in (lengths > _LONG).nonzero()[0][:_MOST_COUNTED].tolist():
+        numbers[i] = min(numbers[i], _n_attributes(body[at[i] : ends[i]]))
+    return Tags(body, data, at, glance, ends, is_clean, numbers, is_outermost)
+
+
+def _hides_an_end(body: bytes, data: U8, quotes: I64, quote: bytes) -> bool:
+    """Tell whether one of these quotes may open a value that holds a ">"."""
+    quotes = quotes[BEFORE_VALUE[data[quotes - 1]]]
+    if quotes.size > _MOST_QUOTES:
+        return True
+    for i in quotes.tolist():
+        before = body[max(0, i - 8) : i].rstrip(_CONTROLS)
+        if not before or before.endswith(b"="):
+            end = body.find(quote, i + 1)
+            if body.find(b">", i, end if end >= 0 else len(body)) >= 0:
+                return True
+    return False
+
+
+def _n_attributes(tag: bytes) -> int:
+    """Bound the attributes of a tag from its source."""
+    return len(tag) - len(tag.translate(None, _SEPARATORS)) + (tag.count(b'"') >> 1) + (tag.count(b"'") >> 1)
+
+
+def bounds(tags: Tags) -> Iterator[Open]:
+    """Bound what may be open, without a match of tags first, then closer and closer."""
+    n = tags.at.size
+    second = tags.data[tags.at + 1]
+    is_start = (second != ord("/")) & (second != ord("!")) & (second != ord("?"))
+    left, depth, formatting = np.arange(n), 0, 0
+    for _ in range(_ROUNDS):
+        starts = left[is_start[left]]
+        n_again, n_copied = _again(tags, starts)
+        yield Open(depth + int((n - starts).sum()), n_again, n_copied, formatting)
+        here, there = left[:-1], left[1:]
+        found = is_start[here] & ~is_start[there]
+        found[found] = close(tags, here[found], there[found])
+        starts, spans = here[found], there[found] - here[found]
+        if not starts.size:
+            break
+        depth += int(spans.sum())
+        is_format = (tags.glance[starts] >= FORMATTING) & (spans > 1)
+        formatting += int(weights(tags)[starts[is_format]] @ spans[is_format])
+        stays = np.ones(left.size, dtype=np.bool_)
+        stays[:-1][found] = False
+        stays[1:][found] = False
+        left = left[stays]
+
+
+def _again(tags: Tags, starts: I64) -> tuple[int, int]:
+    """Bound the formatting elements that the parser has to open again at once, if none of these is closed, and their attributes."""
+    kinds = tags.glance[starts]
+    n, n_attributes = 0, 0
+    anchors = starts[kinds == ANCHOR]
+    if anchors.size:
+        n, n_attributes = 1, _most_attributes(tags, anchors)
+    formats = starts[kinds == FORMATTING]
+    met = Counter(tags.body[at:end] for at, end in zip(tags.at[formats].tolist(), (tags.ends[formats] + 1).tolist(), strict=True))
+    for source, count in met.items():
+        if _NAME.match(source) or not source.endswith(b">"):
+            n += min(count, _KEPT)
+            n_attributes += min(count, _KEPT) * _n_attributes(source)
+    return n, n_attributes
+
+
+def _most_attributes(tags: Tags, anchors: I64) -> int:
+    """Bound the attributes of any of these tags; of the longest they are counted."""
+    lengths = tags.ends[anchors] - tags.at[anchors]
+    order = lengths.argsort()[::-1]
+    longest = anchors[order[:_MOST_COUNTED]]
+    counted = max(_n_attributes(tags.body[at:end]) for at, end in zip(tags.at[longest].tolist(), tags.ends[longest].tolist(), strict=True))
+    return max(counted, int(tags.n_attributes[anchors[order[_MOST_COUNTED:]]].max(initial=0)))
