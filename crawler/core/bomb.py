@@ -60,37 +60,38 @@ def bomb(body: bytes) -> str:
     if not at.size or _is_small(body, data, at.size, int(np.count_nonzero(glance >= FORMATTING))):
         return ""
     tags = outlined(body, data, at, glance)
+    is_clear = tags is not None
     if tags is None:
         tags = read(body, data, at, glance)
-    elif _is_cleared(tags):
-        return ""
-    if tags.n_attributes[0] < 0:
-        return "attributes"
+        if tags.n_attributes[0] < 0:
+            return "attributes"
     n_names = _roughly(tags)
-    cost = _costs(tags, n_names)
-    is_counted = cost["attributes"] + cost["names"] > BUDGET * 3 // 4
-    if sum(cost.values()) > BUDGET and is_counted:
+    is_counted = _of_attributes(tags) + (at.size**2 + n_names**2) // _NAMES > BUDGET * 3 // 4
+    if is_counted:
         tags, n_names = counted(tags)
-        cost = _costs(tags, n_names)
-    if sum(cost.values()) > BUDGET:
-        cost |= _believed(tags, n_names, cost["attributes"])
+    if is_clear and _is_cleared(tags, n_names):
+        return ""
+    cost = _believed_costs(tags, n_names)
     if sum(cost.values()) > BUDGET and not is_counted:
-        tags, n_names = counted(tags)
-        cost = _costs(tags, n_names)
-        cost |= _believed(tags, n_names, cost["attributes"])
+        cost = _believed_costs(*counted(tags))
     return max(cost, key=lambda part: cost[part]) if sum(cost.values()) > BUDGET else ""
 
 
-def _is_cleared(tags: Tags) -> bool:
+def _believed_costs(tags: Tags, n_names: int) -> dict[str, int]:
+    """Bound each part, by the ends of elements that can be believed where that is needed."""
+    cost = _costs(tags, n_names)
+    if sum(cost.values()) > BUDGET:
+        cost |= _believed(tags, n_names, cost["attributes"])
+    return cost
+
+
+def _is_cleared(tags: Tags, n_names: int) -> bool:
     """Tell whether the first bounds suffice; in a page whose tags all end where they seem to."""
-    n, n_names = tags.at.size, _roughly(tags)
+    n = tags.at.size
     left = BUDGET - _of_attributes(tags) - (n**2 + n_names**2) // _NAMES
-    if left <= 0:
-        return False
-    for found in bounds(tags):
-        if found.depth + found.formatting + n * (FORMAT * found.n_again + ATTRIBUTE * found.n_copied) <= left:
-            return True
-    return False
+    return any(
+        found.depth + found.formatting + n * (FORMAT * found.n_again + ATTRIBUTE * found.n_copied) <= left for found in bounds(tags, left)
+    )
 
 
 def _roughly(tags: Tags) -> int:

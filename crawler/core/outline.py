@@ -31,6 +31,7 @@ from crawler.core.tags import (
     I8,
     I64,
     ONE_BYTE_NAMES,
+    START,
     U8,
     Tags,
     close,
@@ -39,8 +40,9 @@ from crawler.core.tags import (
 
 _KEPT: Final = 3
 _ROUNDS: Final = 5
-_LONG: Final = 200  # bytes of a tag from which its attributes are counted
+_LONG: Final = 400  # bytes of a tag from which its attributes are counted
 _MOST_COUNTED: Final = 24  # tags
+_MANY: Final = 40  # attributes of an anchor from which they are counted
 _MOST_QUOTES: Final = 64  # that are looked at one by one
 _CONTROLS: Final = bytes(range(33))
 _SEPARATORS: Final = _CONTROLS + b"/"
@@ -65,15 +67,16 @@ def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
         return None
     if _hides_an_end(body, data, (data == ord("'")).nonzero()[0], b"'"):
         return None
-    closes = np.append(marks[kinds == ord(">")], len(body))
+    closes = np.concatenate((marks[kinds == ord(">")], (len(body),)))
     ends = closes[closes.searchsorted(at)]
     is_clean = np.empty(at.size, dtype=np.bool_)
     is_clean[:-1] = ends[:-1] < at[1:]
     is_clean[-1] = ends[-1] < len(body)
     second = data[at + 1]
     is_outermost = (second != ord("!")) & (second != ord("?"))
-    bears = is_outermost.nonzero()[0]
-    is_outermost[bears[1:]] = ends[bears[1:]] != ends[bears[:-1]]
+    if not is_clean.all():  # else no two tags end at one place
+        bears = is_outermost.nonzero()[0]
+        is_outermost[bears[1:]] = ends[bears[1:]] != ends[bears[:-1]]
     lengths = ends - at
     numbers = np.minimum(lengths >> 1, lengths // BYTES_EACH + ONE_BYTE_NAMES)
     for i in (lengths > _LONG).nonzero()[0][:_MOST_COUNTED].tolist():
@@ -100,29 +103,29 @@ def _n_attributes(tag: bytes) -> int:
     return len(tag) - len(tag.translate(None, _SEPARATORS)) + (tag.count(b'"') >> 1) + (tag.count(b"'") >> 1)
 
 
-def bounds(tags: Tags) -> Iterator[Open]:
-    """Bound what may be open, without a match of tags first, then closer and closer."""
+def bounds(tags: Tags, enough: int) -> Iterator[Open]:
+    """Bound what may be open, without a match of tags first, then closer and closer.    enough: steps; a bound above is left out"""
     n = tags.at.size
-    second = tags.data[tags.at + 1]
-    is_start = (second != ord("/")) & (second != ord("!")) & (second != ord("?"))
-    left, depth, formatting = np.arange(n), 0, 0
+    is_start = tags.glance >= START
+    left, starts, depth, formatting = np.arange(n), is_start.nonzero()[0], 0, 0
     for _ in range(_ROUNDS):
-        starts = left[is_start[left]]
-        n_again, n_copied = _again(tags, starts)
-        yield Open(depth + int((n - starts).sum()), n_again, n_copied, formatting)
+        open_depth = depth + n * starts.size - int(starts.sum())
+        if open_depth + formatting <= enough:
+            yield Open(open_depth, *_again(tags, starts), formatting)
         here, there = left[:-1], left[1:]
         found = is_start[here] & ~is_start[there]
         found[found] = close(tags, here[found], there[found])
-        starts, spans = here[found], there[found] - here[found]
-        if not starts.size:
+        closed, spans = here[found], there[found] - here[found]
+        if not closed.size:
             break
         depth += int(spans.sum())
-        is_format = (tags.glance[starts] >= FORMATTING) & (spans > 1)
-        formatting += int(weights(tags)[starts[is_format]] @ spans[is_format])
+        is_format = (tags.glance[closed] >= FORMATTING) & (spans > 1)
+        formatting += int(weights(tags)[closed[is_format]] @ spans[is_format])
         stays = np.ones(left.size, dtype=np.bool_)
         stays[:-1][found] = False
         stays[1:][found] = False
         left = left[stays]
+        starts = left[is_start[left]]
 
 
 def _again(tags: Tags, starts: I64) -> tuple[int, int]:
@@ -142,9 +145,14 @@ def _again(tags: Tags, starts: I64) -> tuple[int, int]:
 
 
 def _most_attributes(tags: Tags, anchors: I64) -> int:
-    """Bound the attributes of any of these tags; of the longest they are counted."""
-    lengths = tags.ends[anchors] - tags.at[anchors]
-    order = lengths.argsort()[::-1]
-    longest = anchors[order[:_MOST_COUNTED]]
-    counted = max(_n_attributes(tags.body[at:end]) for at, end in zip(tags.at[longest].tolist(), tags.ends[longest].tolist(), strict=True))
-    return max(counted, int(tags.n_attributes[anchors[order[_MOST_COUNTED:]]].max(initial=0)))
+    """Bound the attributes of any of these tags; where they may be many they are counted."""
+    numbers = tags.n_attributes[anchors]
+    is_many = numbers > _MANY
+    most = int(numbers[~is_many].max(initial=0))
+    many = anchors[is_many]
+    if many.size > _MOST_COUNTED:
+        many = many[tags.n_attributes[many].argsort()]
+        most = int(tags.n_attributes[many[-_MOST_COUNTED - 1]])
+        many = many[-_MOST_COUNTED:]
+    sources = (tags.body[at:end] for at, end in zip(tags.at[many].tolist(), tags.ends[many].tolist(), strict=True))
+    return max(most, max((_n_attributes(source) for source in sources), default=0))

@@ -27,10 +27,11 @@ U8 = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 
 TEXT: Final = 0  # what follows a "<"
-MARKUP: Final = 1
-FORMATTING: Final = 2  # may be the start of a formatting element
-ANCHOR: Final = 3  # of an a: of these the parser keeps one open
-ROOT: Final = 4  # may be html or body, which gather the attributes of all their start tags
+MARKUP: Final = 1  # no start tag: an end tag or a comment
+START: Final = 2
+FORMATTING: Final = 3  # may be the start of a formatting element
+ANCHOR: Final = 4  # of an a: of these the parser keeps one open
+ROOT: Final = 5  # may be html or body, which gather the attributes of all their start tags
 FORMATTING_NAMES: Final = ("b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
 
 FORMAT: Final = 220  # steps to open one formatting element again, and to read it in the tree
@@ -68,8 +69,8 @@ def _glance_table() -> I8:
     glance = np.zeros((256, 256), dtype=np.int8)  # [second byte, first byte]
     letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype=np.uint8)
     glance[:, np.frombuffer(b"/!?", dtype=np.uint8)] = MARKUP
-    glance[:, letters] = MARKUP
-    glance[:, letters - 32] = MARKUP
+    glance[:, letters] = START
+    glance[:, letters - 32] = START
     for kind, names in ((ROOT, ("html", "body")), (FORMATTING, FORMATTING_NAMES), (ANCHOR, ("a",))):
         for name in names:
             for first in (ord(name[0]), ord(name[0]) - 32):
