@@ -71,14 +71,20 @@ def bomb(body: bytes) -> str:
         tags, n_names = counted(tags)
     if is_clear and _is_cleared(tags, n_names):
         return ""
-    cost = _believed_costs(tags, n_names)
+    cost = _believed_costs(tags, n_names, is_hopeless=is_clear)
     if sum(cost.values()) > BUDGET and not is_counted:
-        cost = _believed_costs(*counted(tags))
+        cost = _believed_costs(*counted(tags), is_hopeless=is_clear)
     return max(cost, key=lambda part: cost[part]) if sum(cost.values()) > BUDGET else ""
 
 
-def _believed_costs(tags: Tags, n_names: int) -> dict[str, int]:
-    """Bound each part, by the ends of elements that can be believed where that is needed."""
+def _believed_costs(tags: Tags, n_names: int, *, is_hopeless: bool) -> dict[str, int]:
+    """Bound each part, by the ends of elements that can be believed where that is needed.
+
+    is_hopeless: without these the bound is known to exceed the budget
+    """
+    if is_hopeless:
+        attributes = _of_attributes(tags)
+        return {"attributes": attributes} | _believed(tags, n_names, attributes)
     cost = _costs(tags, n_names)
     if sum(cost.values()) > BUDGET:
         cost |= _believed(tags, n_names, cost["attributes"])
@@ -89,9 +95,11 @@ def _is_cleared(tags: Tags, n_names: int) -> bool:
     """Tell whether the first bounds suffice; in a page whose tags all end where they seem to."""
     n = tags.at.size
     left = BUDGET - _of_attributes(tags) - (n**2 + n_names**2) // _NAMES
-    return any(
-        found.depth + found.formatting + n * (FORMAT * found.n_again + ATTRIBUTE * found.n_copied) <= left for found in bounds(tags, left)
-    )
+    for found in bounds(tags, left):
+        again = n * (FORMAT * found.n_again + ATTRIBUTE * found.n_copied)
+        if found.depth + found.formatting + again <= left:
+            return True
+    return False
 
 
 def _roughly(tags: Tags) -> int:

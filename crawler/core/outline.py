@@ -6,7 +6,6 @@ It stands on facts that no page can hide from the scan:
   it. Where no quote of the page can be such a one, every tag is just as long as it looks.
 - Of equal formatting elements the parser keeps three (the Standard's "Noah's Ark clause"), of anchors one. Tags of equal source are equal
   elements.
-- Every attribute has white space, a "/" or the second quote of a value before it.
 - A start tag and the end tag of its name, with nothing but such pairs between them, are an element that is closed (see nesting.py). Here
   names are compared in place, and only of 7 bytes at most.
 
@@ -22,6 +21,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from crawler.core.markup import measure
 from crawler.core.tags import (
     ANCHOR,
     BEFORE_VALUE,
@@ -41,11 +41,10 @@ from crawler.core.tags import (
 _KEPT: Final = 3
 _ROUNDS: Final = 5
 _LONG: Final = 400  # bytes of a tag from which its attributes are counted
-_MOST_COUNTED: Final = 24  # tags
-_MANY: Final = 40  # attributes of an anchor from which they are counted
+_MOST_COUNTED: Final = 12  # tags
+_MANY_TAGS: Final = 2_500  # of a page from which it is seldom cleared before some are matched
 _MOST_QUOTES: Final = 64  # that are looked at one by one
 _CONTROLS: Final = bytes(range(33))
-_SEPARATORS: Final = _CONTROLS + b"/"
 _NAME = re.compile(("<(?:" + "|".join(FORMATTING_NAMES) + r")[\t\n\f\r />]").encode(), re.IGNORECASE)
 
 
@@ -79,8 +78,9 @@ def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
         is_outermost[bears[1:]] = ends[bears[1:]] != ends[bears[:-1]]
     lengths = ends - at
     numbers = np.minimum(lengths >> 1, lengths // BYTES_EACH + ONE_BYTE_NAMES)
-    for i in (lengths > _LONG).nonzero()[0][:_MOST_COUNTED].tolist():
-        numbers[i] = min(numbers[i], _n_attributes(body[at[i] : ends[i]]))
+    long = (lengths > _LONG).nonzero()[0][:_MOST_COUNTED]
+    for i in long.tolist() if int(lengths[long].sum()) <= len(body) else ():  # else they share their ends
+        numbers[i] = min(numbers[i], measure(body, int(at[i]))[1])
     return Tags(body, data, at, glance, ends, is_clean, numbers, is_outermost)
 
 
@@ -98,20 +98,16 @@ def _hides_an_end(body: bytes, data: U8, quotes: I64, quote: bytes) -> bool:
     return False
 
 
-def _n_attributes(tag: bytes) -> int:
-    """Bound the attributes of a tag from its source."""
-    return len(tag) - len(tag.translate(None, _SEPARATORS)) + (tag.count(b'"') >> 1) + (tag.count(b"'") >> 1)
-
-
 def bounds(tags: Tags, enough: int) -> Iterator[Open]:
     """Bound what may be open, without a match of tags first, then closer and closer.    enough: steps; a bound above is left out"""
     n = tags.at.size
     is_start = tags.glance >= START
+    counts: dict[bytes, int] = {}  # of attributes, by the source of a tag
     left, starts, depth, formatting = np.arange(n), is_start.nonzero()[0], 0, 0
-    for _ in range(_ROUNDS):
+    for level in range(_ROUNDS):
         open_depth = depth + n * starts.size - int(starts.sum())
-        if open_depth + formatting <= enough:
-            yield Open(open_depth, *_again(tags, starts), formatting)
+        if open_depth + formatting <= enough and (level or n < _MANY_TAGS):
+            yield Open(open_depth, *_again(tags, starts, counts, is_exact=level > 0), formatting)
         here, there = left[:-1], left[1:]
         found = is_start[here] & ~is_start[there]
         found[found] = close(tags, here[found], there[found])
@@ -128,31 +124,35 @@ def bounds(tags: Tags, enough: int) -> Iterator[Open]:
         starts = left[is_start[left]]
 
 
-def _again(tags: Tags, starts: I64) -> tuple[int, int]:
+def _again(tags: Tags, starts: I64, counts: dict[bytes, int], *, is_exact: bool) -> tuple[int, int]:
     """Bound the formatting elements that the parser has to open again at once, if none of these is closed, and their attributes."""
     kinds = tags.glance[starts]
     n, n_attributes = 0, 0
     anchors = starts[kinds == ANCHOR]
     if anchors.size:
-        n, n_attributes = 1, _most_attributes(tags, anchors)
+        n, n_attributes = 1, _most_attributes(tags, anchors, _MOST_COUNTED if is_exact else 0)
     formats = starts[kinds == FORMATTING]
+    if int((tags.ends[formats] - tags.at[formats]).sum()) > len(tags.body):
+        return n + formats.size, n_attributes + int(tags.n_attributes[formats].sum())
     met = Counter(tags.body[at:end] for at, end in zip(tags.at[formats].tolist(), (tags.ends[formats] + 1).tolist(), strict=True))
     for source, count in met.items():
-        if _NAME.match(source) or not source.endswith(b">"):
+        if _NAME.match(source):
+            if source not in counts:
+                counts[source] = measure(source, 0)[1]
             n += min(count, _KEPT)
-            n_attributes += min(count, _KEPT) * _n_attributes(source)
+            n_attributes += min(count, _KEPT) * counts[source]
     return n, n_attributes
 
 
-def _most_attributes(tags: Tags, anchors: I64) -> int:
-    """Bound the attributes of any of these tags; where they may be many they are counted."""
+def _most_attributes(tags: Tags, anchors: I64, most_counted: int) -> int:
+    """Bound the attributes of any of these tags; those of the longest are counted."""
     numbers = tags.n_attributes[anchors]
-    is_many = numbers > _MANY
-    most = int(numbers[~is_many].max(initial=0))
-    many = anchors[is_many]
-    if many.size > _MOST_COUNTED:
-        many = many[tags.n_attributes[many].argsort()]
-        most = int(tags.n_attributes[many[-_MOST_COUNTED - 1]])
-        many = many[-_MOST_COUNTED:]
-    sources = (tags.body[at:end] for at, end in zip(tags.at[many].tolist(), tags.ends[many].tolist(), strict=True))
-    return max(most, max((_n_attributes(source) for source in sources), default=0))
+    if not most_counted:
+        return int(numbers.max())
+    order = numbers.argsort()
+    rest = order[:-most_counted]
+    longest = anchors[order[-most_counted:]]
+    if int((tags.ends[longest] - tags.at[longest]).sum()) > len(tags.body):
+        return int(numbers.max())
+    counted = max(measure(tags.body, at)[1] for at in tags.at[longest].tolist())
+    return max(counted, int(numbers[rest[-1]]) if rest.size else 0)
