@@ -66,10 +66,12 @@ def bomb(body: bytes) -> str:
         if tags.n_attributes[0] < 0:
             return "attributes"
     n_names = _roughly(tags)
-    is_counted = _of_attributes(tags) + (at.size**2 + n_names**2) // _NAMES > BUDGET * 3 // 4
+    attributes = _of_attributes(tags)
+    is_counted = attributes + (at.size**2 + n_names**2) // _NAMES > BUDGET * 3 // 4
     if is_counted:
         tags, n_names = counted(tags)
-    if is_clear and _is_cleared(tags, n_names):
+        attributes = _of_attributes(tags)
+    if is_clear and _is_cleared(tags, n_names, attributes):
         return ""
     cost = _believed_costs(tags, n_names, is_hopeless=is_clear)
     if sum(cost.values()) > BUDGET and not is_counted:
@@ -91,10 +93,10 @@ def _believed_costs(tags: Tags, n_names: int, *, is_hopeless: bool) -> dict[str,
     return cost
 
 
-def _is_cleared(tags: Tags, n_names: int) -> bool:
+def _is_cleared(tags: Tags, n_names: int, attributes: int) -> bool:
     """Tell whether the first bounds suffice; in a page whose tags all end where they seem to."""
     n = tags.at.size
-    left = BUDGET - _of_attributes(tags) - (n**2 + n_names**2) // _NAMES
+    left = BUDGET - attributes - (n**2 + n_names**2) // _NAMES
     for found in bounds(tags, left):
         again = n * (FORMAT * found.n_again + ATTRIBUTE * found.n_copied)
         if found.depth + found.formatting + again <= left:

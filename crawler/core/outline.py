@@ -40,7 +40,7 @@ from crawler.core.tags import (
 
 _KEPT: Final = 3
 _ROUNDS: Final = 5
-_LONG: Final = 400  # bytes of a tag from which its attributes are counted
+_LONG: Final = 4_000  # bytes of a tag from which its attributes are counted
 _MOST_COUNTED: Final = 12  # tags
 _MANY_TAGS: Final = 2_500  # of a page from which it is seldom cleared before some are matched
 _MOST_QUOTES: Final = 64  # that are looked at one by one
@@ -62,7 +62,7 @@ def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
     marks = (((data & 0xFD) == ord("<")) | (data == ord('"'))).nonzero()[0]  # "<" and ">" differ in one bit
     kinds = data[marks]
     is_quote = kinds == ord('"')
-    if _hides_an_end(body, data, marks[:-1][is_quote[:-1] & ~is_quote[1:]], b'"'):
+    if _hides_an_end(body, data, marks[(is_quote[:-1] > is_quote[1:]).nonzero()[0]], b'"'):
         return None
     if _hides_an_end(body, data, (data == ord("'")).nonzero()[0], b"'"):
         return None
@@ -78,8 +78,8 @@ def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
         is_outermost[bears[1:]] = ends[bears[1:]] != ends[bears[:-1]]
     lengths = ends - at
     numbers = np.minimum(lengths >> 1, lengths // BYTES_EACH + ONE_BYTE_NAMES)
-    long = (lengths > _LONG).nonzero()[0][:_MOST_COUNTED]
-    for i in long.tolist() if int(lengths[long].sum()) <= len(body) else ():  # else they share their ends
+    long = (is_outermost & (lengths > _LONG)).nonzero()[0][:_MOST_COUNTED]
+    for i in long.tolist():  # no two share their bytes
         numbers[i] = min(numbers[i], measure(body, int(at[i]))[1])
     return Tags(body, data, at, glance, ends, is_clean, numbers, is_outermost)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.nestings import KNOWN, Recipe, drawn, page
-from crawler.core import html
+from crawler.core import html, outline, tags
 from crawler.core.markup import measure
 from crawler.core.nesting import nested
 from crawler.core.outline import bounds, outlined
@@ -159,8 +159,8 @@ def outline_of(body: bytes) -> Tags | None:
 def test_a_page_is_cleared_only_where_every_tag_ends_at_its_first_bracket(pieces: list[str]) -> None:
     """Law over quotes. Mutation-checked: without a look at the one kind of quotes, or at the white space before them, it fails."""
     body = "".join(pieces).encode() + bytes(32)
-    if (tags := outline_of(body)) is not None:
-        for at, end in zip(tags.at.tolist(), tags.ends.tolist(), strict=True):
+    if (found := outline_of(body)) is not None:
+        for at, end in zip(found.at.tolist(), found.ends.tolist(), strict=True):
             assert measure(body, at)[0] == end
 
 
@@ -169,6 +169,33 @@ def test_the_parser_keeps_three_of_equal_formatting_elements(name: str) -> None:
     """The Standard, 13.2.4.3, "Noah's Ark clause": what the first bound of the scan stands on."""
     tree = LexborHTMLParser(f"<p>{f'<{name} x=1 y=2>' * 50}</p><p>x".encode())
     assert len(tree.css("p")[-1].css(name)) == (1 if name in ("a", "nobr") else 3)
+
+
+SHARED_ENDS = {
+    "formatting starts": b"<b x " * 30_000 + b">",
+    "anchors": b"<a x " * 30_000 + b">",
+    "quotes that open nothing": b"<p a='x" * 20_000 + b"'>",
+    "quotes of both kinds": b"<p a='\"" * 20_000,
+    "long attributes": (b"<b" + b" x" * 220) * 500 + b">",
+    "values without quotes": b'<p a=x"y' * 20_000 + b">",
+}
+
+
+@pytest.mark.parametrize("name", SHARED_ENDS)
+def test_tags_that_share_an_end_are_not_read_again_and_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scan is linear: it reads the source of tags for no more than a few times the bytes of the page."""
+    body, n_read = SHARED_ENDS[name], 0
+
+    def counting(source: bytes, at: int) -> tuple[int, int]:
+        nonlocal n_read
+        found = measure(source, at)
+        n_read += found[0] - at
+        return found
+
+    monkeypatch.setattr(tags, "measure", counting)
+    monkeypatch.setattr(outline, "measure", counting)
+    html.bomb(body)
+    assert n_read <= 4 * len(body) + (1 << 17)
 
 
 def real_depths(body: bytes) -> int:
@@ -202,10 +229,10 @@ def believed_depths(body: bytes) -> int:
 
 def first_depths(body: bytes) -> list[int]:
     """Return what the first bounds of the scan take for that, of elements; each is closer than the one before."""
-    tags = outline_of(body)
-    if tags is None:
+    known = outline_of(body)
+    if known is None:
         return []
-    return [4 * (found.depth + 8 * tags.at.size) + 22 * tags.at.size * found.n_again for found in bounds(tags, 1 << 60)]
+    return [4 * (found.depth + 8 * known.at.size) + 22 * known.at.size * found.n_again for found in bounds(known, 1 << 60)]
 
 
 def law_pages() -> Iterator[tuple[Recipe, bytes]]:
