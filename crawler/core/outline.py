@@ -10,6 +10,8 @@ It stands on facts that no page can hide from the scan:
   names are compared in place, and only of 7 bytes at most.
 
 What this bound does not clear is no bomb yet: it is looked at more closely (tags.py, nesting.py).
+
+Time: 45 µs for the 1,000 tags of a page of 26 KB, and 20 to 100 for the bounds.
 """
 
 from __future__ import annotations
