@@ -61,6 +61,7 @@ TEXTS: Final = ("x", " ", "some words ", "&amp;", "\0", "é", '"', "'", "=", ">"
 ATTRIBUTES: Final = (
     *(" a=%d", " a%d", " a%d=1 b%d c%d", ' class="x y"', ' t="</div>"', " t='</p>'", ' t="', " t='", ' t=">"', "/", " /", " color=%d"),
     *(" encoding=text/html", " type=hidden", " href=%d", " x" * 40, " <b", " ='"),
+    *(" a=x\"y c='\">'", " =\"y c='\">'"),
 )
 LINKS: Final = (
     *("<a href=%d>", "<a href=/%d/x>y</a>", "<a href='http://h%d.test/'>", "<base href=/b/>", "<iframe src=%d>", "<link rel=next href=%d>"),
@@ -167,6 +168,8 @@ KNOWN: Final[tuple[Recipe, ...]] = (  # each was slow once, or was made to decei
     (_once("<p "), _many("a%d='>' ")),
     (_many("<p a=b='>' ", " x%d y%d z%d" * 20, ">"),),
     (_once('<!--<x y="', " " * 700, "-->", "<a "), _many("a%d ")),
+    (_once("<p a=x\"y c='\">' "), _many("a%d ")),
+    (_once("<p =\"y c='\">' "), _many("a%d ")),
     (_many("<span>", "<div>", "</span>", "</div>"),),
     (_many("<span>", "<p>", "</span>", "</p>"),),
     (_many(*_BLOCKED),),

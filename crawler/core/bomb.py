@@ -11,10 +11,11 @@ of the page, as if there were no comment and no script. Only one thing is believ
 the end tag of the same name, with nothing between them but such pairs. That holds wherever the two stand: if the parser sees the first, it
 sees the second while the element is the innermost one. What is between them is counted for as long as it is open.
 
-Of a large page this wants the tags matched; small ones pass by their number of tags alone.
+Three bounds are tried, each dearer and closer than the one before: by counts alone; by the lengths of tags, the formatting elements that
+differ and a few rounds of pairs (outline.py), which clears nearly all pages below 200 KB; by all pairs (nesting.py).
 
-Time: 10 µs for a page of 6 KB, 110 for an ordinary one of 25 KB, 200 for one of 100 KB; up to 400 per 25 KB (of manuals) where so many
-formatting elements stand that names must be matched.
+Time: 10 µs for a page of 6 KB, 60 for one of 12 KB, 80 for an ordinary one of 28 KB, 220 for one of 100 KB. Of manuals, full of formatting,
+110 to 180 µs per 25 KB up to 50 KB, 250 to 320 up to 200 KB and 450 above, where attributes must be counted and all names matched.
 """
 
 from __future__ import annotations
@@ -24,15 +25,29 @@ from typing import Final
 import numpy as np
 
 from crawler.core.nesting import nested
-from crawler.core.tags import ANCHOR, FORMATTING, I64, ROOT, SHORT_NAMES, U8, Tags, close, counted, glances, read
+from crawler.core.outline import bounds, outlined
+from crawler.core.tags import (
+    ANCHOR,
+    ATTRIBUTE,
+    BYTES_EACH,
+    FORMAT,
+    FORMATTING,
+    I64,
+    ONE_BYTE_NAMES,
+    ROOT,
+    SHORT_NAMES,
+    U8,
+    Tags,
+    close,
+    counted,
+    glances,
+    read,
+    weights,
+)
 
 BUDGET: Final = 16_000_000  # steps, 35 ms mostly, 70 at worst
-_FORMAT: Final = 220  # steps to open one formatting element again, and to read it in the tree
-_ATTRIBUTE: Final = 50  # steps to copy one attribute of it
 _COMPARED: Final = 0.75  # n attributes of one element cost 0.75 n² steps
 _NAMES: Final = 16  # n distinct names cost n² / 16 steps
-_BYTES_EACH: Final = 4  # that an attribute of a new name takes, its space included
-_ONE_BYTE_NAMES: Final = 64
 _FEW: Final = 4_000
 _MAX_TAGS: Final = 1 << 16  # more are not looked at
 
@@ -45,35 +60,62 @@ def bomb(body: bytes) -> str:
         return "tags"
     if not at.size or _is_small(body, data, at.size, int(np.count_nonzero(glance >= FORMATTING))):
         return ""
-    tags = read(body, data, at, glance)
-    if tags.n_attributes[0] < 0:
-        return "attributes"
+    tags = outlined(body, data, at, glance)
+    is_clear = tags is not None
+    if tags is None:
+        tags = read(body, data, at, glance)
+        if tags.n_attributes[0] < 0:
+            return "attributes"
     n_names = _roughly(tags)
-    cost = _costs(tags, n_names)
-    is_counted = cost["attributes"] + cost["names"] > BUDGET * 3 // 4
-    if sum(cost.values()) > BUDGET and is_counted:
+    attributes = _of_attributes(tags)
+    is_counted = attributes + (at.size**2 + n_names**2) // _NAMES > BUDGET * 3 // 4
+    if is_counted:
         tags, n_names = counted(tags)
-        cost = _costs(tags, n_names)
+        attributes = _of_attributes(tags)
+    if is_clear and _is_cleared(tags, n_names, attributes):
+        return ""
+    cost = _believed_costs(tags, n_names, is_hopeless=is_clear)
+    if sum(cost.values()) > BUDGET and not is_counted:
+        cost = _believed_costs(*counted(tags), is_hopeless=is_clear)
+    return max(cost, key=lambda part: cost[part]) if sum(cost.values()) > BUDGET else ""
+
+
+def _believed_costs(tags: Tags, n_names: int, *, is_hopeless: bool) -> dict[str, int]:
+    """Bound each part, by the ends of elements that can be believed where that is needed.
+
+    is_hopeless: without these the bound is known to exceed the budget
+    """
+    if is_hopeless:
+        attributes = _of_attributes(tags)
+        return {"attributes": attributes} | _believed(tags, n_names, attributes)
+    cost = _costs(tags, n_names)
     if sum(cost.values()) > BUDGET:
         cost |= _believed(tags, n_names, cost["attributes"])
-    if sum(cost.values()) > BUDGET and not is_counted:
-        tags, n_names = counted(tags)
-        cost = _costs(tags, n_names)
-        cost |= _believed(tags, n_names, cost["attributes"])
-    return max(cost, key=lambda part: cost[part]) if sum(cost.values()) > BUDGET else ""
+    return cost
+
+
+def _is_cleared(tags: Tags, n_names: int, attributes: int) -> bool:
+    """Tell whether the first bounds suffice; in a page whose tags all end where they seem to."""
+    n = tags.at.size
+    left = BUDGET - attributes - (n**2 + n_names**2) // _NAMES
+    for found in bounds(tags, left):
+        again = n * (FORMAT * found.n_again + ATTRIBUTE * found.n_copied)
+        if found.depth + found.formatting + again <= left:
+            return True
+    return False
 
 
 def _roughly(tags: Tags) -> int:
     """Bound the distinct names of attributes by the bytes that they would take."""
     if len(tags.body) < 1 << 15:
-        return len(tags.body) // _BYTES_EACH + SHORT_NAMES
-    room = np.where(tags.is_clean, tags.ends - tags.at - 2, _BYTES_EACH * tags.n_attributes)
-    return SHORT_NAMES + int(room[tags.is_outermost].clip(min=0).sum()) // _BYTES_EACH
+        return len(tags.body) // BYTES_EACH + SHORT_NAMES
+    room = np.where(tags.is_clean, tags.ends - tags.at - 2, BYTES_EACH * tags.n_attributes)
+    return SHORT_NAMES + int(room[tags.is_outermost].clip(min=0).sum()) // BYTES_EACH
 
 
 def _believed(tags: Tags, n_names: int, attributes: int) -> dict[str, int]:
     """Bound what is open by the ends of elements that can be believed, and the names of tags by those that there are."""
-    found = nested(tags, _weights(tags), BUDGET - attributes - n_names**2 // _NAMES)
+    found = nested(tags, weights(tags), BUDGET - attributes - n_names**2 // _NAMES)
     return {"depth": found.depth, "formatting": found.formatting, "names": (found.n_names**2 + n_names**2) // _NAMES}
 
 
@@ -82,24 +124,19 @@ def _costs(tags: Tags, n_names: int) -> dict[str, int]:
     n = tags.at.size
     return {
         "depth": n**2 // 2,
-        "formatting": _of_formatting(tags, _weights(tags)),
+        "formatting": _of_formatting(tags, weights(tags)),
         "attributes": _of_attributes(tags),
         "names": (n**2 + n_names**2) // _NAMES,
     }
 
 
-def _weights(tags: Tags) -> I64:
-    """Return the steps to open each tag's element again, 0 where it is not formatting."""
-    return np.where(tags.glance >= FORMATTING, _FORMAT + _ATTRIBUTE * tags.n_attributes, 0)
-
-
 def _is_small(body: bytes, data: U8, n_tags: int, n_formatting: int) -> bool:
     """Tell whether so few bytes and tags are quick whatever they mean."""
-    n_attributes = len(body) // _BYTES_EACH + _ONE_BYTE_NAMES
-    if n_attributes < _FEW and n_attributes * n_tags * _ATTRIBUTE > BUDGET // 2:  # each has white space, a "/" or a quote before it
+    n_attributes = len(body) // BYTES_EACH + ONE_BYTE_NAMES
+    if n_attributes < _FEW and n_attributes * n_tags * ATTRIBUTE > BUDGET // 2:  # each has white space, a "/" or a quote before it
         separators = np.count_nonzero(data <= ord(" ")) + np.count_nonzero(data == ord("/")) + np.count_nonzero(data & 0xFA == 0x22)
         n_attributes = min(n_attributes, int(separators))
-    formatting = n_tags * (_FORMAT * n_formatting + _ATTRIBUTE * n_attributes) if n_formatting else 0
+    formatting = n_tags * (FORMAT * n_formatting + ATTRIBUTE * n_attributes) if n_formatting else 0
     return n_tags**2 // 2 + formatting + (_COMPARED + 1 / _NAMES) * n_attributes**2 <= BUDGET
 
 

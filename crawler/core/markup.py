@@ -6,9 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-# Possessive throughout: what is taken is never given back, so that no input makes them search. Quotes count only behind a "=". An open
-# quote takes all that follows.
-ATTRIBUTES: Final = rb"""(?:[^>=]++|=[\t\n\f\r ]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+"""
+# Possessive throughout: what is taken is never given back, so that no input makes them search. A quote counts only where a value begins:
+# in a value without quotes it is a letter like others, and so it is in a name, which may begin with "=". An open quote takes all that
+# follows.
+ATTRIBUTES: Final = (
+    rb"""(?:[\t\n\f\r /]++|[^\t\n\f\r />][^\t\n\f\r />=]*+"""
+    rb"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\t\n\f\r >"'][^\t\n\f\r >]*+)?+)?+)*+"""
+)
 _COUNTED_BYTES: Final = 4 << 10
 _BEFORE_ATTRIBUTE: Final = b"\t\n\f\r /\"'"
 _TAG = re.compile(rb"</?[^\t\n\f\r />]++(" + ATTRIBUTES + rb")")

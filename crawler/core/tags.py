@@ -27,15 +27,18 @@ U8 = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 
 TEXT: Final = 0  # what follows a "<"
-MARKUP: Final = 1
-FORMATTING: Final = 2  # may be the start of a formatting element
-ANCHOR: Final = 3  # of an a: of these the parser keeps one open
-ROOT: Final = 4  # may be html or body, which gather the attributes of all their start tags
+MARKUP: Final = 1  # no start tag: an end tag or a comment
+START: Final = 2
+FORMATTING: Final = 3  # may be the start of a formatting element
+ANCHOR: Final = 4  # of an a: of these the parser keeps one open
+ROOT: Final = 5  # may be html or body, which gather the attributes of all their start tags
 FORMATTING_NAMES: Final = ("b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
 
+FORMAT: Final = 220  # steps to open one formatting element again, and to read it in the tree
+ATTRIBUTE: Final = 50  # steps to copy one attribute of it
 _SHORT: Final = 400  # bytes of a clean tag up to which its attributes are not counted
-_BYTES_EACH: Final = 4  # of an attribute at least, space included; there are only some 60 names of one byte
-_ONE_BYTE_NAMES: Final = 64
+BYTES_EACH: Final = 4  # of an attribute at least, space included; there are only some 60 names of one byte
+ONE_BYTE_NAMES: Final = 64
 _VALUE_BYTES: Final = 5  # of an attribute with a value in quotes, beside it: a= "" and a space
 SHORT_NAMES: Final = 1_000  # distinct names of attributes that take less
 _ROOM: Final = 1 << 16  # bytes beside the page's that may be read to count attributes
@@ -66,8 +69,8 @@ def _glance_table() -> I8:
     glance = np.zeros((256, 256), dtype=np.int8)  # [second byte, first byte]
     letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype=np.uint8)
     glance[:, np.frombuffer(b"/!?", dtype=np.uint8)] = MARKUP
-    glance[:, letters] = MARKUP
-    glance[:, letters - 32] = MARKUP
+    glance[:, letters] = START
+    glance[:, letters - 32] = START
     for kind, names in ((ROOT, ("html", "body")), (FORMATTING, FORMATTING_NAMES), (ANCHOR, ("a",))):
         for name in names:
             for first in (ord(name[0]), ord(name[0]) - 32):
@@ -80,8 +83,8 @@ _GLANCE = _glance_table()
 _EIGHTS = _eighths()
 _IN_NAME: Final = np.ones(256, dtype=np.bool_)
 _IN_NAME[[*range(33), *b"/\"'=<>"]] = False
-_BEFORE_VALUE: Final = np.zeros(256, dtype=np.bool_)
-_BEFORE_VALUE[[*range(33), ord("=")]] = True
+BEFORE_VALUE: Final = np.zeros(256, dtype=np.bool_)
+BEFORE_VALUE[[*range(33), ord("=")]] = True
 _ENDS_NAME: Final = np.zeros(256, dtype=np.bool_)
 _ENDS_NAME[list(b"\t\n\f\r />")] = True
 
@@ -123,7 +126,7 @@ def read(body: bytes, data: U8, at: I64, glance: I8) -> Tags:
             last = quotes[quotes.searchsorted(ends) - 1]  # of none before: the last of all, which is not inside either
             inside = (at < last) & (last < ends)
             is_quoted |= inside
-            opens_value |= inside & _BEFORE_VALUE[data[last - 1]]
+            opens_value |= inside & BEFORE_VALUE[data[last - 1]]
     is_clean = ~opens_value
     is_clean[:-1] &= ends[:-1] < at[1:]
     is_clean[-1] &= ends[-1] < len(body)
@@ -137,7 +140,7 @@ def _attributes(body: bytes, data: U8, at: I64, ends: I64, is_clean: Bools, is_q
     A tag without quotes ends at its first ">". One that has some and is not clean, or is long, is read as the tokeniser would from there.
     """
     lengths = ends - at
-    numbers = np.minimum(lengths // 2, lengths // _BYTES_EACH + _ONE_BYTE_NAMES)
+    numbers = np.minimum(lengths // 2, lengths // BYTES_EACH + ONE_BYTE_NAMES)
     second = data[at + 1]
     bears = (second != ord("!")) & (second != ord("?"))
     plain = (bears & ~is_clean & ~is_quoted).nonzero()[0]
@@ -167,8 +170,8 @@ def counted(tags: Tags) -> tuple[Tags, int]:
     outside = (tags.ends - name_ends - value_bytes).clip(min=0)
     numbers = tags.n_attributes.copy()
     numbers[is_regular] = np.minimum(numbers, n_values + (outside - _VALUE_BYTES * n_values).clip(min=0) // 2)[is_regular]
-    new = n_values + (outside - (_VALUE_BYTES + 2) * n_values).clip(min=0) / _BYTES_EACH
-    new = np.where(is_regular, new, np.where(tags.is_clean, (tags.ends - name_ends).clip(min=0) / _BYTES_EACH, numbers))
+    new = n_values + (outside - (_VALUE_BYTES + 2) * n_values).clip(min=0) / BYTES_EACH
+    new = np.where(is_regular, new, np.where(tags.is_clean, (tags.ends - name_ends).clip(min=0) / BYTES_EACH, numbers))
     return tags._replace(n_attributes=numbers), int(np.minimum(new, numbers)[tags.is_outermost].sum()) + SHORT_NAMES
 
 
@@ -208,6 +211,11 @@ def _values(tags: Tags, name_ends: I64) -> tuple[I64, I64, Bools]:
     n_values = np.bincount(owner, is_value, n)
     is_regular = tags.is_clean & (name_ends <= tags.ends) & (n_values * 2 == n_quotes) & (shown == n_values)
     return n_values.astype(np.int64), np.bincount(owner, closing - opening - 1, n).astype(np.int64), is_regular
+
+
+def weights(tags: Tags) -> I64:
+    """Return the steps to open each tag's element again, 0 where it is not formatting."""
+    return np.where(tags.glance >= FORMATTING, FORMAT + ATTRIBUTE * tags.n_attributes, 0)
 
 
 def close(tags: Tags, starts: I64, ends: I64) -> Bools:
