@@ -176,7 +176,7 @@ class _Pinning:
 
     async def _ask(self, text: str, purpose: Purpose, max_bytes: int) -> Outcome:
         async with self._start:
-            await asyncio.sleep(self._settings.politeness.address_delay)
+            await _pause(self._settings.politeness.address_delay)
         timeout = self._settings.robots.timeout
         return await self._fetcher.fetch(self._space.url(text, purpose=purpose), max_body=max_bytes, total_timeout=timeout)
 
@@ -192,7 +192,7 @@ class _Pinning:
                 raise UsageError(
                     f"{origin}: answered {outcome.head.status} and is to be left alone for {rest_s:.0f} s. Start again after that"
                 )
-        await asyncio.sleep(rest_s)
+        await _pause(rest_s)
         return gap_s
 
     def _fault(self, outcome: Outcome, addresses: Sequence[str]) -> str:
@@ -218,3 +218,10 @@ def outcome_text(outcome: Outcome) -> str:
             return f"redirect to {target[:100]}"
         case Fetched(head=head):
             return f"status {head.status}"
+
+
+async def _pause(seconds: float) -> None:
+    """Wait no less than that: a timer counts from the start of the loop's round, which on a loaded machine is some time ago."""
+    until = time.monotonic() + seconds
+    while (left_s := until - time.monotonic()) > 0:  # noqa: ASYNC110 - a clock sets no event
+        await asyncio.sleep(left_s)
