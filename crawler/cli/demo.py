@@ -69,5 +69,5 @@ What to try next:
   thresher export {dir} --fields url,status,depth,title | head
   thresher explain {dir} URL              why a URL was, or was not, fetched
   thresher verify {dir}                   every invariant of the store
-  thresher crawl https://example.org/ --set identity.contact=YOU@example.org --set limits.max_pages=100 -o my-crawl
+  thresher crawl https://example.org/ --contact YOU@example.org --max-pages 100 -o my-crawl
 """
