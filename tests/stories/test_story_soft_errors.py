@@ -155,10 +155,10 @@ async def test_both_times_are_told_of_a_redirect_and_of_a_page_that_was_judged_l
         error_page(web, "b.test/sorry")
         crawled = await crawl(tmp_path / "c", probing(web))
         redirect, page = explained(crawled, web.url("a.test/old/0")), explained(crawled, web.url("b.test/sorry"))
-    assert redirect.redirect["at"] < redirect.verdicts[-1]["revised_at"]
+    assert redirect.redirect["at"] <= redirect.verdicts[-1]["revised_at"]
     assert redirect.redirect["at"] in redirect.answer
     assert f"At {redirect.verdicts[-1]['revised_at']} it was judged soft_error, soft_404 by soft_error." in redirect.answer
-    assert page.page["fetched_at"] < page.verdicts[-1]["revised_at"]
+    assert page.page["fetched_at"] <= page.verdicts[-1]["revised_at"]
     assert page.verdicts[-1]["evidence"]["kind"] == "soft_404"
     assert page.page["keep"] is False
 
