@@ -100,6 +100,9 @@ def named(*units: tuple[str, int]) -> bytes:
 
 
 HIDDEN = {
+    "frames behind comments": named(("</g><!-->", 15_000), ("<param><iframe></iframe>", 11_000)),
+    "styles behind what is taken for comments": named(("<?>", 15_000), ("x<style></style>", 11_000)),
+    "frames behind end tags without a name": named(("</ >", 15_000), ("<IFRAME></IFRAME>", 11_000)),
     "behind a script that is a comment's": named(("<!--<script>-->", 1), ("<div>", 30_000)),
     "behind a script that is a title's": named(("<title><script></title>", 1), ("<div>", 30_000)),
     "end tags in comments": named(("<div><!--</div>-->", 15_000)),
