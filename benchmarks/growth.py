@@ -42,7 +42,7 @@ from crawler.core.frontier import Frontier, Lease
 from crawler.core.model import CrawlURL, Fetched, Head, State
 from crawler.core.ports import Entry, Lane
 from crawler.core.url import URLSpace
-from crawler.seeds import url_rules
+from crawler.core.url_rules import url_rules
 from crawler.version import VERSION
 from storage.env import Store
 

@@ -40,10 +40,10 @@ from crawler.answer_log import read_store
 from crawler.core.model import Judgement, Mode, Page, Reason, State, Verdict
 from crawler.core.ports import Memory
 from crawler.core.url import URLSpace, hostname_of
+from crawler.core.url_rules import url_rules
 from crawler.crawl_bench import bench_settings
 from crawler.demo.labelled import LabelledWeb
 from crawler.demo.process import ServerProcess
-from crawler.seeds import url_rules
 from filters.base import NO_EFFECTS, Effects, Plug
 from filters.pattern_yield.filter import NAME
 from filters.pattern_yield.filter import plug as pattern_yield

@@ -10,6 +10,7 @@ from crawler.bare_seeds import BareSeeds
 from crawler.clock import Clock
 from crawler.core.own_site import OwnSite
 from crawler.core.url import URLSpace
+from crawler.core.url_rules import url_rules
 from crawler.desk import Desk
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
@@ -18,7 +19,6 @@ from crawler.links import LinkGate
 from crawler.member import Team
 from crawler.parse import Parser
 from crawler.robots_book import RobotsBook
-from crawler.seeds import url_rules
 from crawler.studies import Studies
 from crawler.suspects import Suspects
 from crawler.version import VERSION

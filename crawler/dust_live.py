@@ -16,9 +16,9 @@ import msgspec
 from config.settings import Filters, Scope, Settings
 from crawler.agent import Agent
 from crawler.core.url import BadURL, URLSpace
+from crawler.core.url_rules import url_rules
 from crawler.dust_lists import stored
 from crawler.opening import check_startable
-from crawler.seeds import url_rules
 from filters.dust.urllist import Sighting
 from storage.env import Store
 from storage.view import View

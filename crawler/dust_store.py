@@ -11,7 +11,7 @@ import msgspec
 
 from crawler.core.ownership import N_PARTITIONS, partition
 from crawler.core.url import URLSpace
-from crawler.seeds import url_rules
+from crawler.core.url_rules import url_rules
 from filters.dust.memory import NAME, RuleBook, all_books, merged, read_book, write_book
 from filters.dust.rules import LearnedRule
 from storage.env import Store

@@ -18,7 +18,7 @@ from crawler.core.order.by_name import order_by_name
 from crawler.core.politeness import Rulebook, rule_of
 from crawler.core.ports import Entry, HostRecord, Lane
 from crawler.core.url import BadURL, URLSpace
-from crawler.seeds import url_rules
+from crawler.core.url_rules import url_rules
 from crawler.spelling import Step, steps
 from crawler.today import Today, decide
 from storage.export.fields import iso

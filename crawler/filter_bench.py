@@ -26,8 +26,8 @@ from crawler.agent import Agent
 from crawler.core.errors import UsageError
 from crawler.core.model import State
 from crawler.core.url import URLSpace
+from crawler.core.url_rules import url_rules
 from crawler.demo.labelled import LabelledWeb
-from crawler.seeds import url_rules
 from storage.env import Store
 from storage.schema import PageRecord
 from storage.view import View

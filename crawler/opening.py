@@ -23,7 +23,8 @@ from crawler.core.model import Mode, Reason
 from crawler.core.own_site import OwnSite
 from crawler.core.ownership import MOST_AGENTS, divided
 from crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
-from crawler.seeds import Seeds, read_seeds, url_rules
+from crawler.core.url_rules import url_rules
+from crawler.seeds import Seeds, read_seeds
 from filters.base import Candidate
 from filters.registry import plugs
 from storage.env import Store, require_store

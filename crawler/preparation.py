@@ -11,7 +11,7 @@ from crawler.arrivals import Arrivals
 from crawler.committer import Committer
 from crawler.offered import Offered
 from crawler.readmit import Readmission
-from crawler.seeds import Seeder
+from crawler.seeder import Seeder
 from crawler.settle import Settler
 from crawler.visit import Tools
 from storage.env import Store

@@ -1,4 +1,4 @@
-"""Seeds: read from the command line and from files, checked before the crawl starts, admitted when the agent opens its store.
+"""Seeds: read from the command line and from files, and checked before the crawl starts.
 
 A seed file has one URL a line; blank lines and lines that begin with "#" are skipped; a name without a scheme means https first. A line
 that is no seed is reported with its number and left out; a file without any seed, or one that is no text, is an error. Files are read line
@@ -8,29 +8,20 @@ by line: a huge one costs what its seeds cost.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from config.settings import Settings
 from crawler.core.errors import UsageError
 from crawler.core.governing import options_of
 from crawler.core.model import Reason
-from crawler.core.own_site import OwnSite
-from crawler.core.ownership import Ownership
-from crawler.core.url import BadURL, URLRules, URLSpace, origin_of
-
-if TYPE_CHECKING:  # commands that only read seeds must not wait for what crawls
-    from crawler.admission import Admission
-    from crawler.committer import Committer
-    from storage.env import Store
+from crawler.core.url import BadURL, URLRules, URLSpace
 
 MAX_FILE = 1 << 30  # bytes of a seed file
 MAX_LINE = 1 << 16  # bytes of a line
-_GROUP = 2_000  # seeds per commit
 _SHOWN = 5
 _OWN = "A site of your own? --profile own-site lets the crawl reach the very addresses and ports of its seeds"
 _EXPECTED = "expected one URL or host name a line, in UTF-8"
@@ -62,19 +53,6 @@ class Seeds:
         more = self.n_bad - len(self.complaints)
         advice = [_OWN] if any(str(Reason.BAD_PORT) in complaint for complaint in self.complaints) else []
         return "\n".join([*self.complaints, *([f"… and {more:,} more"] if more else []), *advice])
-
-
-def url_rules(settings: Settings) -> URLRules:
-    """Return the rules of canonical form that the configuration asks for."""
-    ports = None if settings.fetch.allow_ports == "any" else frozenset(settings.fetch.allow_ports)
-    return URLRules(
-        max_length=settings.limits.max_url_length,
-        max_path_segments=settings.url.max_path_segments,
-        ports=ports,
-        own_ports=OwnSite.of(settings).ports,
-        bare=tuple(scheme for scheme in ("https", "http") if scheme in settings.scope.schemes),
-        strip_params=tuple(settings.url.strip_params),
-    )
 
 
 def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Iterable[str], rules: URLRules) -> Seeds:
@@ -136,29 +114,3 @@ def _raw_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
         if len(line) == MAX_LINE and not line.endswith(b"\n"):
             raise UsageError(f"{name}: {_EXPECTED}; found a line of more than {MAX_LINE >> 10} KiB. Name another file")
         yield line
-
-
-class Seeder:
-    """Admits the configured seeds that the store does not know yet; costs one seen test a seed on every opening."""
-
-    def __init__(self, store: Store, admission: Admission, urls: URLSpace, ownership: Ownership | None = None) -> None:
-        """ownership: where there are other agents, whose seeds are theirs to admit."""
-        self._ownership = ownership
-        self._store = store
-        self._admission = admission
-        self._urls = urls
-
-    async def run(self, committer: Committer, seeds: Iterable[str], now: float, *, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Queue new seeds in groups that are committed one after another; once `stopping`, leave the rest to the next opening."""
-        for n, text in enumerate(seeds, 1):
-            if self._urls.fault(origin_of(text)) is not None:
-                continue  # of a life under other rules
-            url = self._urls.seed(text)
-            if (self._ownership is None or self._ownership.is_own(url.key)) and self._store.seen.row(url.key) is None:
-                self._admission.seed(url, now)
-                self._store.end_visit()
-            if n % _GROUP == 0:
-                await committer.drain()
-                if stopping():
-                    break
-        await committer.drain()

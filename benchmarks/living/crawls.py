@@ -21,7 +21,7 @@ from benchmarks.living.site import Site
 from config.settings import Filters
 from crawler import children
 from crawler.core.url import URLSpace
-from crawler.seeds import url_rules
+from crawler.core.url_rules import url_rules
 from storage.view import View
 
 MAX_PAGES = 5_000

@@ -23,6 +23,7 @@ from config.load import Flag, Loaded, load
 from config.options import options, words_of
 from config.settings import Settings
 from crawler.core.errors import UsageError
+from crawler.printable import printable
 from storage.export.lines import json_line
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -161,13 +162,6 @@ def folder(path: Path | None) -> None:
 def top_of(top: int | None, *, as_json: bool) -> int | None:
     """Return how many rows are wanted, None for all."""
     return (None if as_json else _TOP) if top is None else top or None
-
-
-def printable(text: str) -> str:
-    """Return text with control, bidirectional and other invisible characters shown as \\x1b, \\u202e …"""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def complain(text: str) -> None:

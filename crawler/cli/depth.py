@@ -13,11 +13,12 @@ from typing import Any
 import click
 
 from crawler.access_log import Reading
-from crawler.cli.common import config_option, crawl_config, directory_argument, json_option, print_json, print_table, printable, set_option
+from crawler.cli.common import config_option, crawl_config, directory_argument, json_option, print_json, print_table, set_option
 from crawler.core.errors import UsageError
 from crawler.depth_evidence import Evidence, Site, read_evidence
 from crawler.depth_figure import draw
 from crawler.figures import require_matplotlib
+from crawler.printable import printable
 from crawler.visitors import read_sessions
 from filters.depth_cutoff.advise import Advice
 from filters.depth_cutoff.advise import advise as advice_of

@@ -11,8 +11,9 @@ import click
 import msgspec
 
 from crawler.access_log import Reading, read_lines
-from crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, printable, set_option
+from crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, set_option
 from crawler.core.errors import UsageError
+from crawler.printable import printable
 from filters.dust.canonize import Canonizer, Settled
 from filters.dust.evidence import wilson
 from filters.dust.rules import LearnedRule, RuleError, from_json, site_named, to_json

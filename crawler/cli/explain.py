@@ -11,11 +11,13 @@ import click
 import msgspec
 
 from config.settings import Settings
-from crawler.cli.common import config_option, crawl_config, json_option, load_config, print_json, print_table, printable, set_option
+from crawler.cli.common import config_option, crawl_config, json_option, load_config, print_json, print_table, set_option
 from crawler.cli.status import crawl_state
 from crawler.core.errors import UsageError
+from crawler.core.url_rules import url_rules
 from crawler.explain import Explainer, Story, without_store
-from crawler.seeds import read_seeds, url_rules
+from crawler.printable import printable
+from crawler.seeds import read_seeds
 from storage.export.reading import reading
 
 _Row = tuple[str, object]

@@ -11,9 +11,10 @@ from typing import Any, BinaryIO
 
 import click
 
-from crawler.cli.common import directory_argument, printable
+from crawler.cli.common import directory_argument
 from crawler.core.errors import DiskError, UsageError
 from crawler.extras import require
+from crawler.printable import printable
 from storage.export.fields import Field, Kind
 from storage.export.kinds import KINDS, write_all
 from storage.export.lines import CsvLines, JsonLines, Lines, TsvLines

@@ -15,7 +15,7 @@ from crawler.answer_log import Answer, Answers, read_file, read_store
 from crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
 from crawler.core.errors import UsageError
 from crawler.core.url import URLSpace
-from crawler.seeds import url_rules
+from crawler.core.url_rules import url_rules
 from filters.pattern_yield.evidence import interval
 from filters.pattern_yield.filter import NAME, holder
 from filters.pattern_yield.records import Pattern, patterns_of

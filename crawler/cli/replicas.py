@@ -13,8 +13,9 @@ from typing import Any
 import click
 
 from config.settings import NearReplica
-from crawler.cli.common import print_json, printable
+from crawler.cli.common import print_json
 from crawler.core.errors import UsageError
+from crawler.printable import printable
 from crawler.replica_pages import Reading, read_lines, read_store
 from filters.near_replica.batch import Candidates, Cluster, Neighbours, Space, Tolerance
 from filters.near_replica.indexes import same_children

@@ -8,10 +8,11 @@ from typing import BinaryIO
 
 import click
 
-from crawler.cli.common import print_json, printable
+from crawler.cli.common import print_json
 from crawler.core.errors import UsageError
 from crawler.core.url import BadURL
 from crawler.figures import require_matplotlib
+from crawler.printable import printable
 from crawler.replica_figure import draw
 from crawler.replica_pages import space as url_space
 from filters.near_replica.batch import Space, Tolerance

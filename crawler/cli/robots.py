@@ -9,17 +9,18 @@ from pathlib import Path
 import click
 
 from config.settings import Settings
-from crawler.cli.common import config_option, json_option, load_config, print_json, print_table, printable, set_option
+from crawler.cli.common import config_option, json_option, load_config, print_json, print_table, set_option
 from crawler.core.errors import UsageError
 from crawler.core.model import Outcome, Purpose, Redirect
 from crawler.core.robots import RobotsRecord, Rules, judge
 from crawler.core.url import BadURL, URLSpace
+from crawler.core.url_rules import url_rules
 from crawler.dns import Resolver
 from crawler.fetch import Fetcher
 from crawler.guard import AddressGuard
 from crawler.opening import check_startable
+from crawler.printable import printable
 from crawler.robots_book import MAX_HOPS
-from crawler.seeds import url_rules
 from crawler.version import VERSION
 
 

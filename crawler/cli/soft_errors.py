@@ -12,9 +12,10 @@ import click
 import msgspec
 import numpy as np
 
-from crawler.cli.common import print_table, printable, say_more, top_of
+from crawler.cli.common import print_table, say_more, top_of
 from crawler.core.errors import UsageError
 from crawler.figures import require_matplotlib
+from crawler.printable import printable
 from crawler.redirect_log import Reading, read_file, read_store
 from crawler.roc_figure import draw
 from filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc

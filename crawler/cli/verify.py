@@ -9,8 +9,9 @@ import click
 import msgspec
 
 from crawler import children
-from crawler.cli.common import directory_argument, json_option, print_json, printable
+from crawler.cli.common import directory_argument, json_option, print_json
 from crawler.core.errors import StoreError
+from crawler.printable import printable
 from storage.env import require_store
 from storage.partitions import require_crawl
 

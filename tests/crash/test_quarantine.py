@@ -18,12 +18,12 @@ from config.settings import Settings
 from crawler.cli import thresher as group
 from crawler.core.ownership import Ownership, divided
 from crawler.core.url import URLSpace
+from crawler.core.url_rules import url_rules
 from crawler.demo.process import ServerProcess
 from crawler.metrics import Status
 from crawler.opening import create_store, reconfigure
 from crawler.progress import headline
 from crawler.resharding import reshard
-from crawler.seeds import url_rules
 from crawler.shared_addresses import create as create_addresses
 from crawler.supervisor import AGENT, Supervisor, write_status
 from storage.env import Store

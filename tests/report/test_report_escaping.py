@@ -12,7 +12,7 @@ from hostile_store import BOMBS, build_hostile, page_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.cli.common import printable
+from crawler.printable import printable
 from crawler.report.markup import Markup, crawled, element, style
 
 OURS = {

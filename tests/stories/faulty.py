@@ -34,8 +34,9 @@ from crawler.agent import Agent, Ending
 from crawler.core.model import State
 from crawler.core.ports import HostRecord
 from crawler.core.robots import RobotsRecord
+from crawler.core.url_rules import url_rules
 from crawler.metrics import Status
-from crawler.seeds import read_seeds, url_rules
+from crawler.seeds import read_seeds
 from filters.base import Plug
 from storage.env import Store
 from storage.packing import unpack_queue_key, unpack_queue_value

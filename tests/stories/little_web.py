@@ -214,7 +214,7 @@ def read(path: Path, ending: Ending, status: Status) -> Crawled:
 
 def space(web: LittleWeb, path: Path) -> URLSpace:
     """Return the URL space of a finished crawl."""
-    from crawler.seeds import url_rules
+    from crawler.core.url_rules import url_rules
 
     with View(path) as view:
         return URLSpace(view.secret, url_rules(view.settings))

@@ -9,7 +9,7 @@ from harness import AGENT, CONTACT, crawl, write_config
 from witness import Request, Witness, links, page, text
 
 from crawler.core.url import URLSpace
-from crawler.seeds import url_rules
+from crawler.core.url_rules import url_rules
 from storage.export.judged import standing
 from storage.shards import open_view
 from storage.verify import verify
