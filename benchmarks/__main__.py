@@ -2,8 +2,8 @@
 
     webs      `thresher bench webs --ablate`: pages per CPU second on five webs, with each filter left out in turn
     peers     `benchmarks.peers`: other crawlers and two floors on the same web
-    growth    `benchmarks.growth`: seen set and frontier up to 50 million URLs in three regimes
-    agents    `benchmarks.agents`: one agent and one for each core
+    growth    `benchmarks.speed.growth`: seen set and frontier up to 50 million URLs in three regimes
+    agents    `benchmarks.speed.agents`: one agent and one for each core
 
 Each part runs in a process of its own, one after the other, on the whole machine. Its files are put into the folder of --out once it has
 ended well, and the table beside them as speed.json; of a part that fails nothing is kept but a line that says why. All of it takes most of
@@ -23,13 +23,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.ending import exit_with, started
-from benchmarks.growth import HOSTS
-from benchmarks.growth import read as growth_rows
 from benchmarks.peers.versions import machine
-from crawler import children
-from crawler.cli.common import folder, print_table
-from crawler.version import VERSION
+from benchmarks.speed.growth import HOSTS
+from benchmarks.speed.growth import read as growth_rows
+from benchmarks.support.checkout import environment
+from benchmarks.support.ending import exit_with, started
+from thresher.crawler.children import python
+from thresher.crawler.cli.common import folder, print_table
+from thresher.crawler.version import VERSION
 
 
 class Line(NamedTuple):
@@ -96,19 +97,21 @@ def _agents(out: Path) -> list[Line]:
 
 
 def _parts(peers: Path, directory: Path | None) -> dict[str, Part]:
-    python = tuple(children.command("")[:-1])
+    start = tuple(python.command("")[:-1])
     n_cores = len(os.sched_getaffinity(0))
     place = () if directory is None else ("--directory", str(directory))
     return {
         "webs": Part(
-            (*python, "crawler.cli", "bench", "webs", "--ablate", "--out"), ("--pages", "200", "--hosts", "20", "--runs", "1"), _webs
+            (*start, "thresher", "bench", "webs", "--ablate", "--out"),
+            ("--pages", "200", "--hosts", "20", "--runs", "1"),
+            _webs,
         ),
         "peers": Part(
-            (*python, "benchmarks.peers", "--peers", str(peers), "--out"), ("--hosts", "20", "--runs", "1", "--cpu-seconds", "2"), _peers
+            (*start, "benchmarks.peers", "--peers", str(peers), "--out"), ("--hosts", "20", "--runs", "1", "--cpu-seconds", "2"), _peers
         ),
-        "growth": Part((*python, "benchmarks.growth", *place, "--out"), ("--millions", "0.1,0.2"), _growth),
+        "growth": Part((*start, "benchmarks.speed.growth", *place, "--out"), ("--millions", "0.1,0.2"), _growth),
         "agents": Part(
-            (*python, "benchmarks.agents", "--agents", *map(str, sorted({1, max(2, n_cores)})), "--out"),
+            (*start, "benchmarks.speed.agents", "--agents", *map(str, sorted({1, max(2, n_cores)})), "--out"),
             ("--sites", "2", "--runs", "1"),
             _agents,
         ),
@@ -134,7 +137,7 @@ def run(parts: Mapping[str, Part], out: Path | None, *, short: bool) -> list[Lin
 def _why_failed(command: tuple[str, ...]) -> str:
     """Run a benchmark, its progress passed on; return why it has no result, "" if it has one."""
     last = "it said nothing"
-    with started(command, env=children.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    with started(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         for line in process.stderr:
             print(line, end="", file=sys.stderr, flush=True)

@@ -9,9 +9,9 @@ from functools import partial
 
 import re2
 
-from config.errors import ConfigError
-from config.settings import Settings
-from config.yaml_tree import shown
+from thresher.config.errors import ConfigError
+from thresher.config.settings import Settings
+from thresher.config.yaml_tree import shown
 
 Where = Callable[[str], str]  # dotted key → where it was given, "" for a default
 

@@ -23,14 +23,14 @@ from typing import cast
 
 import msgspec
 
-from config import schema, yaml_tree
-from config.check import check
-from config.errors import ConfigError
-from config.options import options
-from config.render import as_json_text, as_yaml
-from config.schema import Leaf
-from config.settings import Settings
-from config.yaml_tree import Listing, Node, Place, Scalar, shown
+from thresher.config import schema, yaml_tree
+from thresher.config.check import check
+from thresher.config.errors import ConfigError
+from thresher.config.options import options
+from thresher.config.render import as_json_text, as_yaml
+from thresher.config.schema import Leaf
+from thresher.config.settings import Settings
+from thresher.config.yaml_tree import Listing, Node, Place, Scalar, shown
 
 PREFIX = "THRESHER_"
 STDIN = "-"

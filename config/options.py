@@ -9,9 +9,9 @@ from typing import cast
 from msgspec import NODEFAULT
 from msgspec import inspect as types
 
-from config.scalars import Unit
-from config.settings import Settings
-from config.yaml_tree import shown
+from thresher.config.scalars import Unit
+from thresher.config.settings import Settings
+from thresher.config.yaml_tree import shown
 
 _NEAR = 0.6
 _SHORT, _NEAR_SHORT = 3, 0.8  # letters of a key that resembles many; how near it must come

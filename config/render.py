@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from config.scalars import FALSE, NULLS, TRUE
-from config.settings import Settings
-from config.yaml_tree import shown
+from thresher.config.scalars import FALSE, NULLS, TRUE
+from thresher.config.settings import Settings
+from thresher.config.yaml_tree import shown
 
 _WIDTH = 100
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?:/[A-Za-z0-9_+-]+)?")

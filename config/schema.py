@@ -13,11 +13,11 @@ from typing import TypeGuard
 
 from msgspec import inspect as types
 
-from config import scalars
-from config.errors import ConfigError
-from config.options import bare, example, fields_of, in_yaml, known, nearest, root
-from config.scalars import MismatchError, Range, Unit
-from config.yaml_tree import Listing, Mapping, Node, Place, Scalar, shown
+from thresher.config import scalars
+from thresher.config.errors import ConfigError
+from thresher.config.options import bare, example, fields_of, in_yaml, known, nearest, root
+from thresher.config.scalars import MismatchError, Range, Unit
+from thresher.config.yaml_tree import Listing, Mapping, Node, Place, Scalar, shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from itertools import islice
 
 import yaml
 
-from config.errors import ConfigError
+from thresher.config.errors import ConfigError
 
 MAX_BYTES = 256 << 10
 MAX_DEPTH = 20

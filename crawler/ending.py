@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawler.core.governing import governed, options_of
-from crawler.metrics import Status
+from thresher.crawler.core.governing import governed, options_of
+from thresher.crawler.status import Status
 
 
 @dataclass(frozen=True, slots=True)

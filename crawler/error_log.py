@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from storage.private import MODE
+from thresher.storage.private import MODE
 
 NAME = "errors.log"
 _LOG_ONLY = "log_only"

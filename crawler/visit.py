@@ -3,8 +3,8 @@
     robots → open → redirect? → head gate → body → desk → page gate → links
 
 `visit` awaits the network and the desk where bodies are read, nothing else, and writes nothing. What it found out is written by
-`crawler/settle.py`, in one transaction with the URL's removal from its queue. From the page gate to the end of the settlement nothing
-awaits, so that two copies that arrive together are not both kept.
+`crawler/settlement/settler.py`, in one transaction with the URL's removal from its queue. From the page gate to the end of the settlement
+nothing awaits, so that two copies that arrive together are not both kept.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from config.settings import Settings
-from crawler.bare_seeds import BareSeeds
-from crawler.core.errors import ThresherError
-from crawler.core.frontier import Lease
-from crawler.core.model import (
+from thresher.config.settings import Settings
+from thresher.crawler.children.crash_suspects import Suspects
+from thresher.crawler.children.studies import Studies
+from thresher.crawler.core.errors import ThresherError
+from thresher.crawler.core.frontier import Lease
+from thresher.crawler.core.model import (
     FILTERS_OWN,
     Cause,
     CrawlURL,
@@ -33,19 +34,18 @@ from crawler.core.model import (
     Reason,
     Redirect,
 )
-from crawler.core.ownership import Ownership
-from crawler.core.ports import Lane
-from crawler.core.robots import directives
-from crawler.core.url import BadURL, URLSpace
-from crawler.desk import Desk, Reading
-from crawler.dns import Resolver
-from crawler.fetch import Fetcher
-from crawler.links import LinkGate, Sifted, Skip, presentable
-from crawler.parse import Parser
-from crawler.robots_book import RobotsBook, Standing
-from crawler.studies import Studies
-from crawler.suspects import Suspects
-from filters.panel import FREE, Asked, Panel, Sitting, Turn
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.ports import Lane
+from thresher.crawler.core.robots import directives
+from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
+from thresher.crawler.gates.robots_cache import RobotsBook, Standing
+from thresher.crawler.page.batch_reader import Desk, Reading
+from thresher.crawler.page.parser import Parser
+from thresher.filters.panel import FREE, Asked, Panel, Sitting, Turn
+from thresher.storage.tables.bare_seeds import BareSeeds
 
 
 class Tools(msgspec.Struct, frozen=True):

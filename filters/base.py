@@ -30,8 +30,21 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import Answer, CrawlURL, Effect, Head, Hold, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
-from crawler.core.ports import Memory
+from thresher.crawler.core.model import (
+    Answer,
+    CrawlURL,
+    Effect,
+    Head,
+    Hold,
+    Judgement,
+    LinkBatch,
+    Mode,
+    Page,
+    Reason,
+    RedirectPair,
+    Verdict,
+)
+from thresher.crawler.core.ports import Memory
 
 Effects = tuple[Effect, ...]
 NO_EFFECTS: Effects = ()
@@ -189,7 +202,8 @@ class Asker(Protocol):
 class Student(Protocol):
     """A filter that thinks about a site for longer than the loop may wait. A `Study` that it asks for goes this way:
 
-    gather (in the loop) → study (pure, in another process: `crawler/studies.py` names it) → found (in the loop, in a commit of its own)
+    gather (in the loop) → study (pure, in another process: `crawler/children/studies.py` names it) → found (in the loop, in a commit of its
+    own)
     """
 
     name: str

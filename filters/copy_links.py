@@ -18,9 +18,9 @@ from typing import Final
 
 import xxhash
 
-from crawler.core.model import CrawlURL, LinkBatch
-from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
+from thresher.crawler.core.model import CrawlURL, LinkBatch
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 
 _PAYS: Final = 10  # links for one page that is no copy
 _OF_SITE: Final = 10  # budgets of one kind that a site has in all

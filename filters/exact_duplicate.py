@@ -20,13 +20,13 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from config.settings import ExactDuplicate
-from crawler.core.model import U64, Judgement, Mode, Page, Reason, Revise, Verdict
-from crawler.core.ports import Memory
-from crawler.core.sketch import fingerprint, token_hashes
-from crawler.core.url import is_home
-from filters import copy_links
-from filters.base import NO_EFFECTS, Effects, Plug
+from thresher.config.settings import ExactDuplicate
+from thresher.crawler.core.model import U64, Judgement, Mode, Page, Reason, Revise, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.sketch import fingerprint, token_hashes
+from thresher.crawler.core.url import is_home
+from thresher.filters import copy_links
+from thresher.filters.base import NO_EFFECTS, Effects, Plug
 
 NAME = "exact_duplicate"
 _FOOT: Final = 32  # words

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from config.settings import Media
-from crawler.core.model import Head, Reason
-from filters.base import Candidate
+from thresher.config.settings import Media
+from thresher.crawler.core.model import Head, Reason
+from thresher.filters.base import Candidate
 
 NAME = "media"
 _LONGEST_EXTENSION = 8

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from crawler.core.model import (
+from thresher.crawler.core.model import (
     Answer,
     CrawlURL,
     Effect,
@@ -32,8 +32,8 @@ from crawler.core.model import (
     Tell,
     Verdict,
 )
-from crawler.core.ports import Memory
-from filters.base import NOTHING_LEARNED, Candidate, Gate, LinkJudgement, LinkRuling, Naming, Plug
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NOTHING_LEARNED, Candidate, Gate, LinkJudgement, LinkRuling, Naming, Plug
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what

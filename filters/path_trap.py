@@ -26,13 +26,13 @@ from typing import Final
 import msgspec
 import xxhash
 
-from config.settings import PathTrap
-from crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
-from crawler.core.ports import Memory
-from crawler.core.url import is_home
-from filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Candidate, Effects, LinkJudgement, LinkRuling, Plug
-from filters.path_shapes import calendar_of, shape_of
-from filters.pattern_yield.news import Said, news, said
+from thresher.config.settings import PathTrap
+from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import is_home
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Candidate, Effects, LinkJudgement, LinkRuling, Plug
+from thresher.filters.path_shapes import calendar_of, shape_of
+from thresher.filters.pattern_yield.news import Said, news, said
 
 NAME = "path_trap"
 LATELY: Final = 8  # texts that a shape remembers

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from config.settings import Filters, Settings
-from crawler.core.model import Mode
-from crawler.core.ownership import Ownership
-from filters import exact_duplicate, media, path_trap, scope
-from filters.base import Plug
+from thresher.config.settings import Filters, Settings
+from thresher.crawler.core.model import Mode
+from thresher.crawler.core.ownership import Ownership
+from thresher.filters import exact_duplicate, media, path_trap, scope
+from thresher.filters.base import Plug
 
 
 def plugs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[Plug, ...]:
@@ -43,7 +43,7 @@ def _plug(name: str, of: Filters, **others: Any) -> Plug | None:
     settings = getattr(of, name)
     if settings.mode == "off":
         return None
-    plug: Plug = import_module(f"filters.{name}.filter").plug(settings, **others)
+    plug: Plug = import_module(f"thresher.filters.{name}.filter").plug(settings, **others)
     return plug
 
 

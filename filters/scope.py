@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 
 import re2
 
-from config.settings import Override, Scope
-from crawler.core.model import Reason
-from crawler.core.url import hostname_of, origin_of, queue_name, site_of
-from filters.base import Candidate
+from thresher.config.settings import Override, Scope
+from thresher.crawler.core.model import Reason
+from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
+from thresher.filters.base import Candidate
 
 _UNSAFE = re.compile(
     r"/(?:log-?_?out|sign-?_?out|add-to-cart)(?:[/?.]|$)|[?&;](?:[^=&;]*=)?(?:log-?_?out|sign-?_?out|delete|remove|add[-_]to[-_]cart)(?:[=&;]|$)",

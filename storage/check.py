@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from crawler.core.errors import StoreError
+from thresher.crawler.core.errors import StoreError
 
 _META = struct.Struct("<16xIIQQI44x48xQQ")
 _MAGIC = 0xBEEFC0DE

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import lmdb
 
-from storage.check import check_data_file
-from storage.failpoint import reached
-from storage.overlay import Row
-from storage.schema import RESULTS, STATE, TABLES
-from storage.seal import Seals, sealed
+from thresher.storage.check import check_data_file
+from thresher.storage.failpoint import reached
+from thresher.storage.overlay import Row
+from thresher.storage.schema import RESULTS, STATE, TABLES
+from thresher.storage.seal import Seals, sealed
 
 _ENVS = (STATE, RESULTS)
 _FIRST_CHUNK = 64

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import lmdb
 
-from crawler.core.errors import DiskError, StoreError, ThresherError, UsageError
+from thresher.crawler.core.errors import DiskError, StoreError, ThresherError, UsageError
 
 _DISK_ERRNOS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _PROCESS = 512 << 20  # bytes of address space that an agent takes beside its store's maps

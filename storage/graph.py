@@ -15,9 +15,9 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from storage.packing import SEEN_ROW, unpack_links, unpack_seen, unpack_u64
-from storage.schema import LINKS, PAGES, SEEN, EdgeRecord, Meta
-from storage.view import View
+from thresher.storage.packing import SEEN_ROW, unpack_links, unpack_seen, unpack_u64
+from thresher.storage.schema import LINKS, PAGES, SEEN, EdgeRecord, Meta
+from thresher.storage.view import View
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from crawler.core.errors import StoreLockedError
+from thresher.crawler.core.errors import StoreLockedError
 
 
 def boot_id() -> str:

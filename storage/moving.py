@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawler.core.model import Reason, State
-from crawler.core.ownership import N_PARTITIONS, first_key
-from storage.env import Store
-from storage.failpoint import reached
-from storage.overlay import Row
-from storage.packing import moved_visit, pack_queue_key, pack_u64, unpack_queue_key, unpack_seen, unpack_u64
-from storage.schema import (
+from thresher.crawler.core.model import Reason, State
+from thresher.crawler.core.ownership import N_PARTITIONS, first_key
+from thresher.storage.failpoint import reached
+from thresher.storage.overlay import Row
+from thresher.storage.packing import moved_visit, pack_queue_key, pack_u64, unpack_queue_key, unpack_seen, unpack_u64
+from thresher.storage.schema import (
     ALIASES,
     EDGE,
     EDGES,
@@ -48,6 +47,7 @@ from storage.schema import (
     URLS,
     VERDICTS,
 )
+from thresher.storage.store import Store
 
 _BY_SITE = (ROBOTS, SITE_LINKS, SITES, EDGES, EDGES_IN, PAIRS, HELD_BY, ALIASES, FAILURES, VERDICTS, SUSPECTS)
 _BY_FILTER = (MEMORY, MEMORY_BYTES)

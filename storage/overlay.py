@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 
-from storage.schema import TABLES
+from thresher.storage.schema import TABLES
 
 Row = tuple[bytes, bytes]
 Change = tuple[bytes, bytes | None]  # None: deleted

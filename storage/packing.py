@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import Purpose, Reason, State
-from storage.schema import SeenRow
+from thresher.crawler.core.model import Purpose, Reason, State
+from thresher.storage.schema import SeenRow
 
 _U64 = struct.Struct(">Q")
 _I64 = struct.Struct(">q")

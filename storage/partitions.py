@@ -3,7 +3,7 @@
     DIR/                     shard of agent 0: what a crawl of one agent consists of
     DIR/agent-1, agent-2 …   shards of the others, each a store of its own
     DIR/partitions.json      the table; a crawl that never had more than one agent has none
-    DIR/lanes                while several agents run: their sockets, and the addresses that they use (crawler/shared_addresses.py)
+    DIR/lanes                while several agents run: their sockets, and the addresses that they use (crawler/cluster/shared_addresses.py)
 
 A shard that has no agent any more keeps its results; they are read with the rest.
 """
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from crawler.core.errors import StoreError, UsageError
-from crawler.core.ownership import MOST_AGENTS, N_PARTITIONS
-from storage.private import private
+from thresher.crawler.core.errors import StoreError, UsageError
+from thresher.crawler.core.ownership import MOST_AGENTS, N_PARTITIONS
+from thresher.storage.private import private
 
 FILE = "partitions.json"
 ADDRESSES = "addresses"

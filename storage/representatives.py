@@ -13,11 +13,11 @@ from itertools import islice
 
 import numpy as np
 
-from crawler.core.url import BadURL, URLRules, URLSpace
-from storage.export.judged import standing
-from storage.graph import I64, Known, redirects, seqs_of
-from storage.schema import ALIAS, ALIASES, REVISIONS, VERDICTS, PageRecord, RevisionRecord
-from storage.view import View
+from thresher.crawler.core.url import BadURL, URLRules, URLSpace
+from thresher.storage.export.judged import standing
+from thresher.storage.graph import I64, Known, redirects, seqs_of
+from thresher.storage.schema import ALIAS, ALIASES, REVISIONS, VERDICTS, PageRecord, RevisionRecord
+from thresher.storage.view import View
 
 NONE = -1  # no page
 _CHUNK = 1000

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import lmdb
 
-from crawler.core.errors import StoreError, ThresherError
-from storage.check import page_problems
-from storage.faults import as_readers
-from storage.schema import RESULTS, STATE, TABLES
-from storage.view import View
+from thresher.crawler.core.errors import StoreError, ThresherError
+from thresher.storage.check import page_problems
+from thresher.storage.faults import as_readers
+from thresher.storage.schema import RESULTS, STATE, TABLES
+from thresher.storage.view import View
 
 _MOST = 20
 _WALKED_BYTES = 128 << 20  # of a file: two seconds

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from storage.counters import Counters
+    from thresher.storage.tables.counters import Counters
 
 
 class Rows(Protocol):

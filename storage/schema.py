@@ -6,13 +6,13 @@ Two LMDB environments, `state` and `results`, hold named tables; numbers in keys
 
 state
     meta          name                                → see `Meta`
-    sites         site 8                              → SiteRecord (crawler.core.ports)
-    hosts         q 16                                → HostRecord (crawler.core.ports)
+    sites         site 8                              → SiteRecord (thresher.crawler.core.ports)
+    hosts         q 16                                → HostRecord (thresher.crawler.core.ports)
     seen          kh 16                               → SeenRow, 24 bytes: see `pack_seen`
     urls          seq 8                               → UrlRecord, in the order of discovery
     queue         q 16 ‖ lane 1 ‖ rank 8 ‖ seq 8      → attempt 2 ‖ purpose 1 ‖ hops 1 ‖ site_depth 2 ‖ seed_distance 2
     due           µs 8 ‖ q 16                         → (empty)
-    robots        origin key 16                       → RobotsRecord (crawler.core.robots)
+    robots        origin key 16                       → RobotsRecord (thresher.crawler.core.robots)
     robots_files  hash of the body 16                 → zstd of the body
     site_links    site to 8 ‖ site from 8             → (empty), under an order that counts linking sites
     edges         kh from 16                          → EdgeRecord
@@ -29,10 +29,10 @@ state
     memory_bytes  filter hash 2 ‖ site 8              → bytes used 8
     verdicts      kh 16                               → list of RevisionRecord
     suspects      kh 16                               → SuspectRecord
-    trials        work 17 (crawler/suspects.py)       → TrialRecord
-    quarantine    shard 2 ‖ number 8                  → QuarantineRecord: see storage/quarantine.py
+    trials        work 17 (crawler/children/crash_suspects.py)       → TrialRecord
+    quarantine    shard 2 ‖ number 8                  → QuarantineRecord: see storage/tables/quarantine.py
     counters      name                                → signed 8
-    outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/messages.py): see storage/lanes.py
+    outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): see storage/tables/lanes.py
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
     bodies        visit 8                             → zstd of the decoded body
@@ -50,8 +50,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from crawler.core.model import Purpose, Reason, State
-from crawler.core.ports import HostRecord, SiteRecord
+from thresher.crawler.core.model import Purpose, Reason, State
+from thresher.crawler.core.ports import HostRecord, SiteRecord
 
 VERSION: Final = 3  # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value
 

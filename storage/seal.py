@@ -17,9 +17,9 @@ from pathlib import Path
 
 from xxhash import xxh32_digest
 
-from crawler.core.errors import StoreError
-from storage.overlay import Row
-from storage.schema import META, TABLES, Meta
+from thresher.crawler.core.errors import StoreError
+from thresher.storage.overlay import Row
+from thresher.storage.schema import META, TABLES, Meta
 
 _BYTES = 4
 _SEEDS = {table: zlib.crc32(table.encode()) for table in TABLES}

@@ -21,13 +21,24 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import State
-from storage.organs import Organs
-from storage.overlay import Row
-from storage.packing import pack_f64, pack_i64, pack_links, pack_seen, pack_u64, unpack_i64, unpack_links, unpack_seen, unpack_u64, visit_of
-from storage.partitions import require_crawl, shard_paths
-from storage.schema import BODIES, COUNTERS, JOURNAL, LINKS, META, PAGES, QUEUE, REQUESTS, RULES, SEEN, URLS, Meta, SkipLine
-from storage.view import View
+from thresher.crawler.core.model import State
+from thresher.storage.overlay import Row
+from thresher.storage.packing import (
+    pack_f64,
+    pack_i64,
+    pack_links,
+    pack_seen,
+    pack_u64,
+    unpack_i64,
+    unpack_links,
+    unpack_seen,
+    unpack_u64,
+    visit_of,
+)
+from thresher.storage.partitions import require_crawl, shard_paths
+from thresher.storage.schema import BODIES, COUNTERS, JOURNAL, LINKS, META, PAGES, QUEUE, REQUESTS, RULES, SEEN, URLS, Meta, SkipLine
+from thresher.storage.tables import Organs
+from thresher.storage.view import View
 
 _BY_NUMBER = frozenset((URLS, REQUESTS, PAGES, BODIES, LINKS, JOURNAL))  # tables whose keys are a number
 _SUMS = frozenset((COUNTERS, RULES))

@@ -16,13 +16,11 @@ from pathlib import Path
 import msgspec
 from backports import zstd
 
-from crawler.core.errors import StoreError
-from crawler.core.model import Purpose, State
-from crawler.core.robots import RobotsRecord
-from storage.bodies import digest
-from storage.env import require_store
-from storage.lock import lock_holder
-from storage.packing import (
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.model import Purpose, State
+from thresher.crawler.core.robots import RobotsRecord
+from thresher.storage.lock import lock_holder
+from thresher.storage.packing import (
     is_elsewhere,
     microseconds,
     pack_due,
@@ -33,10 +31,9 @@ from storage.packing import (
     unpack_seen,
     unpack_u64,
 )
-from storage.partitions import require_crawl, shard_paths
-from storage.quarantine import COUNTED
-from storage.rot import damaged_pages, damaged_rows
-from storage.schema import (
+from thresher.storage.partitions import require_crawl, shard_paths
+from thresher.storage.rot import damaged_pages, damaged_rows
+from thresher.storage.schema import (
     ALIASES,
     BODIES,
     DUE,
@@ -67,9 +64,12 @@ from storage.schema import (
     Codec,
     Meta,
 )
-from storage.shards import ShardsView, open_view
-from storage.verify_lanes import verify_lanes
-from storage.view import View
+from thresher.storage.shards import ShardsView, open_view
+from thresher.storage.store import require_store
+from thresher.storage.tables.bodies import digest
+from thresher.storage.tables.quarantine import COUNTED
+from thresher.storage.verify_lanes import verify_lanes
+from thresher.storage.view import View
 
 MOST_PROBLEMS = 100
 _ROBOTS = Codec(RobotsRecord)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from crawler.core.model import State
-from crawler.core.ownership import partition
-from storage.packing import unpack_seen, unpack_u64
-from storage.partitions import read_partitions
-from storage.schema import HOST, HOSTS, OUTBOX, SEEN, URL, URLS
-from storage.view import View
+from thresher.crawler.core.model import State
+from thresher.crawler.core.ownership import partition
+from thresher.storage.packing import unpack_seen, unpack_u64
+from thresher.storage.partitions import read_partitions
+from thresher.storage.schema import HOST, HOSTS, OUTBOX, SEEN, URL, URLS
+from thresher.storage.view import View
 
 
 def verify_lanes(path: Path, shards: Sequence[View]) -> Iterator[str]:

@@ -14,17 +14,14 @@ from typing import Any, NoReturn, Self
 
 import lmdb
 
-from crawler.core.errors import StoreError
-from crawler.core.model import State
-from storage.check import check_data_file
-from storage.counters import Counters
-from storage.disk import rows_within
-from storage.env import check_version, decode_config, require_store
-from storage.faults import as_readers
-from storage.organs import Organs
-from storage.overlay import Row
-from storage.packing import unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
-from storage.schema import (
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.model import State
+from thresher.storage.check import check_data_file
+from thresher.storage.disk import rows_within
+from thresher.storage.faults import as_readers
+from thresher.storage.overlay import Row
+from thresher.storage.packing import unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
+from thresher.storage.schema import (
     EDGE,
     EDGES,
     LINKS,
@@ -45,8 +42,11 @@ from storage.schema import (
     SkipLine,
     UrlRecord,
 )
-from storage.seal import Seals
-from storage.segments import read_lines
+from thresher.storage.seal import Seals
+from thresher.storage.segments import read_lines
+from thresher.storage.store import check_version, decode_config, require_store
+from thresher.storage.tables import Organs
+from thresher.storage.tables.counters import Counters
 
 _CHUNK = 1000
 _LATER: frozenset[str] = frozenset()  # tables that a store of this version may have been made without

@@ -20,14 +20,14 @@ from threading import Event, Thread
 import lmdb
 from backports import zstd
 
-from crawler.core.errors import ThresherError
-from storage import failpoint
-from storage.disk import Disk, Write
-from storage.faults import as_ours, is_disk
-from storage.overlay import Group, Layer
-from storage.packing import pack_skips
-from storage.schema import META, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, Meta, Raw
-from storage.segments import SegmentWriter
+from thresher.crawler.core.errors import ThresherError
+from thresher.storage import failpoint
+from thresher.storage.disk import Disk, Write
+from thresher.storage.faults import as_ours, is_disk
+from thresher.storage.overlay import Group, Layer
+from thresher.storage.packing import pack_skips
+from thresher.storage.schema import META, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, Meta, Raw
+from thresher.storage.segments import SegmentWriter
 
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0

@@ -9,13 +9,13 @@ from typing import Any
 
 from hostile import Script, Site, serve
 
-from config.settings import Dns, Fetch
-from crawler.address_connections import ConnectionUse
-from crawler.core.model import CrawlURL, Failed, Fetched, Outcome
-from crawler.core.url import URLRules, URLSpace
-from crawler.dns import Resolver
-from crawler.fetch import Fetcher
-from crawler.guard import AddressGuard
+from thresher.config.settings import Dns, Fetch
+from thresher.crawler.core.model import CrawlURL, Failed, Fetched, Outcome
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.crawler.fetch.address_connections import ConnectionUse
+from thresher.crawler.fetch.address_guard import AddressGuard
+from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.fetcher import Fetcher
 
 USER_AGENT = "thresher/test (+https://contact.test/)"
 CLIENTS = ("lean", "aiohttp")
@@ -55,7 +55,7 @@ async def fetching(
     elsewhere: ConnectionUse | None = None,
     **settings: Any,
 ) -> AsyncIterator[Fetcher]:
-    """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `config.settings.Fetch`."""
+    """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `thresher.config.settings.Fetch`."""
     guard = guard or AddressGuard(["127.0.0.0/8"])
     resolver = resolver or Resolver(dns or Dns(static={".test": "127.0.0.1"}), guard=guard)
     fetcher = Fetcher(

@@ -28,12 +28,12 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from crawler.core.model import State
-from crawler.demo.log import ROBOTS, Log
-from crawler.demo.plan import Kind
-from crawler.demo.process import ServerProcess
-from crawler.demo.truth import Truth
-from storage.shards import open_view
+from thresher.crawler.core.model import State
+from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.demo.truth import Truth
+from thresher.storage.shards import open_view
 
 ROOT = Path(__file__).parents[1]
 AGENT = "thresher-test"
@@ -115,7 +115,7 @@ class Life:
         with self._errors.open("ab") as stderr:
             self._mark = stderr.tell()
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "crawler.cli", *map(str, arguments)],
+                [sys.executable, "-m", "thresher", *map(str, arguments)],
                 cwd=ROOT,
                 env={**env, **environ},
                 stdin=subprocess.DEVNULL,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from crawler.core.model import Answer, Effect, Judgement, LinkBatch, Page, Reason, RedirectPair, Verdict
-from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling
+from thresher.crawler.core.model import Answer, Effect, Judgement, LinkBatch, Page, Reason, RedirectPair, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling
 
 Table = Mapping[str, tuple[Effect, ...]]  # URL → what is asked for when it is seen
 

@@ -1,7 +1,7 @@
 """A crawl of a known link graph on a simulated clock: the crawler's own frontier, orders and politeness, answers of random duration.
 
-What `crawler/admission.py` does with a page's links is done here over node numbers: depths, cash, linking sites, a place further ahead for
-what is found again nearer or is worth more. So an order is judged on 60,000 pages in two seconds of CPU.
+What `crawler/settlement/admission.py` does with a page's links is done here over node numbers: depths, cash, linking sites, a place further
+ahead for what is found again nearer or is worth more. So an order is judged on 60,000 pages in two seconds of CPU.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ sys.path.append(str(Path(__file__).parent / "core"))
 
 from fake_queues import Addresses, Queues
 
-from config.settings import Settings
-from crawler.core.frontier import Frontier, Lease
-from crawler.core.host_queue import HostQueue
-from crawler.core.model import CrawlURL, Fetched, Head
-from crawler.core.order.base import Order
-from crawler.core.order.cash import Cash
-from crawler.core.places import places
-from crawler.core.ports import Entry, Lane
-from crawler.core.url import URLRules, URLSpace, directory_depth, is_home
-from crawler.demo.knobs import profile
-from crawler.demo.labelled import LabelledWeb
-from crawler.graph.csr import F64, I32, I64, Bools, Graph
+from thresher.config.settings import Settings
+from thresher.crawler.core.frontier import Frontier, Lease
+from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.model import CrawlURL, Fetched, Head
+from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.order.cash import Cash
+from thresher.crawler.core.places import places
+from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.url import URLRules, URLSpace, directory_depth, is_home
+from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.graph.csr import F64, I32, I64, Bools, Graph
 
 START = 1_700_000_000.0
 

@@ -18,11 +18,11 @@ import msgspec
 
 from benchmarks.living.apache import Place
 from benchmarks.living.site import Site
-from config.settings import Filters
-from crawler import children
-from crawler.core.url import URLSpace
-from crawler.core.url_rules import url_rules
-from storage.view import View
+from thresher.config.settings import Filters
+from thresher.crawler.children import python
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.storage.view import View
 
 MAX_PAGES = 5_000
 _ALWAYS_ON = "media"  # what is no page is fetched by none of the crawls
@@ -98,8 +98,8 @@ def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], del
     sets = [part for value in (*_QUICK, *_ALLOWED, *own, *modes, *site.settings) for part in ("--set", value)]
     n_before, cpu_before = _count(access), _cpu()
     seed = place.url(site.hosts[0], site.seed)
-    command = children.command("crawler.cli", "crawl", seed, *sets, "-o", str(directory), "--progress", "none")
-    subprocess.run(command, env=children.environment(), check=True, stdout=sys.stderr)
+    command = python.command("thresher", "crawl", seed, *sets, "-o", str(directory), "--progress", "none")
+    subprocess.run(command, env=python.environment(), check=True, stdout=sys.stderr)
     cpu_s, n_served = _cpu() - cpu_before, _count(access) - n_before
     totals = json.loads(thresher("stats", str(directory), "--json"))
     requests = Counter(line.split("\t")[4] for line in log.read_text("ascii").splitlines())
@@ -117,8 +117,8 @@ def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], del
 
 def thresher(*arguments: str) -> str:
     """Run a command; return its standard output."""
-    command = children.command("crawler.cli", *arguments)
-    return subprocess.run(command, env=children.environment(), check=True, stdout=subprocess.PIPE, text=True).stdout
+    command = python.command("thresher", *arguments)
+    return subprocess.run(command, env=python.environment(), check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def holders(directory: Path, urls: Iterable[str]) -> dict[str, list[str]]:

@@ -24,13 +24,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ending import exit_with
 from benchmarks.peers.contestants import CONTESTANTS, Contestant, Job
 from benchmarks.peers.run import Budget, Run, ServerStoppedError, run
 from benchmarks.peers.versions import machine, versions
-from crawler.cli.common import folder, print_table
-from crawler.demo.process import ServerProcess
-from crawler.demo.web import Web
+from benchmarks.support.ending import exit_with
+from thresher.crawler.cli.common import folder, print_table
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.demo.web import Web
 
 PAGES_OF_A_HOST = 50
 _COLUMNS = (

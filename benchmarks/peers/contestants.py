@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawler import children
-from crawler.crawl_bench import bench_settings
-from crawler.demo.process import ServerProcess
-from crawler.filter_bench import names, with_filters
-from crawler.opening import create_store
+from benchmarks.support.checkout import ROOT
+from thresher.crawler.bench.crawl_bench import bench_settings
+from thresher.crawler.bench.filter_bench import names, with_filters
+from thresher.crawler.children import python
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.start.opening import create_store
 
 SOURCES = Path(__file__).parent / "sources"
-ROOT = Path(__file__).parents[2]
 CONCURRENCY = 100
 
 
@@ -59,8 +59,8 @@ def _ours(on: str) -> Callable[[Path, Job], list[str]]:
         settings = settings if on == "default" else with_filters(settings, names() if on == "every" else [])
         create_store(job.directory / "crawl", settings)
         # a shell, so that standard input stays open: its end would tell the agent that its supervisor is gone
-        agent = shlex.join(children.command("crawler.agent_process", str(job.directory / "crawl")))
-        return ["env", f"PYTHONPATH={ROOT}", "bash", "-c", f"exec {agent} < <(sleep infinity) > /dev/null"]
+        agent = shlex.join(python.command("thresher.crawler.process.agent_process", str(job.directory / "crawl")))
+        return ["bash", "-c", f"exec {agent} < <(sleep infinity) > /dev/null"]
 
     return command
 
@@ -68,7 +68,7 @@ def _ours(on: str) -> Callable[[Path, Job], list[str]]:
 def _floor(mode: str) -> Callable[[Path, Job], list[str]]:
     def command(_: Path, job: Job) -> list[str]:
         given = job.urls if mode == "fetch" else job.seeds
-        return ["env", f"PYTHONPATH={ROOT}", *children.command("benchmarks.peers.floors", mode, str(given))]
+        return ["env", f"PYTHONPATH={ROOT}", *python.command("benchmarks.peers.floors", mode, str(given))]
 
     return command
 

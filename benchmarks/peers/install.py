@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.peers.contestants import SOURCES
-from crawler import children
+from thresher.crawler.children import python
 
 _PATIENCE_S = 1_800.0
 _DEBIAN = ("wget2", "libwget0", "libgpgme11", "libassuan0")
@@ -37,7 +37,7 @@ def _do(folder: Path, *command: str) -> None:
 
 
 def _python(folder: Path) -> None:
-    _do(folder, *children.command("venv", str(folder)))
+    _do(folder, *python.command("venv", str(folder)))
     _do(folder, str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "scrapy", "crawlee[parsel]", "uvloop")
 
 

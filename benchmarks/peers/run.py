@@ -18,8 +18,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawler.demo.log import ROBOTS, Log
-from crawler.demo.process import ServerProcess
+from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.process import ServerProcess
 
 STALLED_S = 20.0
 FEWEST_PAGES = 100  # of which a figure is made

@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from crawler.version import VERSION
+from thresher.crawler.version import VERSION
 
 
 def machine() -> dict[str, object]:

@@ -10,10 +10,10 @@ from difflib import get_close_matches
 
 import click
 
-from config.errors import ConfigError
-from crawler.core.errors import ThresherError
-from crawler.leaving import leave
-from crawler.version import VERSION
+from thresher.config.errors import ConfigError
+from thresher.crawler.core.errors import ThresherError
+from thresher.crawler.process.leaving import leave
+from thresher.crawler.version import VERSION
 
 COMMANDS = {
     "crawl": "crawl",
@@ -59,7 +59,7 @@ class Lazy(click.Group):
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command = getattr(importlib.import_module(f"crawler.cli.{module}"), cmd_name.replace("-", "_"))
+        command = getattr(importlib.import_module(f"thresher.crawler.cli.{module}"), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 
@@ -78,7 +78,7 @@ def guarded() -> None:
     """Run the command line as a program: `main`, in a process of its own where a store is read."""
     if len(sys.argv) > 2 and sys.argv[1] in READERS and any(os.path.isdir(os.path.join(word, "state")) for word in sys.argv[2:]):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in `main`; and a process with threads had better not fork
-        from crawler.cli.guarded import guarded as apart
+        from thresher.crawler.cli.guarded import guarded as apart
 
         apart(main, sys.argv[2:])
     else:
@@ -92,7 +92,7 @@ def main() -> None:
         if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
             sys.exit(74)
         if "_THRESHER_COMPLETE" in os.environ:
-            from crawler.cli.completion import register
+            from thresher.crawler.cli.completion import register
 
             register()
         code = thresher.main(prog_name="thresher", standalone_mode=False)
@@ -105,7 +105,7 @@ def main() -> None:
         error.show()
         code = 2
     except (ThresherError, ConfigError) as error:
-        from crawler.cli.common import complain
+        from thresher.crawler.cli.common import complain
 
         complain(f"thresher: {error}")
         code = error.exit_code if isinstance(error, ThresherError) else 2

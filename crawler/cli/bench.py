@@ -13,16 +13,16 @@ from typing import Any
 import click
 import msgspec
 
-from config.settings import Settings
-from crawler.cli.common import ended_by_signals, folder, json_option, print_json, print_table, set_option
-from crawler.core.errors import UsageError
-from crawler.core.ownership import MOST_AGENTS
-from crawler.crawl_bench import MOST_OF_SITES, WEBS, Plan, bench_settings, measure
-from crawler.demo.labelled import PARTS, LabelledWeb
-from crawler.demo.process import ServerProcess
-from crawler.filter_bench import ALL, PLAIN, Outcome, ablations, crawls, names
-from crawler.opening import with_sets
-from crawler.version import VERSION
+from thresher.config.settings import Settings
+from thresher.crawler.bench.crawl_bench import MOST_OF_SITES, WEBS, Plan, bench_settings, measure
+from thresher.crawler.bench.filter_bench import ALL, PLAIN, Outcome, ablations, crawls, names
+from thresher.crawler.cli.common import ended_by_signals, folder, json_option, print_json, print_table, set_option
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.ownership import MOST_AGENTS
+from thresher.crawler.demo.labelled import PARTS, LabelledWeb
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.start.opening import with_sets
+from thresher.crawler.version import VERSION
 
 _RATIOS = ("ratio at 1/4", "at 1/2", "ratio")
 _BARS = {"ratio": 1.5, "lost %": 2.0}  # least useful pages per fetch against plain breadth-first, most good pages lost
@@ -63,7 +63,7 @@ def crawl(profile: str, pages: int, hosts: int, runs: int, agents: int, per_host
 
     Prints pages per CPU second (user and system, of the agent with its writer thread and parsers), wall-clock rate, peak memory, and the
     share of the CPU time by stage. On a machine with one core the two share it, and that is said. Several agents share all cores with this
-    server, which costs a third of what one does; `python -m benchmarks.agents` has a lighter one.
+    server, which costs a third of what one does; `python -m benchmarks.speed.agents` has a lighter one.
     """
     plan = Plan(profile, hosts, pages, per_host, agents=agents, sets=sets)
     report = _report(plan, [measure(plan) for _ in range(runs)])

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from config.load import examine, render
-from config.settings import Settings
-from crawler.cli.common import complain, config_option, flag_options, given_flags, load_config, set_option
-from crawler.core.errors import ConfigError, UsageError
-from crawler.opening import check_seeds, check_startable, seed_rules
-from crawler.seeds import read_seeds
+from thresher.config.load import examine, render
+from thresher.config.settings import Settings
+from thresher.crawler.cli.common import complain, config_option, flag_options, given_flags, load_config, set_option
+from thresher.crawler.core.errors import ConfigError, UsageError
+from thresher.crawler.start.opening import check_seeds, check_startable, seed_rules
+from thresher.crawler.start.seeds import read_seeds
 
 
 @click.command(epilog="Example: thresher check -c crawl.yaml --render")

@@ -19,12 +19,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from config.load import Flag, Loaded, load
-from config.options import options, words_of
-from config.settings import Settings
-from crawler.core.errors import UsageError
-from crawler.printable import printable
-from storage.export.lines import json_line
+from thresher.config.load import Flag, Loaded, load
+from thresher.config.options import options, words_of
+from thresher.config.settings import Settings
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.terminal.printable import printable
+from thresher.storage.export.lines import json_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 

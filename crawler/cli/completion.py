@@ -44,7 +44,7 @@ def register() -> None:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     """Print the completion script of SHELL."""
-    from crawler.cli import thresher
+    from thresher.crawler.cli import thresher
 
     register()
     found = get_completion_class(shell)

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from config.settings import Settings
-from crawler.cli.common import (
+from thresher.config.settings import Settings
+from thresher.crawler.cli.common import (
     complain,
     config_option,
     directory_argument,
@@ -23,16 +23,16 @@ from crawler.cli.common import (
     load_config,
     set_option,
 )
-from crawler.cli.guarded import apart
-from crawler.error_log import forget_empty
-from crawler.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
-from crawler.progress import Lines, LiveBlock, Silent, headline, summary
-from crawler.resharding import is_moving, reshard
-from crawler.shared_addresses import create
-from crawler.supervisor import Display, Supervisor, write_status
-from storage.export.reading import reading
-from storage.lock import lock_holder
-from storage.partitions import ADDRESSES, lanes_path, n_agents_of
+from thresher.crawler.cli.guarded import apart
+from thresher.crawler.cluster.resharding import is_moving, reshard
+from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.error_log import forget_empty
+from thresher.crawler.process.supervisor import Display, Supervisor, write_status
+from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
+from thresher.crawler.terminal.progress import Lines, LiveBlock, Silent, headline, summary
+from thresher.storage.export.reading import reading
+from thresher.storage.lock import lock_holder
+from thresher.storage.partitions import ADDRESSES, lanes_path, n_agents_of
 
 progress_option = click.option(
     "--progress",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from config.settings import Dns, Fetch, Filters, Identity, Limits, PathTrap, Scope, Settings
-from crawler.cli.crawl import progress_option, run
-from crawler.demo.process import ServerProcess
-from crawler.opening import create_store
+from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, PathTrap, Scope, Settings
+from thresher.crawler.cli.crawl import progress_option, run
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.start.opening import create_store
 
 
 @click.command(epilog="Example: thresher demo --seconds 10 -o demo-crawl")

@@ -12,26 +12,26 @@ from typing import Any
 
 import click
 
-from crawler.access_log import Reading
-from crawler.cli.common import config_option, crawl_config, directory_argument, json_option, print_json, print_table, set_option
-from crawler.core.errors import UsageError
-from crawler.depth_evidence import Evidence, Site, read_evidence
-from crawler.depth_figure import draw
-from crawler.figures import require_matplotlib
-from crawler.printable import printable
-from crawler.visitors import read_sessions
-from filters.depth_cutoff.advise import Advice
-from filters.depth_cutoff.advise import advise as advice_of
-from filters.depth_cutoff.chains import Action
-from filters.depth_cutoff.evidence import Place
-from filters.depth_cutoff.filter import holder, rule_of
-from filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, of_actions, suggested
-from filters.depth_cutoff.interval import Interval
-from filters.depth_cutoff.models import F64, Model
-from filters.depth_cutoff.sessions import Sessions
-from storage.export.reading import reading as reading_store
-from storage.export.target import replacing
-from storage.view import View
+from thresher.crawler.analysis.access_log import Reading
+from thresher.crawler.analysis.depth_evidence import Evidence, Site, read_evidence
+from thresher.crawler.analysis.depth_figure import draw
+from thresher.crawler.analysis.figures import require_matplotlib
+from thresher.crawler.analysis.visitors import read_sessions
+from thresher.crawler.cli.common import config_option, crawl_config, directory_argument, json_option, print_json, print_table, set_option
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.terminal.printable import printable
+from thresher.filters.depth_cutoff.advise import Advice
+from thresher.filters.depth_cutoff.advise import advise as advice_of
+from thresher.filters.depth_cutoff.chains import Action
+from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.filter import holder, rule_of
+from thresher.filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, of_actions, suggested
+from thresher.filters.depth_cutoff.interval import Interval
+from thresher.filters.depth_cutoff.models import F64, Model
+from thresher.filters.depth_cutoff.sessions import Sessions
+from thresher.storage.export.reading import reading as reading_store
+from thresher.storage.export.target import replacing
+from thresher.storage.view import View
 
 _DECIMALS = 4
 _TABLE_LEVELS = 12

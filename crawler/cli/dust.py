@@ -10,13 +10,13 @@ from typing import NamedTuple
 import click
 import msgspec
 
-from crawler.access_log import Reading, read_lines
-from crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, set_option
-from crawler.core.errors import UsageError
-from crawler.printable import printable
-from filters.dust.canonize import Canonizer, Settled
-from filters.dust.evidence import wilson
-from filters.dust.rules import LearnedRule, RuleError, from_json, site_named, to_json
+from thresher.crawler.analysis.access_log import Reading, read_lines
+from thresher.crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, set_option
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.terminal.printable import printable
+from thresher.filters.dust.canonize import Canonizer, Settled
+from thresher.filters.dust.evidence import wilson
+from thresher.filters.dust.rules import LearnedRule, RuleError, from_json, site_named, to_json
 
 _SOURCE = "DIR|FILE"
 site_option = click.option(
@@ -52,9 +52,9 @@ def mine(source: str, site: str, top: int) -> int:
     DIR is a crawl; FILE has JSON lines {"url", "status", "size", "sketch"} or is an access log in common or combined format; - is standard
     input. `sketch` is a list of numbers (MinHash) or any text that is equal for equal pages; without, sizes tell pages apart.
     """
-    from filters.dust.mine import Mining
-    from filters.dust.mine import mine as mine_list
-    from filters.dust.urllist import UrlList
+    from thresher.filters.dust.mine import Mining
+    from thresher.filters.dust.mine import mine as mine_list
+    from thresher.filters.dust.urllist import UrlList
 
     lists = _read(source, site)
     for name, seen in sorted(lists.items()):
@@ -92,9 +92,9 @@ def validate(
     A rule is valid when the pages that it joins are alike, by enough pairs for a sequential test, while other pages of the site are not;
     it is invalid when they differ or the canonical URL is an error. A rule that holds in a part of the site comes back bound to that part.
     """
-    from crawler.dust_judging import judged
-    from filters.dust.urllist import UrlList
-    from filters.dust.validate import Trial
+    from thresher.crawler.analysis.dust_judging import judged
+    from thresher.filters.dust.urllist import UrlList
+    from thresher.filters.dust.validate import Trial
 
     trial = Trial(pairs, epsilon, early=not whole)
     given = _read_rules(rules)
@@ -164,7 +164,7 @@ def import_(directory: str, rules: str, site: str) -> int:
 
     A rule belongs to the site that its line names, else to --site.
     """
-    from crawler.dust_store import import_rules
+    from thresher.crawler.analysis.dust_store import import_rules
 
     given = _read_rules(rules)
     by_site: dict[str, list[LearnedRule]] = {}
@@ -185,7 +185,7 @@ def import_(directory: str, rules: str, site: str) -> int:
 @click.option("--again", is_flag=True, help="Let them be applied again instead.")
 def disable(directory: str, names: tuple[str, ...], again: bool) -> int:
     """Let rules of the crawl in DIR no longer be applied, by the names that `list` shows."""
-    from crawler.dust_store import set_disabled
+    from thresher.crawler.analysis.dust_store import set_disabled
 
     missing = set_disabled(Path(directory), names, disabled=not again)
     if missing:
@@ -222,7 +222,7 @@ def _applied(rules: Sequence[SiteRule], path: str, *, unproven: bool) -> list[Si
 
 def _read(source: str, site: str) -> dict[str, list]:  # type: ignore[type-arg]
     """Read a list of URLs by site and say on standard error what was left out."""
-    from crawler.dust_lists import read_source
+    from thresher.crawler.analysis.dust_lists import read_source
 
     lists = read_source(source, site)
     if lists.n_bad:
@@ -258,7 +258,7 @@ def _lines(path: str, what: str) -> Iterator[str]:
 
 
 def _stored_rules(directory: Path, site: str) -> list[SiteRule]:
-    from crawler.dust_store import stored_rules
+    from thresher.crawler.analysis.dust_store import stored_rules
 
     found = [SiteRule(name, learned) for name, learned in stored_rules(directory) if site in ("", name)]
     if not found:

@@ -10,15 +10,15 @@ from typing import Any
 import click
 import msgspec
 
-from config.settings import Settings
-from crawler.cli.common import config_option, crawl_config, json_option, load_config, print_json, print_table, set_option
-from crawler.cli.status import crawl_state
-from crawler.core.errors import UsageError
-from crawler.core.url_rules import url_rules
-from crawler.explain import Explainer, Story, without_store
-from crawler.printable import printable
-from crawler.seeds import read_seeds
-from storage.export.reading import reading
+from thresher.config.settings import Settings
+from thresher.crawler.cli.common import config_option, crawl_config, json_option, load_config, print_json, print_table, set_option
+from thresher.crawler.cli.status import crawl_state
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.explain.explain import Explainer, Story, without_store
+from thresher.crawler.start.seeds import read_seeds
+from thresher.crawler.terminal.printable import printable
+from thresher.storage.export.reading import reading
 
 _Row = tuple[str, object]
 _HEADERS_SHOWN = 12

@@ -11,17 +11,17 @@ from typing import Any, BinaryIO
 
 import click
 
-from crawler.cli.common import directory_argument
-from crawler.core.errors import DiskError, UsageError
-from crawler.extras import require
-from crawler.printable import printable
-from storage.export.fields import Field, Kind
-from storage.export.kinds import KINDS, write_all
-from storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
-from storage.export.parquet import PARQUET_KINDS, ParquetRows
-from storage.export.reading import reading
-from storage.export.target import replacing
-from storage.view import View
+from thresher.crawler.cli.common import directory_argument
+from thresher.crawler.core.errors import DiskError, UsageError
+from thresher.crawler.terminal.extras import require
+from thresher.crawler.terminal.printable import printable
+from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.kinds import KINDS, write_all
+from thresher.storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
+from thresher.storage.export.parquet import PARQUET_KINDS, ParquetRows
+from thresher.storage.export.reading import reading
+from thresher.storage.export.target import replacing
+from thresher.storage.view import View
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}  # by the end of a file's name
 _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # what is counted, where it is not called as the export

@@ -19,10 +19,10 @@ from typing import NoReturn
 
 import msgspec
 
-from crawler.cli.common import complain
-from crawler.core.errors import ConfigError, StoreError, ThresherError
-from storage.partitions import shard_paths
-from storage.rot import damage
+from thresher.crawler.cli.common import complain
+from thresher.crawler.core.errors import ConfigError, StoreError, ThresherError
+from thresher.storage.partitions import shard_paths
+from thresher.storage.rot import damage
 
 _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
 _PASSED_ON = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))

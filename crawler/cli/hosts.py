@@ -11,11 +11,11 @@ from typing import Any
 import click
 import msgspec
 
-from crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
-from crawler.core.ports import HostRecord
-from storage.export.fields import iso
-from storage.export.reading import reading
-from storage.export.scans import hosts as every_host
+from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
+from thresher.crawler.core.ports import HostRecord
+from thresher.storage.export.fields import iso
+from thresher.storage.export.reading import reading
+from thresher.storage.export.scans import hosts as every_host
 
 
 class HostRow(msgspec.Struct, kw_only=True):

@@ -10,20 +10,20 @@ from typing import Any
 
 import click
 
-from config.settings import PatternYield
-from crawler.answer_log import Answer, Answers, read_file, read_store
-from crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
-from crawler.core.errors import UsageError
-from crawler.core.url import URLSpace
-from crawler.core.url_rules import url_rules
-from filters.pattern_yield.evidence import interval
-from filters.pattern_yield.filter import NAME, holder
-from filters.pattern_yield.records import Pattern, patterns_of
-from filters.pattern_yield.replay import Replay
-from filters.registry import judges
-from storage.export.reading import reading
-from storage.export.scans import hosts
-from storage.view import View
+from thresher.config.settings import PatternYield
+from thresher.crawler.analysis.answer_log import Answer, Answers, read_file, read_store
+from thresher.crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.filters.pattern_yield.evidence import interval
+from thresher.filters.pattern_yield.filter import NAME, holder
+from thresher.filters.pattern_yield.records import Pattern, patterns_of
+from thresher.filters.pattern_yield.replay import Replay
+from thresher.filters.registry import judges
+from thresher.storage.export.reading import reading
+from thresher.storage.export.scans import hosts
+from thresher.storage.view import View
 
 Row = dict[str, Any]
 

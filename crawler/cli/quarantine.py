@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from crawler.cli.common import directory_argument, json_option, print_json, print_table
-from crawler.core.errors import UsageError
-from storage.env import Store
-from storage.export.fields import iso
-from storage.export.reading import reading
-from storage.partitions import shard_paths
-from storage.quarantine import name_of
-from storage.schema import QuarantineRecord
+from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
+from thresher.crawler.core.errors import UsageError
+from thresher.storage.export.fields import iso
+from thresher.storage.export.reading import reading
+from thresher.storage.partitions import shard_paths
+from thresher.storage.schema import QuarantineRecord
+from thresher.storage.store import Store
+from thresher.storage.tables.quarantine import name_of
 
 
 @click.command(epilog="Example: thresher quarantine example --again")

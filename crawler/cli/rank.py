@@ -10,15 +10,15 @@ from typing import Any
 
 import click
 
-from crawler.cli.common import print_json
-from crawler.core.errors import UsageError
-from crawler.core.places import Level
-from crawler.crawl_measures import measure
-from crawler.graph.pagerank import JUMP, Variant
-from crawler.graph.reading import read_graph
-from crawler.ranking import Ranking, Subject, best, of_file, of_store
-from crawler.ranking import rank as ranking_of
-from storage.export.reading import reading
+from thresher.crawler.analysis.crawl_measures import measure
+from thresher.crawler.analysis.ranking import Ranking, Subject, best, of_file, of_store
+from thresher.crawler.analysis.ranking import rank as ranking_of
+from thresher.crawler.cli.common import print_json
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.places import Level
+from thresher.crawler.graph.pagerank import JUMP, Variant
+from thresher.crawler.graph.reading import read_graph
+from thresher.storage.export.reading import reading
 
 
 @click.command(epilog="Example: thresher rank example --by host --top 20")

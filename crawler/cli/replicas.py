@@ -12,17 +12,17 @@ from typing import Any
 
 import click
 
-from config.settings import NearReplica
-from crawler.cli.common import print_json
-from crawler.core.errors import UsageError
-from crawler.printable import printable
-from crawler.replica_pages import Reading, read_lines, read_store
-from filters.near_replica.batch import Candidates, Cluster, Neighbours, Space, Tolerance
-from filters.near_replica.indexes import same_children
-from filters.near_replica.mirrors import mirrors
-from filters.near_replica.rp import Counting
-from filters.near_replica.sketching import Recipe
-from storage.export.reading import reading as reading_store
+from thresher.config.settings import NearReplica
+from thresher.crawler.analysis.replica_pages import Reading, read_lines, read_store
+from thresher.crawler.cli.common import print_json
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.terminal.printable import printable
+from thresher.filters.near_replica.batch import Candidates, Cluster, Neighbours, Space, Tolerance
+from thresher.filters.near_replica.indexes import same_children
+from thresher.filters.near_replica.mirrors import mirrors
+from thresher.filters.near_replica.rp import Counting
+from thresher.filters.near_replica.sketching import Recipe
+from thresher.storage.export.reading import reading as reading_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def replicas(
     )
     found = _read(source, Recipe(k=k, counting=Counting(counting), strip=not whole_text))
     if labels is not None:
-        from crawler.cli.replicas_evaluate import evaluate
+        from thresher.crawler.cli.replicas_evaluate import evaluate
 
         return evaluate(found.sketches, rule, labels, figure)
     space = Space(found.sketches, rule)

@@ -8,17 +8,17 @@ from typing import BinaryIO
 
 import click
 
-from crawler.cli.common import print_json
-from crawler.core.errors import UsageError
-from crawler.core.url import BadURL
-from crawler.figures import require_matplotlib
-from crawler.printable import printable
-from crawler.replica_figure import draw
-from crawler.replica_pages import space as url_space
-from filters.near_replica.batch import Space, Tolerance
-from filters.near_replica.evaluate import Judged, Point, break_even, curve, judge
-from filters.near_replica.sketching import Sketches
-from storage.export.target import replacing
+from thresher.crawler.analysis.figures import require_matplotlib
+from thresher.crawler.analysis.replica_figure import draw
+from thresher.crawler.analysis.replica_pages import space as url_space
+from thresher.crawler.cli.common import print_json
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.url import BadURL
+from thresher.crawler.terminal.printable import printable
+from thresher.filters.near_replica.batch import Space, Tolerance
+from thresher.filters.near_replica.evaluate import Judged, Point, break_even, curve, judge
+from thresher.filters.near_replica.sketching import Sketches
+from thresher.storage.export.target import replacing
 
 _STEPS = (0.02, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0)  # of the widest D and C
 _DRAWN = (0.25, 0.5, 1.0)  # the paper has three curves

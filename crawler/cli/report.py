@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from crawler.cli.common import directory_argument
-from crawler.cli.status import crawl_state
-from crawler.report.gather import gather
-from crawler.report.page import render
-from storage.export.reading import reading
-from storage.export.target import replacing
+from thresher.crawler.cli.common import directory_argument
+from thresher.crawler.cli.status import crawl_state
+from thresher.crawler.report.gather import gather
+from thresher.crawler.report.page import render
+from thresher.storage.export.reading import reading
+from thresher.storage.export.target import replacing
 
 
 @click.command(epilog="Example: thresher report example -o report.html")

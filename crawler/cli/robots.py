@@ -8,20 +8,20 @@ from pathlib import Path
 
 import click
 
-from config.settings import Settings
-from crawler.cli.common import config_option, json_option, load_config, print_json, print_table, set_option
-from crawler.core.errors import UsageError
-from crawler.core.model import Outcome, Purpose, Redirect
-from crawler.core.robots import RobotsRecord, Rules, judge
-from crawler.core.url import BadURL, URLSpace
-from crawler.core.url_rules import url_rules
-from crawler.dns import Resolver
-from crawler.fetch import Fetcher
-from crawler.guard import AddressGuard
-from crawler.opening import check_startable
-from crawler.printable import printable
-from crawler.robots_book import MAX_HOPS
-from crawler.version import VERSION
+from thresher.config.settings import Settings
+from thresher.crawler.cli.common import config_option, json_option, load_config, print_json, print_table, set_option
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import Outcome, Purpose, Redirect
+from thresher.crawler.core.robots import RobotsRecord, Rules, judge
+from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.fetch.address_guard import AddressGuard
+from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.gates.robots_cache import MAX_HOPS
+from thresher.crawler.start.opening import check_startable
+from thresher.crawler.terminal.printable import printable
+from thresher.crawler.version import VERSION
 
 
 @click.command(epilog="Example: thresher robots https://example.org/private/ --set identity.contact=me@example.org")

@@ -12,18 +12,18 @@ import click
 import msgspec
 import numpy as np
 
-from crawler.cli.common import print_table, say_more, top_of
-from crawler.core.errors import UsageError
-from crawler.figures import require_matplotlib
-from crawler.printable import printable
-from crawler.redirect_log import Reading, read_file, read_store
-from crawler.roc_figure import draw
-from filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc
-from filters.soft_error.log import Named
-from filters.soft_error.score import F64, THRESHOLD, Counts, Weights, count
-from filters.soft_error.url_kind import ERRORS, UrlKind, url_kinds
-from storage.export.reading import reading as reading_store
-from storage.export.target import replacing
+from thresher.crawler.analysis.figures import require_matplotlib
+from thresher.crawler.analysis.redirect_log import Reading, read_file, read_store
+from thresher.crawler.analysis.roc_figure import draw
+from thresher.crawler.cli.common import print_table, say_more, top_of
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.terminal.printable import printable
+from thresher.filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc
+from thresher.filters.soft_error.log import Named
+from thresher.filters.soft_error.score import F64, THRESHOLD, Counts, Weights, count
+from thresher.filters.soft_error.url_kind import ERRORS, UrlKind, url_kinds
+from thresher.storage.export.reading import reading as reading_store
+from thresher.storage.export.target import replacing
 
 _CHUNK = 10_000
 _ROC_POINTS = 10

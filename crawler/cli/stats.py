@@ -11,19 +11,19 @@ from typing import Any
 
 import click
 
-from crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
-from crawler.core.governing import options_of
-from crawler.core.model import State
-from crawler.core.ports import HostRecord
-from crawler.metrics import Status
-from crawler.totals import Totals
-from storage.export.judged import keeps
-from storage.export.pages import current_pages
-from storage.export.pages import rows as page_rows
-from storage.export.reading import reading
-from storage.export.scans import hosts, revisions
-from storage.schema import PageRecord, VerdictRecord
-from storage.view import View
+from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
+from thresher.crawler.core.governing import options_of
+from thresher.crawler.core.model import State
+from thresher.crawler.core.ports import HostRecord
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.status import Status
+from thresher.storage.export.judged import keeps
+from thresher.storage.export.pages import current_pages
+from thresher.storage.export.pages import rows as page_rows
+from thresher.storage.export.reading import reading
+from thresher.storage.export.scans import hosts, revisions
+from thresher.storage.schema import PageRecord, VerdictRecord
+from thresher.storage.view import View
 
 _JUDGED = frozenset(("verdicts",))  # what is read beside the records
 Row = dict[str, Any]  # column → value, in the order of the columns: the key, then counts

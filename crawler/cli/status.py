@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 import msgspec
 
-from crawler.cli.common import directory_argument, json_option, print_json, print_table
-from crawler.core.governing import counted
-from crawler.metrics import Status
-from crawler.progress import clock, size, standing
-from crawler.totals import Totals
-from storage.export.fields import iso
-from storage.export.reading import reading
-from storage.lock import lock_holder
-from storage.view import View
+from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
+from thresher.crawler.core.governing import counted
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.status import Status
+from thresher.crawler.terminal.progress import clock, size, standing
+from thresher.storage.export.fields import iso
+from thresher.storage.export.reading import reading
+from thresher.storage.lock import lock_holder
+from thresher.storage.view import View
 
 _ENDED = ("done", "stopped", "failed")
 

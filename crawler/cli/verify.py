@@ -8,19 +8,19 @@ from pathlib import Path
 import click
 import msgspec
 
-from crawler import children
-from crawler.cli.common import directory_argument, json_option, print_json
-from crawler.core.errors import StoreError
-from crawler.printable import printable
-from storage.env import require_store
-from storage.partitions import require_crawl
+from thresher.crawler.children import python
+from thresher.crawler.cli.common import directory_argument, json_option, print_json
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.terminal.printable import printable
+from thresher.storage.partitions import require_crawl
+from thresher.storage.store import require_store
 
 _CHILD = """
 import sys
 from pathlib import Path
 import msgspec
-from crawler.core.errors import ThresherError
-from storage.verify import verify
+from thresher.crawler.core.errors import ThresherError
+from thresher.storage.verify import verify
 try:
     problems = verify(Path(sys.argv[1]), bodies=sys.argv[2] == "True")
 except ThresherError as error:
@@ -57,8 +57,8 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
 
 def verified(directory: str, *, bodies: bool) -> list[str]:
     """Return what is wrong with a store. A child looks: reading a page that a cut file lacks kills the process that does it."""
-    command = children.code(_CHILD, directory, str(bodies))
-    child = subprocess.run(command, env=children.environment(), stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own interpreter and code
+    command = python.code(_CHILD, directory, str(bodies))
+    child = subprocess.run(command, env=python.environment(), stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own interpreter and code
     if child.returncode < 0:
         return [f"{directory}: damaged: reading it kills the reader (signal {-child.returncode}). Restore it from a backup"]
     try:

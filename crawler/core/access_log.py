@@ -6,7 +6,7 @@ The last two fields stand in combined format alone; what servers append to it is
 backslash, as Apache and nginx write them. Where no request line came, or none that can be read, the server logs "-", nothing, or the bytes
 as they came, as browsers' spare connections that time out: `"-" 408 0 "-" "-"`. These are log lines too, of no method.
 
-Pure; crawler/access_log.py opens the files. Time: 4 µs a line.
+Pure; crawler/analysis/access_log.py opens the files. Time: 4 µs a line.
 """
 
 from __future__ import annotations

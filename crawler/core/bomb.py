@@ -26,9 +26,9 @@ from typing import Final
 
 import numpy as np
 
-from crawler.core.nesting import nested
-from crawler.core.outline import bounds, outlined
-from crawler.core.tags import (
+from thresher.crawler.core.nesting import nested
+from thresher.crawler.core.outline import bounds, outlined
+from thresher.crawler.core.tags import (
     ANCHOR,
     ATTRIBUTE,
     BYTES_EACH,

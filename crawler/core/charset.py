@@ -24,7 +24,7 @@ from typing import Final
 import cchardet
 import webencodings
 
-from crawler.core.markup import ATTRIBUTES, attributes
+from thresher.crawler.core.markup import ATTRIBUTES, attributes
 
 PRESCAN_BYTES: Final = 4_096
 DETECT_BYTES: Final = 16_384

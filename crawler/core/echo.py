@@ -18,8 +18,8 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import U64
-from crawler.core.sketch import token_hashes, word_hash
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.sketch import token_hashes, word_hash
 
 _WORDS: Final = re.compile(r"[^\W_]+")
 _EXTENSION: Final = re.compile(r"\.[a-z]{2,5}$")

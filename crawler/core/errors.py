@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from config.errors import ConfigError
+from thresher.config.errors import ConfigError
 
 __all__ = ["ConfigError", "DiskError", "NoCrawlError", "StoreError", "StoreLockedError", "ThresherError", "UsageError"]
 

@@ -18,17 +18,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from config.settings import Settings
-from crawler.core.host_queue import HostQueue
-from crawler.core.lease import Lease, Retry, Wait
-from crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
-from crawler.core.order.by_name import order_by_name
-from crawler.core.outage import TRIAL_MAX_S, Outage
-from crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
-from crawler.core.politeness import RETRIES, Pace, Rulebook
-from crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
-from crawler.core.url import URLSpace, hostname_of, queue_name
-from crawler.core.workbench import Workbench
+from thresher.config.settings import Settings
+from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.lease import Lease, Retry, Wait
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
+from thresher.crawler.core.order.by_name import order_by_name
+from thresher.crawler.core.outage import TRIAL_MAX_S, Outage
+from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
+from thresher.crawler.core.politeness import RETRIES, Pace, Rulebook
+from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.url import URLSpace, hostname_of, queue_name
+from thresher.crawler.core.workbench import Workbench
 
 __all__ = ["Frontier", "FrontierSnapshot", "HostView", "Lease", "Retry", "Wait"]
 _RETRIES_SEARCHED = 10_000  # rows of a retry lane looked through for one URL

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crawler.core.model import Cause, Reason
+from thresher.crawler.core.model import Cause, Reason
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.BAD_SCHEME: ("scope.schemes",),

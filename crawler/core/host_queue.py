@@ -11,11 +11,11 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING
 
-from crawler.core.politeness import HostRules
-from crawler.core.ports import Entry, HostRecord, Lane, QueueStore
+from thresher.crawler.core.politeness import HostRules
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore
 
 if TYPE_CHECKING:
-    from crawler.core.slots import Line
+    from thresher.crawler.core.slots import Line
 
 _LANES = (Lane.AHEAD, Lane.RETRY, Lane.FRESH)
 

@@ -23,12 +23,12 @@ from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
-from crawler.core import robots
-from crawler.core.bomb import bomb
-from crawler.core.charset import WIDE, declared, decode
-from crawler.core.markup import attributes
-from crawler.core.model import Flag
-from crawler.core.parsed import Link, Parsed
+from thresher.crawler.core import robots
+from thresher.crawler.core.bomb import bomb
+from thresher.crawler.core.charset import WIDE, declared, decode
+from thresher.crawler.core.markup import attributes
+from thresher.crawler.core.model import Flag
+from thresher.crawler.core.parsed import Link, Parsed
 
 __all__ = ["Form", "Source", "bomb", "decode", "finished", "is_binary", "parse", "plain", "prepared", "read", "scan"]
 

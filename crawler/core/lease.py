@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from crawler.core.ports import Entry
+from thresher.crawler.core.ports import Entry
 
 
 class Lease(msgspec.Struct, frozen=True):

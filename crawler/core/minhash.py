@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import U64
+from thresher.crawler.core.model import U64
 
 EMPTY: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # every slot of a text without words
 _NOTHING: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)  # a slot that no hash fell into, before it borrows
@@ -30,8 +30,8 @@ _FEW: Final = 8  # lenders that each slot asks first: mostly one of them has som
 def shingles(tokens: U64, width: int) -> U64:
     """Return the hashes of every `width` words in a row; a shorter text is one shingle, no words make none.
 
-    `tokens`: hashes of words in order, as crawler.core.sketch.token_hashes gives them.    returns: n − width + 1 hashes, in order: sums of
-    words times powers of one odd number, as random as the words are, so that they need no scrambling of their own
+    `tokens`: hashes of words in order, as thresher.crawler.core.sketch.token_hashes gives them.    returns: n − width + 1 hashes, in order:
+    sums of words times powers of one odd number, as random as the words are, so that they need no scrambling of their own
     """
     width = min(width, tokens.size)
     n = tokens.size - width + 1 if width else 0

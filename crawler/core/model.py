@@ -138,7 +138,7 @@ class Flag(StrEnum):
 
 
 class CrawlURL(msgspec.Struct, frozen=True, gc=False):
-    """A URL in canonical form with its place in the crawl. Built only by `crawler.core.url.URLSpace`."""
+    """A URL in canonical form with its place in the crawl. Built only by `thresher.crawler.core.url.URLSpace`."""
 
     text: str
     site: str  # registrable domain; a bare address is its own site

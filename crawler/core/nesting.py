@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from crawler.core.model import U64
-from crawler.core.tags import ANCHOR, FORMATTING, I8, I64, Bools, Tags, words
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.tags import ANCHOR, FORMATTING, I8, I64, Bools, Tags, words
 
 _LEVELS: Final = 32
 _GONE: Final = 2

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from crawler.core.model import Cause, Failed, Outcome
+from thresher.crawler.core.model import Cause, Failed, Outcome
 
 WINDOW = 50
 SHARE = 0.8

@@ -23,8 +23,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from crawler.core.markup import measure
-from crawler.core.tags import (
+from thresher.crawler.core.markup import measure
+from thresher.crawler.core.tags import (
     ANCHOR,
     BEFORE_VALUE,
     BYTES_EACH,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from crawler.core.host_queue import HostQueue
-from crawler.core.outage import Outage
-from crawler.core.ports import HostRecord
-from crawler.core.workbench import Workbench
+from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.outage import Outage
+from thresher.crawler.core.ports import HostRecord
+from thresher.crawler.core.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
 """The addresses of one's own site: which host names stood for which addresses, at which ports, when the crawl began.
 
 An exemption holds for a triple of name, port and address, compared at every connect: another name that resolves to a pinned address,
-another port there, and a pinned name that resolves elsewhere later have none. What may be pinned, crawler/pinning.py decides. O(1).
+another port there, and a pinned name that resolves elsewhere later have none. What may be pinned, crawler/start/pinning.py decides. O(1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from config.settings import Settings
-from crawler.core.url import hostname_of, port_of
+from thresher.config.settings import Settings
+from thresher.crawler.core.url import hostname_of, port_of
 
 
 def endpoint(hostname: str, port: int) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crawler.core.model import Directives, Flag
+from thresher.crawler.core.model import Directives, Flag
 
 
 class Link(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.url import hostname_of, queue_name, site_of
+from thresher.crawler.core.url import hostname_of, queue_name, site_of
 
 Level = Literal["page", "host", "site"]
 

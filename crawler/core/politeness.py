@@ -22,9 +22,9 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
-from config.settings import Override, Settings
-from crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
-from crawler.core.ports import Entry, HostRecord
+from thresher.config.settings import Override, Settings
+from thresher.crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
+from thresher.crawler.core.ports import Entry, HostRecord
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
 _MAX_HEADER = 64  # characters of a Retry-After worth reading

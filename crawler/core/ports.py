@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from crawler.core.model import CrawlURL
+from thresher.crawler.core.model import CrawlURL
 
 
 class Lane(IntEnum):

@@ -27,9 +27,9 @@ from urllib.parse import quote
 import msgspec
 from protego import Protego
 
-from config.settings import Robots
-from crawler.core.model import Directives, Failed, Fetched, Flag, Outcome, Redirect
-from crawler.core.politeness import parse_retry_after
+from thresher.config.settings import Robots
+from thresher.crawler.core.model import Directives, Failed, Fetched, Flag, Outcome, Redirect
+from thresher.crawler.core.politeness import parse_retry_after
 
 MAX_BYTES = 512_000  # RFC 9309, 2.5 asks for at least 500 KiB
 MAX_RULES = 5_000  # a rule counts as one and one for each "*"

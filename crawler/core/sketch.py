@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from crawler.core.model import U64
+from thresher.crawler.core.model import U64
 
 MAX_UNITS: Final = 1 << 18  # UTF-16 code units; a power of two for the tables
 _BASE: Final = 0x9E3779B97F4A7C15

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 
-from config.settings import Politeness
-from crawler.core.host_queue import HostQueue
-from crawler.core.ports import AddressUse
+from thresher.config.settings import Politeness
+from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.ports import AddressUse
 
 _TYPICAL_REQUEST_S = 0.3  # to estimate how long a line will take; too much would leave an address idle, too little crowds the bench
 _Lines = list[tuple[int, int, "Line"]]  # heap of (precedence of the first host, ticket, line)

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.markup import measure
-from crawler.core.model import U64
+from thresher.crawler.core.markup import measure
+from thresher.crawler.core.model import U64
 
 I8 = npt.NDArray[np.int8]
 I64 = npt.NDArray[np.int64]

@@ -25,10 +25,19 @@ from typing import Generic, TypeVar
 
 import ada_url
 
-from crawler.core import url_spelling
-from crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
-from crawler.core.suffixes import suffixes
-from crawler.core.url_spelling import ABSOLUTE, NO_PAGES, host_fault, join_clean, no_page, plain_relative, respell_escapes, root_and_folder
+from thresher.crawler.core import url_spelling
+from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
+from thresher.crawler.core.suffixes import suffixes
+from thresher.crawler.core.url_spelling import (
+    ABSOLUTE,
+    NO_PAGES,
+    host_fault,
+    join_clean,
+    no_page,
+    plain_relative,
+    respell_escapes,
+    root_and_folder,
+)
 
 CACHE_HOSTS = 65_536
 CACHE_LINKS = 50_000

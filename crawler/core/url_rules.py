@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from config.settings import Settings
-from crawler.core.own_site import OwnSite
-from crawler.core.url import URLRules
+from thresher.config.settings import Settings
+from thresher.crawler.core.own_site import OwnSite
+from thresher.crawler.core.url import URLRules
 
 
 def url_rules(settings: Settings) -> URLRules:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import ada_url
 
-from crawler.core.model import Reason
+from thresher.crawler.core.model import Reason
 
 _AUTHORITY_END = re.compile(r"[/?#\\]")
 _SCHEMES = {"80": "http", "443": "https"}  # by a port that a seed names

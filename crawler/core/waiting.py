@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from math import ceil, inf
 
-from crawler.core.ports import HostRecord, QueueStore
+from thresher.crawler.core.ports import HostRecord, QueueStore
 
 
 class WaitingHosts:

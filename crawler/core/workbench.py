@@ -15,16 +15,16 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
 
-from config.settings import Settings
-from crawler.core.host_queue import HostQueue
-from crawler.core.model import Reason
-from crawler.core.order.base import Order
-from crawler.core.own_site import OwnSite
-from crawler.core.politeness import Pace, Rulebook, rule_of
-from crawler.core.ports import AddressBook, HostRecord, Lane, QueueStore
-from crawler.core.slots import Slots
-from crawler.core.url import hostname_of
-from crawler.core.waiting import WaitingHosts
+from thresher.config.settings import Settings
+from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.model import Reason
+from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.own_site import OwnSite
+from thresher.crawler.core.politeness import Pace, Rulebook, rule_of
+from thresher.crawler.core.ports import AddressBook, HostRecord, Lane, QueueStore
+from thresher.crawler.core.slots import Slots
+from thresher.crawler.core.url import hostname_of
+from thresher.crawler.core.waiting import WaitingHosts
 
 FAR_S = 30.0  # a host that waits longer gives its place to one that does not
 HOSTS_PER_FETCHER = 11

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from crawler.demo.dice import Word
-from crawler.demo.ground import Ground
-from crawler.demo.labels import Trap
-from crawler.demo.sheets import Anchor, Sheet, gone
-from crawler.demo.words import SUBJECTS
+from thresher.crawler.demo.dice import Word
+from thresher.crawler.demo.ground import Ground
+from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.sheets import Anchor, Sheet, gone
+from thresher.crawler.demo.words import SUBJECTS
 
 KINDS = frozenset({"forum", "index", "slash", "order", "default", "path_host", "host", "tracking", "session"})
 N_SITES = 3

@@ -15,9 +15,9 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crawler.demo.dice import Dice
-from crawler.demo.knobs import Knobs
-from crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, Tongue
+from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.knobs import Knobs
+from thresher.crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, Tongue
 
 _INTRODUCTIONS = 4  # new hosts per plain host
 _SITES_PER_ADDRESS = 6  # where addresses are shared

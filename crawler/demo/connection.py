@@ -12,11 +12,11 @@ from collections import deque
 from http import HTTPStatus
 from typing import TYPE_CHECKING, cast
 
-from crawler.demo.log import Request
-from crawler.demo.web import Reply
+from thresher.crawler.demo.log import Request
+from thresher.crawler.demo.web import Reply
 
 if TYPE_CHECKING:
-    from crawler.demo.server import Server
+    from thresher.crawler.demo.server import Server
 
 _MOST_HEAD_BYTES = 1 << 16
 _MOST_WAITING = 128  # pipelined requests; reading pauses above

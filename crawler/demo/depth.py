@@ -17,9 +17,9 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl
 
-from crawler.demo.ground import Estate, Ground, Site, Sites, children, number_in
-from crawler.demo.labels import Trap
-from crawler.demo.sheets import Sheet
+from thresher.crawler.demo.ground import Estate, Ground, Site, Sites, children, number_in
+from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.sheets import Sheet
 
 N_PAGES = 400
 N_CHAPTERS = 40

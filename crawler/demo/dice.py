@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import xxhash
 
-from crawler.core.model import U64
+from thresher.crawler.core.model import U64
 
 T = TypeVar("T")
 Word = str | int

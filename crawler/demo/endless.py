@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crawler.demo.dice import Dice
-from crawler.demo.links import Link
-from crawler.demo.plan import Kind, Place, Plan
+from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.links import Link
+from thresher.crawler.demo.plan import Kind, Place, Plan
 
 _MONTH = re.compile(r"/calendar/(\d{4,5})/(0[1-9]|1[0-2])/(?:(0[1-9]|1\d|2[0-8])/)?", re.ASCII)
 _FIRST_YEAR = 1970

@@ -19,9 +19,9 @@ from functools import partial
 from itertools import accumulate
 from urllib.parse import quote
 
-from crawler.demo.ground import Estate, Ground, number_in
-from crawler.demo.phrases import LOGIN
-from crawler.demo.sheets import Sheet
+from thresher.crawler.demo.ground import Estate, Ground, number_in
+from thresher.crawler.demo.phrases import LOGIN
+from thresher.crawler.demo.sheets import Sheet
 
 _N_FORUMS = 5
 _PER_PAGE = 15  # threads of an index page

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from crawler.demo.dice import Dice, Word
-from crawler.demo.labels import Trap
-from crawler.demo.sheets import Anchor, Sheet, Skin, gone
-from crawler.demo.texts import Text
-from crawler.demo.words import SITE_HEADS, SITE_TAILS
+from thresher.crawler.demo.dice import Dice, Word
+from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.sheets import Anchor, Sheet, Skin, gone
+from thresher.crawler.demo.texts import Text
+from thresher.crawler.demo.words import SITE_HEADS, SITE_TAILS
 
 N_WORDS = (110, 300)  # of an ordinary page
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from crawler.demo.ground import Ground
-from crawler.demo.sheets import Anchor, Sheet, Skin
-from crawler.demo.words import SUBJECTS
+from thresher.crawler.demo.ground import Ground
+from thresher.crawler.demo.sheets import Anchor, Sheet, Skin
+from thresher.crawler.demo.words import SUBJECTS
 
 _FANOUT = 6
 _N_DIRECTORIES = 5

@@ -17,19 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from crawler.demo.aliases import AliasPart
-from crawler.demo.depth import depth_part
-from crawler.demo.dice import Dice
-from crawler.demo.ground import Ground, Part
-from crawler.demo.knobs import Knobs
-from crawler.demo.labels import Label, Labels, Trap, label_of, walk
-from crawler.demo.patterns import pattern_part
-from crawler.demo.rank import RankPart
-from crawler.demo.replicas import replica_part
-from crawler.demo.sheets import Sheet, gone, print_sheet
-from crawler.demo.soft import SoftPart
-from crawler.demo.truth import split
-from crawler.demo.web import Reply
+from thresher.crawler.demo.aliases import AliasPart
+from thresher.crawler.demo.depth import depth_part
+from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.ground import Ground, Part
+from thresher.crawler.demo.knobs import Knobs
+from thresher.crawler.demo.labels import Label, Labels, Trap, label_of, walk
+from thresher.crawler.demo.patterns import pattern_part
+from thresher.crawler.demo.rank import RankPart
+from thresher.crawler.demo.replicas import replica_part
+from thresher.crawler.demo.sheets import Sheet, gone, print_sheet
+from thresher.crawler.demo.soft import SoftPart
+from thresher.crawler.demo.truth import split
+from thresher.crawler.demo.web import Reply
 
 PARTS: dict[str, Callable[[Ground], Part]] = {
     "soft": SoftPart,

@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from crawler.demo.sheets import Sheet
-from crawler.demo.truth import split
+from thresher.crawler.demo.sheets import Sheet
+from thresher.crawler.demo.truth import split
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import quote
 
-from crawler.demo.atlas import Host
-from crawler.demo.dice import Dice
+from thresher.crawler.demo.atlas import Host
+from thresher.crawler.demo.dice import Dice
 
 _N_SECTIONS = 5
 _UP = "../../../../"  # from the deepest page to the root

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crawler.demo.knobs import Knobs
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.web import Web
+from thresher.crawler.demo.knobs import Knobs
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.web import Web
 
 AnyWeb = Web | LabelledWeb
 

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from crawler.demo.forum import Booking, Forum
-from crawler.demo.ground import Estate, Ground, Site, Sites, children, number_in
-from crawler.demo.sheets import Sheet
-from crawler.demo.words import SUBJECTS
+from thresher.crawler.demo.forum import Booking, Forum
+from thresher.crawler.demo.ground import Estate, Ground, Site, Sites, children, number_in
+from thresher.crawler.demo.sheets import Sheet
+from thresher.crawler.demo.words import SUBJECTS
 
 N_PAGES = 400
 N_COPIES = 30  # first items of the late bloomer

@@ -16,10 +16,10 @@ from itertools import count
 from math import gcd
 from statistics import NormalDist
 
-from crawler.demo.atlas import Atlas, Host, RobotsKind
-from crawler.demo.dice import Dice
-from crawler.demo.knobs import MOST_LINKS, Knobs
-from crawler.demo.links import Link, Pen, canonical_path, page_number, page_path, slug
+from thresher.crawler.demo.atlas import Atlas, Host, RobotsKind
+from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.knobs import MOST_LINKS, Knobs
+from thresher.crawler.demo.links import Link, Pen, canonical_path, page_number, page_path, slug
 
 _N_NAVIGATION = 4  # first pages of the tree
 _N_SIBLINGS = 4  # other hosts of the site

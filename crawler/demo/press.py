@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from html import escape
 
-from crawler.demo.atlas import Declared, Host
-from crawler.demo.links import Link
-from crawler.demo.plan import Kind, Place
-from crawler.demo.prose import Prose
+from thresher.crawler.demo.atlas import Declared, Host
+from thresher.crawler.demo.links import Link
+from thresher.crawler.demo.plan import Kind, Place
+from thresher.crawler.demo.prose import Prose
 
 _PARAGRAPH = 6  # sentences
 _STYLE = "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:auto}nav li{display:inline}</style>\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from crawler import children
-from crawler.demo.knobs import PROFILES, Knobs, profile
-from crawler.demo.log import Log
-from crawler.demo.opening import AnyWeb, open_web
+from thresher.crawler.children import python
+from thresher.crawler.demo.knobs import PROFILES, Knobs, profile
+from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.opening import AnyWeb, open_web
 
 _LONGEST_END_S = 10.0
 
@@ -40,7 +40,7 @@ class ServerProcess:
         self.port = self.pid = 0  # once entered
         self.web: AnyWeb  # once entered: what is served, for its truth; pages name the port
         self._process: subprocess.Popen[bytes] | None = None
-        self._command = children.command("crawler.demo.server", "--profile", name, "--port", str(port))
+        self._command = python.command("thresher.crawler.demo.server", "--profile", name, "--port", str(port))
         self._command += [f"--set={knob}={json.dumps(value)}" for knob, value in (changes or {}).items()]
         self._command += ["--log", str(self.log_path.resolve())] if self.log_path is not None else []
         self._command += ["--flush-lines"] if flush_lines else []
@@ -52,7 +52,7 @@ class ServerProcess:
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=children.environment(),
+            env=python.environment(),
             start_new_session=True,  # a terminal's Ctrl-C does not reach it: it serves until those who crawl it have ended
         )
         assert self._process.stdout is not None

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from crawler.demo.dice import Dice
-from crawler.demo.words import Tongue
+from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.words import Tongue
 
 N_SENTENCES = 4096
 _INLINE = (

@@ -9,7 +9,7 @@
     dangling   one childless page in ten has no links at all
 
 Popularity follows size since on the webs of Chile and Greece taking the largest sites first finds PageRank sooner than breadth-first
-[BCMR05], which needs large sites whose pages are good ones. Here even so it finds it later (benchmarks/graph_orders.py).
+[BCMR05], which needs large sites whose pages are good ones. Here even so it finds it later (benchmarks/quality/graph_orders.py).
 
 Every site is introduced by a page of a site before it, so that all is reached from the three seeds. `LabelledWeb.graph` yields every page
 with its links as printed; a page's weight is nowhere stored, PageRank over that graph is the reference [NW01].
@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawler.demo.dice import Word
-from crawler.demo.ground import Estate, Ground, children, number_in
-from crawler.demo.labels import Trap
-from crawler.demo.sheets import Anchor, Sheet
+from thresher.crawler.demo.dice import Word
+from thresher.crawler.demo.ground import Estate, Ground, children, number_in
+from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.sheets import Anchor, Sheet
 
 N_SITES = 300
 N_PAGES = 25  # of a site, on average

@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from crawler.demo.ground import Estate, Ground, Part, Site, Sites, children, number_in
-from crawler.demo.sheets import Sheet
-from crawler.demo.texts import coined
+from thresher.crawler.demo.ground import Estate, Ground, Part, Site, Sites, children, number_in
+from thresher.crawler.demo.sheets import Sheet
+from thresher.crawler.demo.texts import coined
 
 N_PAGES = 200
 SHARES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.35, 0.5)  # of a page's words: changed

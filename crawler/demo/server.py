@@ -4,7 +4,8 @@ One listening socket, bound to the loopback device where the kernel allows it; a
 127.0.0.0/8 is cut at once. The Host header picks the host, whatever the address. Requests of one connection are answered in order
 (pipelining), the answers of a slow host late. Attempts are counted per URL for the pages whose first attempts fail (`Web.respond`).
 
-    python -m crawler.demo.server --profile story --log FILE        prints {"port": …, "pid": …} and serves until standard input ends
+    python -m thresher.crawler.demo.server --profile story --log FILE        prints {"port": …, "pid": …} and serves until standard input
+    ends
 
 Time: 25 µs per request beside the page itself. Memory: the web's, and up to 64 KiB of waiting log.
 """
@@ -27,12 +28,12 @@ from typing import BinaryIO, Self
 
 import uvloop
 
-from crawler.demo.connection import Connection
-from crawler.demo.knobs import PROFILES, Knobs, profile
-from crawler.demo.log import Request
-from crawler.demo.opening import AnyWeb, open_web
-from crawler.demo.tls import server_context
-from crawler.demo.web import FAULTS, Reply, Web
+from thresher.crawler.demo.connection import Connection
+from thresher.crawler.demo.knobs import PROFILES, Knobs, profile
+from thresher.crawler.demo.log import Request
+from thresher.crawler.demo.opening import AnyWeb, open_web
+from thresher.crawler.demo.tls import server_context
+from thresher.crawler.demo.web import FAULTS, Reply, Web
 
 _FLUSH_S = 0.2
 _FLUSH_BYTES = 1 << 16
@@ -155,7 +156,9 @@ def _listen(port: int) -> socket.socket:
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until SIGTERM, SIGINT or the end of standard input, so that a server never outlives its parent."""
-    parser = argparse.ArgumentParser(prog="python -m crawler.demo.server", description="Serve a demo web on every loopback address.")
+    parser = argparse.ArgumentParser(
+        prog="python -m thresher.crawler.demo.server", description="Serve a demo web on every loopback address."
+    )
     parser.add_argument("--profile", choices=PROFILES, default="demo")
     parser.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="change a knob; the value is JSON")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")

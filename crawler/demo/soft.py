@@ -14,12 +14,12 @@ from __future__ import annotations
 from functools import partial
 from urllib.parse import quote
 
-from crawler.demo import phrases
-from crawler.demo.ground import Ground
-from crawler.demo.house import House, Software
-from crawler.demo.labels import Trap
-from crawler.demo.phrases import Phrase, phrase
-from crawler.demo.sheets import Anchor, Sheet, gone, moved
+from thresher.crawler.demo import phrases
+from thresher.crawler.demo.ground import Ground
+from thresher.crawler.demo.house import House, Software
+from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.phrases import Phrase, phrase
+from thresher.crawler.demo.sheets import Anchor, Sheet, gone, moved
 
 SOFT = frozenset({"soft_404", "soft_root", "soft_403", "soft_5xx", "parked", "login_wall", "challenge", "consent", "shell"})
 HONEST = frozenset({"page", "moved", "spelling", "shortened", "campaign", "gone"})

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from crawler.demo.dice import Dice, Word
-from crawler.demo.words import COMMON, SUBJECTS, TONGUES, Tongue
+from thresher.crawler.demo.dice import Dice, Word
+from thresher.crawler.demo.words import COMMON, SUBJECTS, TONGUES, Tongue
 
 _N_TABLE = 4096
 _OWN_SHARE = 0.3  # of a page's words: coined ones

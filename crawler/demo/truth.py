@@ -9,11 +9,11 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crawler.demo.endless import Trap
-from crawler.demo.plan import Kind, Place
+from thresher.crawler.demo.endless import Trap
+from thresher.crawler.demo.plan import Kind, Place
 
 if TYPE_CHECKING:
-    from crawler.demo.web import Web
+    from thresher.crawler.demo.web import Web
 
 _SCHEME = "http://"
 _SAME = (Kind.COPY, Kind.VARIANT, Kind.NEAR_COPY)

@@ -13,15 +13,15 @@ import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 
-from crawler.demo.atlas import Atlas, Declared, Host, RobotsKind
-from crawler.demo.dice import Dice
-from crawler.demo.endless import Trap, calendar_links, calendar_place, farm_page
-from crawler.demo.knobs import Knobs
-from crawler.demo.links import Link
-from crawler.demo.plan import Kind, Place, Plan
-from crawler.demo.press import Press
-from crawler.demo.prose import Prose
-from crawler.demo.truth import Truth, walk
+from thresher.crawler.demo.atlas import Atlas, Declared, Host, RobotsKind
+from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.endless import Trap, calendar_links, calendar_place, farm_page
+from thresher.crawler.demo.knobs import Knobs
+from thresher.crawler.demo.links import Link
+from thresher.crawler.demo.plan import Kind, Place, Plan
+from thresher.crawler.demo.press import Press
+from thresher.crawler.demo.prose import Prose
+from thresher.crawler.demo.truth import Truth, walk
 
 FAULTS = "/busy/"  # the directory of all pages whose first attempts fail
 _PRIVATE = "/private/"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crawler.graph.csr import I64, Graph
+from thresher.crawler.graph.csr import I64, Graph
 
 DROPPED = -1
 

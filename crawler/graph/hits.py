@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crawler.graph.csr import F64, Graph
-from crawler.graph.pagerank import InLinks
+from thresher.crawler.graph.csr import F64, Graph
+from thresher.crawler.graph.pagerank import InLinks
 
 
 @dataclass(frozen=True, slots=True, eq=False)

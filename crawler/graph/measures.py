@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crawler.graph.csr import F64, I64
+from thresher.crawler.graph.csr import F64, I64
 
 N_SLICES = 58  # of equal size: the days of the crawl in [NW01]
 

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from crawler.graph.csr import F64, I32, I64, Graph
+from thresher.crawler.graph.csr import F64, I32, I64, Graph
 
 JUMP = 1 / 7
 LOCAL_WEIGHT = 0.1  # of a link within a host where links across hosts weigh 1

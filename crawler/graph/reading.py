@@ -21,8 +21,8 @@ from typing import IO
 
 import numpy as np
 
-from crawler.core.errors import UsageError
-from crawler.graph.csr import MOST_NODES, Graph
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.graph.csr import MOST_NODES, Graph
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_NUMBER = 20  # characters of a line that may be a count of nodes

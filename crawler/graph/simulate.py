@@ -2,7 +2,7 @@
 
 Without hosts, one page at a time: `breadth_first`, `depth_first`, `random_frontier`, `opic`, `breadth_first_opic`. Each starts at seeds and
 returns all nodes that can be reached, in the order of their fetches, [n_reached]. What politeness makes of an order is measured with the
-crawler's own frontier: benchmarks/graph_orders.py.
+crawler's own frontier: benchmarks/quality/graph_orders.py.
 
 OPIC [APC03]: every page has cash; a page that is fetched gives its cash to its targets in equal parts. All pages begin with the same,
 and the page with the most is next. Cash given to a page that was fetched before is lost to the order.
@@ -15,9 +15,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from crawler.core.order.breadth_first import BreadthFirst
-from crawler.core.order.cash import Cash
-from crawler.graph.csr import I64, Graph
+from thresher.crawler.core.order.breadth_first import BreadthFirst
+from thresher.crawler.core.order.cash import Cash
+from thresher.crawler.graph.csr import I64, Graph
 
 
 def breadth_first(graph: Graph, seeds: I64) -> I64:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crawler.report.markup import Child, Markup, crawled, element
-from crawler.report.svg import share_bar
+from thresher.crawler.report.markup import Child, Markup, crawled, element
+from thresher.crawler.report.svg import share_bar
 
 _MOST_TIME = 253402300800  # the year 10000
 _EVEN = 4  # figures, that stand better in two columns than in three

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from crawler.core.ports import HostRecord
-from crawler.progress import clock, size
-from crawler.report.blocks import Bar, Cell, Ditto, Section, bounded, facts, figure, grid, note, percent, seconds, table, tiles, when
-from crawler.report.gather import Crawl
-from crawler.report.markup import Child, Markup, element
-from crawler.report.pages import GAPS, TIMES, Level
-from crawler.report.sampling import Timeline
-from crawler.report.svg import Axis, Series, columns, in_percent, lines, stacked_bar
-from crawler.report.tables import SIZES, Hosts
+from thresher.crawler.core.ports import HostRecord
+from thresher.crawler.report.blocks import (
+    Bar,
+    Cell,
+    Ditto,
+    Section,
+    bounded,
+    facts,
+    figure,
+    grid,
+    note,
+    percent,
+    seconds,
+    table,
+    tiles,
+    when,
+)
+from thresher.crawler.report.gather import Crawl
+from thresher.crawler.report.markup import Child, Markup, element
+from thresher.crawler.report.pages import GAPS, TIMES, Level
+from thresher.crawler.report.sampling import Timeline
+from thresher.crawler.report.svg import Axis, Series, columns, in_percent, lines, stacked_bar
+from thresher.crawler.report.tables import SIZES, Hosts
+from thresher.crawler.terminal.progress import clock, size
 
 _STATES = {
     "done": "fetched or given up",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from crawler.report.blocks import Bar, Cell, Section, facts, figure, grid, more, note, percent, table
-from crawler.report.gather import Crawl, filter_names
-from crawler.report.markup import Child, Markup, crawled, element
-from crawler.report.pages import FilterWords
-from crawler.report.svg import Axis, columns, in_percent
-from crawler.report.tables import filter_of
-from filters.depth_cutoff import filter as depth_cutoff
-from filters.depth_cutoff.evidence import Place
-from filters.dust.rules import LearnedRule
-from filters.pattern_yield.evidence import interval
-from storage.export.judged import Standing, verdict_object
-from storage.schema import VerdictRecord
+from thresher.crawler.report.blocks import Bar, Cell, Section, facts, figure, grid, more, note, percent, table
+from thresher.crawler.report.gather import Crawl, filter_names
+from thresher.crawler.report.markup import Child, Markup, crawled, element
+from thresher.crawler.report.pages import FilterWords
+from thresher.crawler.report.svg import Axis, columns, in_percent
+from thresher.crawler.report.tables import filter_of
+from thresher.filters.depth_cutoff import filter as depth_cutoff
+from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.dust.rules import LearnedRule
+from thresher.filters.pattern_yield.evidence import interval
+from thresher.storage.export.judged import Standing, verdict_object
+from thresher.storage.schema import VerdictRecord
 
 _EVIDENCE = 600  # characters of it that are shown
 

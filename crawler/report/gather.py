@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from config.settings import Settings
-from crawler.core.model import State
-from crawler.metrics import Status
-from crawler.report.learned import Learned, read_learned
-from crawler.report.order import Order, read_order
-from crawler.report.pages import Pages, read_pages
-from crawler.report.sampling import Sample, Timeline
-from crawler.report.tables import (
+from thresher.config.settings import Settings
+from thresher.crawler.core.model import State
+from thresher.crawler.report.learned import Learned, read_learned
+from thresher.crawler.report.order import Order, read_order
+from thresher.crawler.report.pages import Pages, read_pages
+from thresher.crawler.report.sampling import Sample, Timeline
+from thresher.crawler.report.tables import (
     Failed,
     Held,
     Hosts,
@@ -29,10 +28,11 @@ from crawler.report.tables import (
     read_robots,
     read_skips,
 )
-from crawler.totals import Totals
-from storage.export.judged import Standing, named_keys
-from storage.export.texts import Texts
-from storage.view import View
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.status import Status
+from thresher.storage.export.judged import Standing, named_keys
+from thresher.storage.export.texts import Texts
+from thresher.storage.view import View
 
 
 @dataclass(slots=True)

@@ -13,22 +13,22 @@ from typing import Final
 
 import msgspec
 
-from crawler.core.ports import HostRecord, Memory
-from crawler.report.sampling import Largest
-from crawler.report.tables import Held
-from filters.depth_cutoff import filter as depth_cutoff
-from filters.depth_cutoff.evidence import Place
-from filters.depth_cutoff.ledger import Ledger
-from filters.depth_cutoff.records import Level
-from filters.dust import memory as dust
-from filters.dust.rules import LearnedRule
-from filters.near_replica import filter as near_replica
-from filters.near_replica import records as replicas
-from filters.pattern_yield import filter as pattern_yield
-from filters.pattern_yield.records import Pattern, patterns_of
-from storage.export.scans import hosts
-from storage.schema import SITE, SITES
-from storage.view import View
+from thresher.crawler.core.ports import HostRecord, Memory
+from thresher.crawler.report.sampling import Largest
+from thresher.crawler.report.tables import Held
+from thresher.filters.depth_cutoff import filter as depth_cutoff
+from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.ledger import Ledger
+from thresher.filters.depth_cutoff.records import Level
+from thresher.filters.dust import memory as dust
+from thresher.filters.dust.rules import LearnedRule
+from thresher.filters.near_replica import filter as near_replica
+from thresher.filters.near_replica import records as replicas
+from thresher.filters.pattern_yield import filter as pattern_yield
+from thresher.filters.pattern_yield.records import Pattern, patterns_of
+from thresher.storage.export.scans import hosts
+from thresher.storage.schema import SITE, SITES
+from thresher.storage.view import View
 
 SHOWN: Final = 25  # rows of a table
 _CHUNK: Final = 500

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
-from crawler.printable import printable
+from thresher.crawler.terminal.printable import printable
 
 _VOID: Final = frozenset(("meta", "br", "hr", "link", "img"))
 _HEAD: Final = 130  # characters of a long crawled text that are shown from its beginning

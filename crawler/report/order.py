@@ -10,11 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from crawler.graph import measures
-from crawler.graph.csr import F64, I64
-from crawler.graph.pagerank import pagerank
-from crawler.ranking import Subject, best, of_store
-from storage.view import View
+from thresher.crawler.analysis.ranking import Subject, best, of_store
+from thresher.crawler.graph import measures
+from thresher.crawler.graph.csr import F64, I64
+from thresher.crawler.graph.pagerank import pagerank
+from thresher.storage.view import View
 
 POINTS: Final = 50  # of a curve
 TOP: Final = 15

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from crawler.report.blocks import Cell, Section, facts, figure, grid, note, percent, table
-from crawler.report.gather import Crawl
-from crawler.report.markup import Markup
-from crawler.report.order import Order
-from crawler.report.svg import Axis, Series, columns, in_percent, lines
+from thresher.crawler.report.blocks import Cell, Section, facts, figure, grid, note, percent, table
+from thresher.crawler.report.gather import Crawl
+from thresher.crawler.report.markup import Markup
+from thresher.crawler.report.order import Order
+from thresher.crawler.report.svg import Axis, Series, columns, in_percent, lines
 
 _NAMES = ("this crawl", "best possible", "random order")
 _FETCHES = Axis("share of the fetches", in_percent, 1.0)

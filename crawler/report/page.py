@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from crawler.report import crawl_sections, filter_sections, order_section
-from crawler.report.blocks import Section, when
-from crawler.report.gather import Crawl
-from crawler.report.markup import crawled, element, style
-from crawler.report.style import CSS
-from crawler.version import VERSION
+from thresher.crawler.report import crawl_sections, filter_sections, order_section
+from thresher.crawler.report.blocks import Section, when
+from thresher.crawler.report.gather import Crawl
+from thresher.crawler.report.markup import crawled, element, style
+from thresher.crawler.report.style import CSS
+from thresher.crawler.version import VERSION
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from crawler.core.politeness import Rulebook
-from crawler.core.url import origin_of, queue_name
-from crawler.report.sampling import Sample, Timeline, Traces
-from storage.export.judged import keeps, verdict_object
-from storage.export.pages import PageRow, rows
-from storage.schema import PageRecord
-from storage.view import View
+from thresher.crawler.core.politeness import Rulebook
+from thresher.crawler.core.url import origin_of, queue_name
+from thresher.crawler.report.sampling import Sample, Timeline, Traces
+from thresher.storage.export.judged import keeps, verdict_object
+from thresher.storage.export.pages import PageRow, rows
+from thresher.storage.schema import PageRecord
+from thresher.storage.view import View
 
 SAMPLES: Final = 6  # of each kind of decision or error
 GAPS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)  # bounds in seconds

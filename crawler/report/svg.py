@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 
-from crawler.report.markup import Markup, element, join
+from thresher.crawler.report.markup import Markup, element, join
 
 _WIDTH, _HEIGHT = 400, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 10, 38

@@ -10,13 +10,27 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import Final
 
-from crawler.core.ports import HostRecord
-from crawler.core.robots import RobotsRecord
-from crawler.report.pages import SAMPLES
-from crawler.report.sampling import Largest, Sample, Timeline
-from storage.export.scans import hosts, revisions
-from storage.schema import ALIAS, ALIASES, EDGE, EDGES, FAILURE, FAILURES, HELD, ROBOTS, URL, URLS, Codec, FailureRecord, VerdictRecord
-from storage.view import View
+from thresher.crawler.core.ports import HostRecord
+from thresher.crawler.core.robots import RobotsRecord
+from thresher.crawler.report.pages import SAMPLES
+from thresher.crawler.report.sampling import Largest, Sample, Timeline
+from thresher.storage.export.scans import hosts, revisions
+from thresher.storage.schema import (
+    ALIAS,
+    ALIASES,
+    EDGE,
+    EDGES,
+    FAILURE,
+    FAILURES,
+    HELD,
+    ROBOTS,
+    URL,
+    URLS,
+    Codec,
+    FailureRecord,
+    VerdictRecord,
+)
+from thresher.storage.view import View
 
 TOP_HOSTS: Final = 20
 SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)  # bounds of pages a host

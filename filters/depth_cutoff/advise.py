@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from filters.depth_cutoff.evidence import PRIOR, Place, Rule
-from filters.depth_cutoff.records import Level
+from thresher.filters.depth_cutoff.evidence import PRIOR, Place, Rule
+from thresher.filters.depth_cutoff.records import Level
 
 _FEW = 8  # fetches at a level, below which its novelty is not spoken of
 _DULL = 0.5  # share of new pages below which a level is spoken of

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from filters.depth_cutoff.chains import Action
-from filters.depth_cutoff.models import F64
-from filters.depth_cutoff.sessions import Sessions
+from thresher.filters.depth_cutoff.chains import Action
+from thresher.filters.depth_cutoff.models import F64
+from thresher.filters.depth_cutoff.sessions import Sessions
 
 _FEWEST = 30  # logged views of a level, below which the levels from the one above on are taken together
 _LEAST = 1e-9

@@ -17,7 +17,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from filters.depth_cutoff.models import F64
+from thresher.filters.depth_cutoff.models import F64
 
 _FWD_LEVELS = 2
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from filters.depth_cutoff.models import levels_for_varying
+from thresher.filters.depth_cutoff.models import levels_for_varying
 
 PRIOR = 0.95  # share of new pages on a host of which nothing is known
 WEIGHT = 1.5  # of what lies around a place, in fetches

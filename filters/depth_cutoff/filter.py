@@ -19,10 +19,10 @@ from operator import itemgetter
 import msgspec
 import numpy as np
 
-from config.settings import DepthCutoff
-from crawler.core.model import CrawlURL, Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
-from crawler.core.ports import Memory
-from filters.base import (
+from thresher.config.settings import DepthCutoff
+from thresher.crawler.core.model import CrawlURL, Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import (
     NO_EFFECTS,
     NOTHING_LEARNED,
     NOTHING_REFUSED,
@@ -34,12 +34,12 @@ from filters.base import (
     SetBack,
     set_back,
 )
-from filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
-from filters.depth_cutoff.ledger import Change, Fetch, Ledger
-from filters.depth_cutoff.novelty import sample
-from filters.depth_cutoff.places import kind_of
-from filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
-from filters.pattern_yield.patterns import parse
+from thresher.filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
+from thresher.filters.depth_cutoff.ledger import Change, Fetch, Ledger
+from thresher.filters.depth_cutoff.novelty import sample
+from thresher.filters.depth_cutoff.places import kind_of
+from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
+from thresher.filters.pattern_yield.patterns import parse
 
 NAME = "depth_cutoff"
 _DEEPEST = 63  # holders of a place: one for each depth, this one for all deeper

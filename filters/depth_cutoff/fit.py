@@ -13,12 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from filters.depth_cutoff.cached import tally
-from filters.depth_cutoff.cached import views as views_of
-from filters.depth_cutoff.chains import Action, chain, solve
-from filters.depth_cutoff.interval import MOST_GROUPS, Interval, of_mean, of_share
-from filters.depth_cutoff.models import F64, MODELS, Model, levels_for, q_of_mean, q_of_ratio, ratio, share, share_of_ratio, stationary
-from filters.depth_cutoff.sessions import Sessions
+from thresher.filters.depth_cutoff.cached import tally
+from thresher.filters.depth_cutoff.cached import views as views_of
+from thresher.filters.depth_cutoff.chains import Action, chain, solve
+from thresher.filters.depth_cutoff.interval import MOST_GROUPS, Interval, of_mean, of_share
+from thresher.filters.depth_cutoff.models import (
+    F64,
+    MODELS,
+    Model,
+    levels_for,
+    q_of_mean,
+    q_of_ratio,
+    ratio,
+    share,
+    share_of_ratio,
+    stationary,
+)
+from thresher.filters.depth_cutoff.sessions import Sessions
 
 I64 = npt.NDArray[np.int64]
 SHARES = (0.5, 0.8, 0.9, 0.95)

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import msgspec
 import xxhash
 
-from crawler.core.ports import Memory
-from filters.depth_cutoff.evidence import OFFSPRING, PRIOR, SPEAKS, UNLIMITED, Place, Rule
-from filters.depth_cutoff.novelty import look
-from filters.depth_cutoff.places import Places, places
-from filters.depth_cutoff.records import (
+from thresher.crawler.core.ports import Memory
+from thresher.filters.depth_cutoff.evidence import OFFSPRING, PRIOR, SPEAKS, UNLIMITED, Place, Rule
+from thresher.filters.depth_cutoff.novelty import look
+from thresher.filters.depth_cutoff.places import Places, places
+from thresher.filters.depth_cutoff.records import (
     BARREN_WEIGHT,
     HEAD,
     HEAD_WEIGHT,
@@ -35,8 +35,8 @@ from filters.depth_cutoff.records import (
     head_key,
     poor_key,
 )
-from filters.pattern_yield.patterns import Parts
-from filters.pattern_yield.vocabulary import Vocabulary
+from thresher.filters.pattern_yield.patterns import Parts
+from thresher.filters.pattern_yield.vocabulary import Vocabulary
 
 INNER = " named by worthless pages"  # of a pattern's URLs those: a place of their own
 TAUGHT = 16  # worthless fetches that a place teaches the one around it

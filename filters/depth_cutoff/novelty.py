@@ -21,9 +21,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.minhash import shingles
-from crawler.core.model import U64
-from crawler.core.sketch import token_hashes, word_hash
+from thresher.crawler.core.minhash import shingles
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.sketch import token_hashes, word_hash
 
 BITS = 1 << 14
 SAMPLE = 64
@@ -54,7 +54,7 @@ def _other_than_small_numbers() -> npt.NDArray[np.bool_]:
 def sample(tokens: U64, url: str) -> bytes:
     """Return what stands for a page: 16-bit numbers, how many threes it has, then of each sampled one the places of its two pairs.
 
-    tokens: of crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
+    tokens: of thresher.crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
     """
     counts = _other_than_small_numbers().copy()
     counts[[word_hash(word) >> 64 - _TOP_BITS for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]] = False

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import xxhash
 
-from filters.depth_cutoff.records import N_KINDS
-from filters.pattern_yield.patterns import Count, Parts, forms
+from thresher.filters.depth_cutoff.records import N_KINDS
+from thresher.filters.pattern_yield.patterns import Count, Parts, forms
 
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
 _NO_SHAPE = bytes(set(range(256)) - set(b"/0123456789"))

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from crawler.core.ports import Memory
+from thresher.crawler.core.ports import Memory
 
 LOW: Final = 16  # limits below are counted
 SAMPLE: Final = 16  # of a plain site's pages one in so many is learned from

@@ -25,9 +25,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.access_log import Request
-from filters.depth_cutoff.chains import Action
-from filters.log_visitors import is_attack, is_robot, of_referer
+from thresher.crawler.core.access_log import Request
+from thresher.filters.depth_cutoff.chains import Action
+from thresher.filters.log_visitors import is_attack, is_robot, of_referer
 
 I32 = npt.NDArray[np.int32]
 I8 = npt.NDArray[np.int8]

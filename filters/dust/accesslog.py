@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from crawler.core.access_log import Request
-from filters.dust.urllist import Sighting
-from filters.log_visitors import is_attack, is_robot, of_referer
+from thresher.crawler.core.access_log import Request
+from thresher.filters.dust.urllist import Sighting
+from thresher.filters.log_visitors import is_attack, is_robot, of_referer
 
 _NO_REQUEST: Final = 408  # nothing came in time: browsers open connections ahead
 _SCANNER: Final = (10, 0.5)  # a client with so many requests of which more than this share failed

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from filters.dust.rules import Hole, Parameter, Rule, Substitution, pieces
-from filters.dust.tokens import END, START, anchored, is_boundary
+from thresher.filters.dust.rules import Hole, Parameter, Rule, Substitution, pieces
+from thresher.filters.dust.tokens import END, START, anchored, is_boundary
 
 PASSES: Final = 10
 MAX_LENGTH: Final = 2048

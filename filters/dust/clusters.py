@@ -21,9 +21,9 @@ from typing import Final
 
 import numpy as np
 
-from filters.dust.rules import LearnedRule, Substitution, shortlex, written
-from filters.dust.tokens import END, START, anchored, common, tokens
-from filters.dust.urllist import UrlList, origin
+from thresher.filters.dust.rules import LearnedRule, Substitution, shortlex, written
+from thresher.filters.dust.tokens import END, START, anchored, common, tokens
+from thresher.filters.dust.urllist import UrlList, origin
 
 _MOST_MEMBERS: Final = 50  # of a cluster that are compared
 _FEW: Final = 5  # members of one cluster that suggest nothing: they may be alike by chance

@@ -23,8 +23,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from filters.dust.rules import Parameter, Rule, place_of
-from filters.dust.tokens import I64
+from thresher.filters.dust.rules import Parameter, Rule, place_of
+from thresher.filters.dust.tokens import I64
 
 _DEEPEST: Final = 4  # directories below the root
 _LEAST_PAIRS: Final = 5

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Final, NamedTuple
 
-from filters.dust.substrings import LikelyPair
-from filters.dust.tokens import common, tokens
+from thresher.filters.dust.substrings import LikelyPair
+from thresher.filters.dust.tokens import common, tokens
 
 _FIRST_CODE: Final = 0xE000  # behind the surrogates
 

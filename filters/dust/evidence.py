@@ -19,10 +19,10 @@ from typing import Final, NamedTuple
 
 import xxhash
 
-from filters.dust.canonize import applier
-from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, pieces
-from filters.dust.tokens import END, START
-from filters.dust.urllist import UrlList
+from thresher.filters.dust.canonize import applier
+from thresher.filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, pieces
+from thresher.filters.dust.tokens import END, START
+from thresher.filters.dust.urllist import UrlList
 
 Z: Final = 1.959963984540054  # 95 %
 _MOST_APPLIED: Final = 1000  # URLs of a list to which a rule is applied

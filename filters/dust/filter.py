@@ -36,14 +36,28 @@ from typing import Final
 import msgspec
 import xxhash
 
-from config.settings import Dust
-from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Purpose, Reason, Recall, Request, Revise, Rewrite, Study, Verdict
-from crawler.core.ports import Memory
-from crawler.core.url import hostname_of, origin_of
-from filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
-from filters.dust.canonize import Canonizer
-from filters.dust.memory import NAME, RuleBook, read_book, version, write_book
-from filters.dust.records import (
+from thresher.config.settings import Dust
+from thresher.crawler.core.model import (
+    Effect,
+    Judgement,
+    LinkBatch,
+    Mode,
+    Page,
+    Purpose,
+    Reason,
+    Recall,
+    Request,
+    Revise,
+    Rewrite,
+    Study,
+    Verdict,
+)
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import hostname_of, origin_of
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from thresher.filters.dust.canonize import Canonizer
+from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
+from thresher.filters.dust.records import (
     Look,
     Progress,
     list_of,
@@ -62,9 +76,9 @@ from filters.dust.records import (
     write_origins,
     write_progress,
 )
-from filters.dust.rules import LearnedRule, Rule, site_named
-from filters.dust.study import Finding, Known, written
-from filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
+from thresher.filters.dust.rules import LearnedRule, Rule, site_named
+from thresher.filters.dust.study import Finding, Known, written
+from thresher.filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
 _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come

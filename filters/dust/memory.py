@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 import xxhash
 
-from crawler.core.ports import Memory
-from filters.dust.rules import LearnedRule, Rule
+from thresher.crawler.core.ports import Memory
+from thresher.filters.dust.rules import LearnedRule, Rule
 
 NAME: Final = "dust"
 KEPT: Final = 1e30  # weight of records that are the last to be forgotten

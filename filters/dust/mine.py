@@ -11,7 +11,7 @@ Rank is by support, lowered by what the list says against a rule: its support ti
 URLs whose target is in the list, and down to half of it the less of its pairs agree word for word. What leads to places that nobody
 knows may lead nowhere.
 
-Time: linear in the list; at 15,000 URLs about 0.2 ms a URL, at most (benchmarks/dust_mining.py).
+Time: linear in the list; at 15,000 URLs about 0.2 ms a URL, at most (benchmarks/speed/dust_mining.py).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from filters.dust.canonize import Canonizer
-from filters.dust.clusters import cluster_rules
-from filters.dust.context import Atlas, narrowed
-from filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
-from filters.dust.evidence import (
+from thresher.filters.dust.canonize import Canonizer
+from thresher.filters.dust.clusters import cluster_rules
+from thresher.filters.dust.context import Atlas, narrowed
+from thresher.filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
+from thresher.filters.dust.evidence import (
     Evidence,
     Shuffled,
     gather,
@@ -39,12 +39,12 @@ from filters.dust.evidence import (
     wilson,
     with_evidence,
 )
-from filters.dust.parameters import parameter_rules
-from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, reversed_rule, shortlex, written
-from filters.dust.substrings import LikelyPair, Limits, likely_pairs
-from filters.dust.tokens import spans
-from filters.dust.universal import universal_rules
-from filters.dust.urllist import UrlList, origin
+from thresher.filters.dust.parameters import parameter_rules
+from thresher.filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, reversed_rule, shortlex, written
+from thresher.filters.dust.substrings import LikelyPair, Limits, likely_pairs
+from thresher.filters.dust.tokens import spans
+from thresher.filters.dust.universal import universal_rules
+from thresher.filters.dust.urllist import UrlList, origin
 
 OF_TEXTS: Final = Limits(low=24, high=24)  # buckets of copies alone seldom overflow
 _MOST_PAIRS: Final = 30_000

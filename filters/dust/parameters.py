@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from filters.dust.context import places
-from filters.dust.rules import LearnedRule, Parameter, place_of
-from filters.dust.urllist import UrlList
+from thresher.filters.dust.context import places
+from thresher.filters.dust.rules import LearnedRule, Parameter, place_of
+from thresher.filters.dust.urllist import UrlList
 
 _MOST_PARAMETERS: Final = 12  # of a URL that is looked at
 _MOST_DISSENT: Final = 0.05

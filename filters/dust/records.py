@@ -19,12 +19,12 @@ import msgspec
 import numpy as np
 import xxhash
 
-from crawler.core.echo import without_echo
-from crawler.core.model import U64
-from crawler.core.ports import Memory
-from filters.dust.memory import KEPT
-from filters.dust.similarity import MIN_WORDS, PLACES, resemble, sketch
-from filters.dust.urllist import Sighting, origin
+from thresher.crawler.core.echo import without_echo
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.ports import Memory
+from thresher.filters.dust.memory import KEPT
+from thresher.filters.dust.similarity import MIN_WORDS, PLACES, resemble, sketch
+from thresher.filters.dust.urllist import Sighting, origin
 
 _SITE: Final = 8
 _PAGE: Final = b"P"

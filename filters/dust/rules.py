@@ -20,8 +20,8 @@ from typing import Any, Final, Literal
 import msgspec
 import xxhash
 
-from crawler.core.url import hostname_of, site_of
-from filters.dust.tokens import END, START, tokens
+from thresher.crawler.core.url import hostname_of, site_of
+from thresher.filters.dust.tokens import END, START, tokens
 
 Place = Literal["host", "language", "path", "parameter"]
 Standing = Literal["unproven", "likely", "valid", "invalid", "undecided", "withdrawn"]

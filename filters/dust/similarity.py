@@ -20,9 +20,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.minhash import minhash
-from crawler.core.model import U64
-from filters.dust.tokens import I64
+from thresher.crawler.core.minhash import minhash
+from thresher.crawler.core.model import U64
+from thresher.filters.dust.tokens import I64
 
 PLACES: Final = 64
 SHINGLE: Final = 4  # words

@@ -15,12 +15,12 @@ from typing import Final
 
 import msgspec
 
-from filters.dust.canonize import Canonizer
-from filters.dust.mine import Mining, mine
-from filters.dust.records import sightings
-from filters.dust.rules import LearnedRule
-from filters.dust.urllist import UrlList
-from filters.dust.validate import judge
+from thresher.filters.dust.canonize import Canonizer
+from thresher.filters.dust.mine import Mining, mine
+from thresher.filters.dust.records import sightings
+from thresher.filters.dust.rules import LearnedRule
+from thresher.filters.dust.urllist import UrlList
+from thresher.filters.dust.validate import judge
 
 LENGTH: Final = Struct("<I")
 _MOST_WAITING: Final = 50  # undecided rules of a site that are kept

@@ -24,9 +24,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import U64
-from crawler.core.sketch import scrambled
-from filters.dust.tokens import I64, Spans
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.sketch import scrambled
+from thresher.filters.dust.tokens import I64, Spans
 
 _ROWS_AT_ONCE: Final = 1 << 20
 _PAIRS_AT_ONCE: Final = 1 << 18

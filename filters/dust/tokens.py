@@ -20,8 +20,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import U64
-from crawler.core.sketch import scrambled
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.sketch import scrambled
 
 START: Final = "\x02"  # ^
 END: Final = "\x03"  # $

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from filters.dust.rules import Parameter, Rule, Substitution, written
-from filters.dust.urllist import UrlList, origin
+from thresher.filters.dust.rules import Parameter, Rule, Substitution, written
+from thresher.filters.dust.urllist import UrlList, origin
 
 _TRACKING: Final = ("utm_*", "gclid", "fbclid", "msclkid", "dclid", "yclid", "mc_cid", "mc_eid", "igshid", "_ga", "ref")
 _SESSIONS: Final = (

@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 import xxhash
 
-from filters.dust.similarity import Sketches, Texts, stacked
-from filters.dust.substrings import Kinds
-from filters.dust.tokens import I64
+from thresher.filters.dust.similarity import Sketches, Texts, stacked
+from thresher.filters.dust.substrings import Kinds
+from thresher.filters.dust.tokens import I64
 
 _UNKNOWN_SIZE: Final = -1
 

@@ -22,11 +22,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from filters.dust.canonize import Canonizer
-from filters.dust.context import is_bad_anywhere, narrowed, uncharted
-from filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, tells_apart, with_evidence
-from filters.dust.rules import LearnedRule, Rule, Standing, reversed_rule
-from filters.dust.urllist import UrlList
+from thresher.filters.dust.canonize import Canonizer
+from thresher.filters.dust.context import is_bad_anywhere, narrowed, uncharted
+from thresher.filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, tells_apart, with_evidence
+from thresher.filters.dust.rules import LearnedRule, Rule, Standing, reversed_rule
+from thresher.filters.dust.urllist import UrlList
 
 _GOOD: Final = 0.98  # share of agreeing pairs of rules that are to pass
 _BAD: Final = 0.90  # and of those that are not

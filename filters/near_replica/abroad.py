@@ -27,17 +27,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from config.settings import NearReplica
-from crawler.core.model import Effect, Judgement, Page, Reason, Tell, Verdict
-from crawler.core.ownership import Ownership
-from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, Effects
-from filters.near_replica import compare
-from filters.near_replica.collide import Grid
-from filters.near_replica.records import NAME, Known, judged, keys_of, page_key, read, require_signature, template_key, write
+from thresher.config.settings import NearReplica
+from thresher.crawler.core.model import Effect, Judgement, Page, Reason, Tell, Verdict
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.near_replica import compare
+from thresher.filters.near_replica.collide import Grid
+from thresher.filters.near_replica.records import NAME, Known, judged, keys_of, page_key, read, require_signature, template_key, write
 
 if TYPE_CHECKING:
-    from filters.near_replica.filter import Measure, ReplicaGate
+    from thresher.filters.near_replica.filter import Measure, ReplicaGate
 
 _SITE: Final = 8
 _BAND: Final = 64  # pages in a box of a band

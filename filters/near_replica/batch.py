@@ -14,7 +14,7 @@ and one text apart, as of a template that nothing was filled into. For that ‖X
 A cluster is its first page and every later page that collides with that one; so no chain of small steps leads from a page to one that is
 no replica of it.
 
-Memory: 200 bytes a page beside its sketch, 16 bytes a candidate. Time: benchmarks/replicas_demo.py prints it.
+Memory: 200 bytes a page beside its sketch, 16 bytes a candidate. Time: benchmarks/quality/replicas_demo.py prints it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from config.settings import NearReplica
-from filters.near_replica.collide import close_pairs, spread
-from filters.near_replica.hm import I64, Children, hyperlink_map, scaled
-from filters.near_replica.minhash import agreement, band_pairs
-from filters.near_replica.neighbours import is_same
-from filters.near_replica.resemblance import resemblances
-from filters.near_replica.rp import F64, Scale
-from filters.near_replica.sketching import Sketches
+from thresher.config.settings import NearReplica
+from thresher.filters.near_replica.collide import close_pairs, spread
+from thresher.filters.near_replica.hm import I64, Children, hyperlink_map, scaled
+from thresher.filters.near_replica.minhash import agreement, band_pairs
+from thresher.filters.near_replica.neighbours import is_same
+from thresher.filters.near_replica.resemblance import resemblances
+from thresher.filters.near_replica.rp import F64, Scale
+from thresher.filters.near_replica.sketching import Sketches
 
 Bools = npt.NDArray[np.bool_]
 

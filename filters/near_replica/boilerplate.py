@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crawler.core.minhash import shingles
-from crawler.core.model import U64
+from thresher.crawler.core.minhash import shingles
+from thresher.crawler.core.model import U64
 
 
 def learn(pages: Sequence[U64], *, width: int, share: float) -> U64:

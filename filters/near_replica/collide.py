@@ -17,10 +17,10 @@ from typing import Final
 
 import numpy as np
 
-from crawler.core.model import U64
-from crawler.core.ports import Memory
-from filters.near_replica.hm import I64
-from filters.near_replica.rp import F64
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.ports import Memory
+from thresher.filters.near_replica.hm import I64
+from thresher.filters.near_replica.rp import F64
 
 _MAX_AXES: Final = 5  # 2^5 boxes are looked up for each page
 _BLOCK: Final = 1 << 20  # candidates compared at a time

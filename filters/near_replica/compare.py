@@ -27,11 +27,11 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from crawler.core.model import U64
-from crawler.core.ports import Memory
-from filters.near_replica.collide import Grid
-from filters.near_replica.neighbours import is_same
-from filters.near_replica.records import (
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.ports import Memory
+from thresher.filters.near_replica.collide import Grid
+from thresher.filters.near_replica.neighbours import is_same
+from thresher.filters.near_replica.records import (
     COMPONENTS,
     MOST_CHILDREN,
     NAME,
@@ -43,8 +43,8 @@ from filters.near_replica.records import (
     paths_of,
     template_key,
 )
-from filters.near_replica.resemblance import SHINGLE
-from filters.near_replica.rp import F64
+from thresher.filters.near_replica.resemblance import SHINGLE
+from thresher.filters.near_replica.rp import F64
 
 GAMMA: Final = 0.8
 _ENOUGH_KNOWN: Final = 0.5

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from filters.near_replica.batch import Pairs
-from filters.near_replica.rp import F64
+from thresher.filters.near_replica.batch import Pairs
+from thresher.filters.near_replica.rp import F64
 
 Bools = npt.NDArray[np.bool_]
 

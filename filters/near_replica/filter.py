@@ -20,7 +20,7 @@ A host most of whose pages replicate those of another host at the same paths is 
 page that settled it; then its queue is set back for a day, again and again, or what waits in it and links to it are refused, as
 `mirrors` says.
 
-Time: benchmarks/replicas_inline.py prints it. Memory: see records.py.
+Time: benchmarks/speed/replicas_inline.py prints it. Memory: see records.py.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from config.settings import NearReplica
-from crawler.core.minhash import minhash
-from crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Park, Reason, Revise, Verdict
-from crawler.core.ownership import Ownership
-from crawler.core.ports import Memory
-from crawler.core.url import is_home
-from filters import copy_links
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
-from filters.near_replica import compare
-from filters.near_replica.abroad import Shared, SharedGate
-from filters.near_replica.collide import Grid
-from filters.near_replica.compare import Likeness, Limits
-from filters.near_replica.records import (
+from thresher.config.settings import NearReplica
+from thresher.crawler.core.minhash import minhash
+from thresher.crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Park, Reason, Revise, Verdict
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import is_home
+from thresher.filters import copy_links
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
+from thresher.filters.near_replica import compare
+from thresher.filters.near_replica.abroad import Shared, SharedGate
+from thresher.filters.near_replica.collide import Grid
+from thresher.filters.near_replica.compare import Likeness, Limits
+from thresher.filters.near_replica.records import (
     COMPONENTS,
     SLOTS,
     HostRecord,
@@ -61,8 +61,8 @@ from filters.near_replica.records import (
     template_key,
     write,
 )
-from filters.near_replica.resemblance import SHINGLE
-from filters.near_replica.rp import bucket_table, project_buckets
+from thresher.filters.near_replica.resemblance import SHINGLE
+from thresher.filters.near_replica.rp import bucket_table, project_buckets
 
 NAME = "near_replica"
 _WEIGHTS: Final = bucket_table(COMPONENTS)

@@ -12,13 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from crawler.core.minhash import slots
-from crawler.core.model import U64
-from filters.near_replica.hm import I64
-from filters.near_replica.minhash import agreement, band_pairs
-from filters.near_replica.resemblance import U32, resemblances
-from filters.near_replica.rp import F64
-from filters.near_replica.sketching import Sketches, without_menus
+from thresher.crawler.core.minhash import slots
+from thresher.crawler.core.model import U64
+from thresher.filters.near_replica.hm import I64
+from thresher.filters.near_replica.minhash import agreement, band_pairs
+from thresher.filters.near_replica.resemblance import U32, resemblances
+from thresher.filters.near_replica.rp import F64
+from thresher.filters.near_replica.sketching import Sketches, without_menus
 
 _SLOTS: Final = 32
 _ROWS: Final = 4

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from config.settings import NearReplica
+from thresher.config.settings import NearReplica
 
 _DEFAULTS: Final = NearReplica()
 _MOST_ORIGINALS: Final = 16  # hosts with a page of one path that are compared with each other

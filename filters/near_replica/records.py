@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from crawler.core.model import U64
-from crawler.core.ports import Memory
-from crawler.core.url import origin_of
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import origin_of
 
 U8 = npt.NDArray[np.uint8]
 SLOTS: Final = 256

@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import U64
-from filters.near_replica.hm import I64
-from filters.near_replica.rp import F64
+from thresher.crawler.core.model import U64
+from thresher.filters.near_replica.hm import I64
+from thresher.filters.near_replica.rp import F64
 
 U32 = npt.NDArray[np.uint32]
 SHINGLE: Final = 5  # words

@@ -5,7 +5,7 @@
 
 E[(R̂¹_j − R̂²_j)²] = ‖d¹ − d²‖²/3, so pages of similar words lie close together. No dictionary and no stored Π: a weight is a hash of word
 and component, the same in every process. Differs from the paper where its counts make R̂ scale with a page's length: besides raw
-counts (the paper's) there are 1 + ln(count), and that scaled to length 1, which tells more (benchmarks/replicas_real.py).
+counts (the paper's) there are 1 + ln(count), and that scaled to length 1, which tells more (benchmarks/quality/replicas_real.py).
 
 Minimum and maximum are frozen once taken; what comes later is clipped, since a scale that moves would move old signatures.
 
@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from crawler.core.model import U64
+from thresher.crawler.core.model import U64
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]

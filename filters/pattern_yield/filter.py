@@ -24,16 +24,16 @@ from math import inf
 
 import msgspec
 
-from config.settings import PatternYield
-from crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
-from crawler.core.ports import Memory
-from crawler.core.url import is_home, origin_of
-from filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, LinkJudgement, LinkRuling, Plug, SetBack, set_back
-from filters.pattern_yield.evidence import Rule
-from filters.pattern_yield.news import TELLS_COPIES, Said, news, said
-from filters.pattern_yield.patterns import Parts, magnitude, parse
-from filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
-from filters.pattern_yield.tree import Sites, Tree
+from thresher.config.settings import PatternYield
+from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import is_home, origin_of
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, LinkJudgement, LinkRuling, Plug, SetBack, set_back
+from thresher.filters.pattern_yield.evidence import Rule
+from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, news, said
+from thresher.filters.pattern_yield.patterns import Parts, magnitude, parse
+from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
+from thresher.filters.pattern_yield.tree import Sites, Tree
 
 NAME = "pattern_yield"
 _SCALE = 1 << 32

@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 import xxhash
 
-from crawler.core.echo import without_echo
-from crawler.core.model import U64, Judgement, Reason
+from thresher.crawler.core.echo import without_echo
+from thresher.crawler.core.model import U64, Judgement, Reason
 
 TELLS_COPIES: Final = "exact_duplicate"  # the filter whose word is enough
 

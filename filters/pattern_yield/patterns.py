@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import xxhash
 
-from crawler.core.url import queue_name
+from thresher.crawler.core.url import queue_name
 
 NUMBER = "<n>"
 HASH = "<h>"

@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 import msgspec
 import xxhash
 
-from crawler.core.ports import Memory
-from filters.pattern_yield.evidence import Evidence
-from filters.pattern_yield.patterns import CACHE_URLS, Parts
+from thresher.crawler.core.ports import Memory
+from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.patterns import CACHE_URLS, Parts
 
 HEAD_WEIGHT: Final = 1e12
 BARREN_WEIGHT: Final = 1e9

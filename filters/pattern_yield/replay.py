@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from config.settings import PatternYield
-from crawler.core.model import CrawlURL, Judgement, LinkBatch
-from filters.base import LinkJudgement
-from filters.pattern_yield.evidence import Rule
-from filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages
-from filters.pattern_yield.records import Pattern, patterns_of
-from filters.pattern_yield.tree import Sites
+from thresher.config.settings import PatternYield
+from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch
+from thresher.filters.base import LinkJudgement
+from thresher.filters.pattern_yield.evidence import Rule
+from thresher.filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages
+from thresher.filters.pattern_yield.records import Pattern, patterns_of
+from thresher.filters.pattern_yield.tree import Sites
 
 _KEPT = Judgement(keep=True, follow=True, verdicts=())
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from crawler.core.ports import Memory
-from filters.pattern_yield.evidence import Evidence, Rule
-from filters.pattern_yield.patterns import LITERAL, Parts, forms
-from filters.pattern_yield.records import (
+from thresher.crawler.core.ports import Memory
+from thresher.filters.pattern_yield.evidence import Evidence, Rule
+from thresher.filters.pattern_yield.patterns import LITERAL, Parts, forms
+from thresher.filters.pattern_yield.records import (
     BARREN_WEIGHT,
     GLANCE,
     GOOD_RUN,
@@ -43,7 +43,7 @@ from filters.pattern_yield.records import (
     pattern_key,
     source_key,
 )
-from filters.pattern_yield.vocabulary import Vocabulary
+from thresher.filters.pattern_yield.vocabulary import Vocabulary
 
 RUN = 32  # URLs of one text in a row that teach nothing
 OTHERS = 8  # URLs of a site that must have been worth it for such a run to be one pattern's own way

@@ -22,14 +22,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from crawler.core.model import Answer, Effect, Judgement, RedirectPair, Tell, Verdict
-from crawler.core.ownership import Ownership
-from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, Asker, Effects
-from filters.soft_error import hyperloglog, stream
-from filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, FaultySites, Table, Target
-from filters.soft_error.redirects import Measure, RedirectGate
-from filters.soft_error.stream import Key, PairKeys
+from thresher.crawler.core.model import Answer, Effect, Judgement, RedirectPair, Tell, Verdict
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, Asker, Effects
+from thresher.filters.soft_error import hyperloglog, stream
+from thresher.filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, FaultySites, Table, Target
+from thresher.filters.soft_error.redirects import Measure, RedirectGate
+from thresher.filters.soft_error.stream import Key, PairKeys
 
 _FEW = 8  # originals up to which all are told of each
 _LAST = Table(b"M", Measure)

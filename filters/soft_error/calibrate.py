@@ -10,7 +10,7 @@ of the largest J is taken: J is flat there, and on a sample of 10 % of a simulat
 Weights. Where soft errors are rare log10 I hurts: hosts of one URL that leads to a portal look like a target of many. `best_weights`
 shrinks k1 alone, by the area under the ROC of the proxies. It is a choice: on a simulated log of 41,515 redirects, 10 % of them soft,
 k1 = ¼ brings precision from .56 to .95 and recall from 1.0 to .89, since farms, hosts of one URL too, are lost
-(benchmarks/soft_errors_log.py).
+(benchmarks/quality/soft_errors_log.py).
 
 Time: 0.3 s a million pairs for a curve.
 """
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from filters.soft_error.score import F64, I64, ONE_EACH, THRESHOLD, Counts, Weights
+from thresher.filters.soft_error.score import F64, I64, ONE_EACH, THRESHOLD, Counts, Weights
 
 Labels = npt.NDArray[np.bool_]
 

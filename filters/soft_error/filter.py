@@ -12,18 +12,18 @@ from __future__ import annotations
 
 from types import NoneType
 
-from config.settings import SoftError
-from crawler.core.model import CrawlURL, LinkBatch, Mode, Verdict
-from crawler.core.ownership import Ownership
-from crawler.core.ports import Memory
-from filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
-from filters.soft_error import probe
-from filters.soft_error.abroad import Shared, SharedGate, SharedProber
-from filters.soft_error.kinds import Kind
-from filters.soft_error.pages import PageGate
-from filters.soft_error.prober import Prober
-from filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
-from filters.soft_error.redirects import RedirectGate, target_key, template
+from thresher.config.settings import SoftError
+from thresher.crawler.core.model import CrawlURL, LinkBatch, Mode, Verdict
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from thresher.filters.soft_error import probe
+from thresher.filters.soft_error.abroad import Shared, SharedGate, SharedProber
+from thresher.filters.soft_error.kinds import Kind
+from thresher.filters.soft_error.pages import PageGate
+from thresher.filters.soft_error.prober import Prober
+from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
+from thresher.filters.soft_error.redirects import RedirectGate, target_key, template
 
 _SITE = 8
 

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import re2
 
-from crawler.core.model import Page
-from crawler.core.parsed import collapsed
-from filters.soft_error import phrases
-from filters.soft_error.url_kind import UrlKind
+from thresher.crawler.core.model import Page
+from thresher.crawler.core.parsed import collapsed
+from thresher.filters.soft_error import phrases
+from thresher.filters.soft_error.url_kind import UrlKind
 
 
 class Kind(StrEnum):

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crawler.core.url import hostname_of, origin_of, queue_name, site_of
-from filters.soft_error.score import I32, Columns
-from filters.soft_error.spelling import same_page
+from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
+from thresher.filters.soft_error.score import I32, Columns
+from thresher.filters.soft_error.spelling import same_page
 
 
 class Named(NamedTuple):

@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from crawler.core.model import U64, Page
-from crawler.core.sketch import word_hash
+from thresher.crawler.core.model import U64, Page
+from thresher.crawler.core.sketch import word_hash
 
 N_KEPT = 64
 NEARLY_EQUAL = 0.02  # distance

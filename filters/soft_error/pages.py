@@ -20,15 +20,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from config.settings import SoftError
-from crawler.core.model import Effect, Judgement, Page, Verdict
-from crawler.core.ports import Memory
-from crawler.core.url import is_home, origin_of
-from filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
-from filters.soft_error import probe
-from filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
-from filters.soft_error.looks import AKIN, NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match
-from filters.soft_error.records import (
+from thresher.config.settings import SoftError
+from thresher.crawler.core.model import Effect, Judgement, Page, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import is_home, origin_of
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
+from thresher.filters.soft_error import probe
+from thresher.filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
+from thresher.filters.soft_error.looks import AKIN, NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match
+from thresher.filters.soft_error.records import (
     DIRECTORIES,
     HOSTS,
     NAME,
@@ -42,8 +42,8 @@ from filters.soft_error.records import (
     Text,
     soft_error,
 )
-from filters.soft_error.redirects import count_walls
-from filters.soft_error.suspects import Step, is_home_too, is_known_error, stand, try_suspect
+from thresher.filters.soft_error.redirects import count_walls
+from thresher.filters.soft_error.suspects import Step, is_home_too, is_known_error, stand, try_suspect
 
 _MOST_TEXTS = 4  # of a host's error pages
 _ENOUGH_WORDS = 12  # of an error page that others are compared with

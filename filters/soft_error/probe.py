@@ -28,11 +28,11 @@ from typing import NamedTuple
 
 import xxhash
 
-from crawler.core.model import CrawlURL, Purpose, Request
-from crawler.core.ports import Memory
-from crawler.core.url import origin_of, queue_name
-from filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Asked, Control, Directory, Host, Outcome
-from filters.soft_error.spelling import is_of_visit
+from thresher.crawler.core.model import CrawlURL, Purpose, Request
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import origin_of, queue_name
+from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Asked, Control, Directory, Host, Outcome
+from thresher.filters.soft_error.spelling import is_of_visit
 
 N_LETTERS = 25
 TRUST_DAYS = 7  # that an answer holds

@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from config.settings import SoftError
-from crawler.core.model import Answer, Effect, Purpose, Request, Revise
-from crawler.core.ports import Memory
-from crawler.core.url import origin_of
-from filters.base import Effects
-from filters.soft_error import probe, stream
-from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, hint_of, kind_of
-from filters.soft_error.looks import Look, is_nearly, look_of, spread_of
-from filters.soft_error.records import (
+from thresher.config.settings import SoftError
+from thresher.crawler.core.model import Answer, Effect, Purpose, Request, Revise
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import origin_of
+from thresher.filters.base import Effects
+from thresher.filters.soft_error import probe, stream
+from thresher.filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, hint_of, kind_of
+from thresher.filters.soft_error.looks import Look, is_nearly, look_of, spread_of
+from thresher.filters.soft_error.records import (
     ASKED,
     DIRECTORIES,
     HOPS,
@@ -43,9 +43,9 @@ from filters.soft_error.records import (
     read_places,
     soft_error,
 )
-from filters.soft_error.redirects import Finding, count_walls, is_like_missing, relabel, target_key
-from filters.soft_error.suspects import Standing, Step, is_idle, stand, try_suspect
-from filters.soft_error.url_kind import is_root, url_kind
+from thresher.filters.soft_error.redirects import Finding, count_walls, is_like_missing, relabel, target_key
+from thresher.filters.soft_error.suspects import Standing, Step, is_idle, stand, try_suspect
+from thresher.filters.soft_error.url_kind import is_root, url_kind
 
 _MOST_HOPS = 4  # of a request's redirects that are followed
 _MOST_LANDINGS = 8  # of a host

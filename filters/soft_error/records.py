@@ -22,10 +22,10 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from crawler.core.model import Reason, Verdict
-from crawler.core.ports import Memory
-from filters.soft_error.looks import Look
-from filters.soft_error.stream import Evidence
+from thresher.crawler.core.model import Reason, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.filters.soft_error.looks import Look
+from thresher.filters.soft_error.stream import Evidence
 
 NAME = "soft_error"
 NO_EVIDENCE = Evidence(0.0, 0, 0, 0, 0)

@@ -25,15 +25,15 @@ from urllib.parse import unquote
 import msgspec
 import xxhash
 
-from config.settings import SoftError
-from crawler.core.model import CrawlURL, Effect, Judgement, Park, Reason, RedirectPair, Revise, Verdict
-from crawler.core.ports import Memory
-from crawler.core.url import hostname_of, is_home, origin_of
-from filters.base import NO_EFFECTS, Effects
-from filters.soft_error import probe, stream
-from filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, kind_of
-from filters.soft_error.looks import Likeness, compare, is_nearly
-from filters.soft_error.records import (
+from thresher.config.settings import SoftError
+from thresher.crawler.core.model import CrawlURL, Effect, Judgement, Park, Reason, RedirectPair, Revise, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import hostname_of, is_home, origin_of
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.soft_error import probe, stream
+from thresher.filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, kind_of
+from thresher.filters.soft_error.looks import Likeness, compare, is_nearly
+from thresher.filters.soft_error.records import (
     DIRECTORIES,
     HOSTS,
     LABELS,
@@ -49,9 +49,9 @@ from filters.soft_error.records import (
     read_places,
     soft_error,
 )
-from filters.soft_error.spelling import same_page
-from filters.soft_error.stream import Evidence, PairKeys
-from filters.soft_error.url_kind import UrlKind, is_root, url_kind
+from thresher.filters.soft_error.spelling import same_page
+from thresher.filters.soft_error.stream import Evidence, PairKeys
+from thresher.filters.soft_error.url_kind import UrlKind, is_root, url_kind
 
 N_WALLS = 3  # pages that are challenges, consent pages or empty shells, and no other: their host is parked
 _SAID_BY_TARGET = 3  # originals from which on a target's own words suffice

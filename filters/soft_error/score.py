@@ -11,8 +11,8 @@ The log L is a set of pairs (original, end of its chain within 5 hops). An origi
 its last target where a log of years has several. The "1" of 1/H is lost in the poster's text; its sign follows from the third heuristic
 and the curves of figure 1. With k = 1: -log10 H ≤ σ ≤ log10 I + log10 N.
 
-Host: http, https, www. and bare of a name are one (`crawler.core.url.queue_name`), ports other than 80 and 443 are hosts of their own. The
-poster says "host" and no more; scheme and www are spellings, and a host that answers under four of them is one program.
+Host: http, https, www. and bare of a name are one (`thresher.crawler.core.url.queue_name`), ports other than 80 and 443 are hosts of their
+own. The poster says "host" and no more; scheme and www are spellings, and a host that answers under four of them is one program.
 
 θ = 3 is for millions of pairs: a lone host that sends n URLs to one page scores 2·log10 n, so that 32 are needed (calibrate.py).
 Time: four sorts, 0.5 s a million pairs. Memory: 60 bytes a pair.

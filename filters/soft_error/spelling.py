@@ -32,7 +32,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from crawler.core.url import hostname_of, origin_of, queue_name, site_of
+from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
 
 _LANGUAGES = (  # ISO 639-1
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es "

@@ -13,7 +13,7 @@ Late evidence. The first redirects to an error page score low. Whenever a target
 bound need no second look: when they arrive the count stands at 1,024 already. What is evicted (a site has a cap on its memory; lists of
 originals go first, then small counts) is counted anew from nothing; a host's three counts go together.
 
-Scope of host: a host queue, as `crawler.core.url.queue_name` names it: http, https, www. and bare of a name are one host.
+Scope of host: a host queue, as `thresher.crawler.core.url.queue_name` names it: http, https, www. and bare of a name are one host.
 All hosts of a site belong to one agent; a target that another agent has is counted there over all agents (abroad.py).
 
 Memory: up to 12 KB a host, 4 KB a target, 60 KB for 1,024 originals; 40 bytes for a host or target that was met once.
@@ -30,11 +30,11 @@ import msgspec
 import xxhash
 from msgspec import Meta
 
-from crawler.core.model import CrawlURL
-from crawler.core.ports import Memory
-from crawler.core.url import queue_name
-from filters.soft_error import hyperloglog
-from filters.soft_error.score import ONE_EACH, Weights, sigma
+from thresher.crawler.core.model import CrawlURL
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import queue_name
+from thresher.filters.soft_error import hyperloglog
+from thresher.filters.soft_error.score import ONE_EACH, Weights, sigma
 
 Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
 MAX_ORIGINALS = 1024  # of one target that are scored again

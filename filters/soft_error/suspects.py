@@ -20,14 +20,14 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from crawler.core.model import Effect
-from crawler.core.ports import Memory
-from crawler.core.url import origin_of
-from filters.soft_error import probe
-from filters.soft_error.kinds import GATES, Kind
-from filters.soft_error.looks import MOST_SPREAD, Likeness, Look, compare, is_nearly, is_same_text, may_match, spread_of
-from filters.soft_error.probe import Place
-from filters.soft_error.records import DIRECTORIES, SUSPECTS, Control, Directory, Host, Outcome, Suspect
+from thresher.crawler.core.model import Effect
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import origin_of
+from thresher.filters.soft_error import probe
+from thresher.filters.soft_error.kinds import GATES, Kind
+from thresher.filters.soft_error.looks import MOST_SPREAD, Likeness, Look, compare, is_nearly, is_same_text, may_match, spread_of
+from thresher.filters.soft_error.probe import Place
+from thresher.filters.soft_error.records import DIRECTORIES, SUSPECTS, Control, Directory, Host, Outcome, Suspect
 
 _MOST_PROBES = 2
 _IDLE = 2  # URLs at which a parameter names nothing, after which it is not asked about at this host

@@ -19,8 +19,8 @@ from functools import lru_cache
 import numpy as np
 import re2
 
-from crawler.core.url import hostname_of, origin_of, site_of
-from filters.soft_error.score import I32
+from thresher.crawler.core.url import hostname_of, origin_of, site_of
+from thresher.filters.soft_error.score import I32
 
 
 class UrlKind(StrEnum):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crawler.core import html
-from storage.schema import PageRecord
+from thresher.crawler.core import html
+from thresher.storage.schema import PageRecord
 
 _DOCUMENTS = frozenset(("text/html", "application/xhtml+xml", "text/plain", ""))
 

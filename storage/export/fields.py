@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
-from crawler.core.errors import UsageError
-from storage.view import View
+from thresher.crawler.core.errors import UsageError
+from thresher.storage.view import View
 
 R = TypeVar("R")
 

@@ -11,12 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from crawler.core.places import places
-from storage.export.fields import Field, Kind
-from storage.graph import read_links
-from storage.packing import unpack_u64
-from storage.schema import URL, URLS
-from storage.view import View
+from thresher.crawler.core.places import places
+from thresher.storage.export.fields import Field, Kind
+from thresher.storage.graph import read_links
+from thresher.storage.packing import unpack_u64
+from thresher.storage.schema import URL, URLS
+from thresher.storage.view import View
 
 GroupLink = tuple[str, str, int]
 

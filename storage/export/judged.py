@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from storage.export.fields import iso
-from storage.schema import PageRecord, RevisionRecord, VerdictRecord
+from thresher.storage.export.fields import iso
+from thresher.storage.schema import PageRecord, RevisionRecord, VerdictRecord
 
 _KEY = re.compile("[0-9a-f]{32}")
 

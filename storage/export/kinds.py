@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from storage.export.fields import Field, Kind
-from storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
-from storage.export.lines import Lines
-from storage.export.links import LINKS_KIND
-from storage.export.pages import PAGES_KIND
-from storage.export.redirects import REDIRECTS_KIND
-from storage.export.skipped import SKIPPED_KIND
-from storage.export.urls import URLS_KIND
-from storage.view import View
+from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
+from thresher.storage.export.lines import Lines
+from thresher.storage.export.links import LINKS_KIND
+from thresher.storage.export.pages import PAGES_KIND
+from thresher.storage.export.redirects import REDIRECTS_KIND
+from thresher.storage.export.skipped import SKIPPED_KIND
+from thresher.storage.export.urls import URLS_KIND
+from thresher.storage.view import View
 
 _ALL: tuple[Kind[Any], ...] = (PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND)
 KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawler.core.url import hostname_of, origin_of, site_of
-from storage.export.fields import Field, Kind
-from storage.export.pages import current_pages
-from storage.export.texts import Texts
-from storage.view import View
+from thresher.crawler.core.url import hostname_of, origin_of, site_of
+from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.pages import current_pages
+from thresher.storage.export.texts import Texts
+from thresher.storage.view import View
 
 Link = tuple[str, str]
 

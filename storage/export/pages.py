@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from crawler.core.model import Purpose
-from storage.export.content import characters_of, text_of
-from storage.export.fields import Field, Kind, iso
-from storage.export.judged import Standing, follows, keeps, named_keys, standing, verdict_object
-from storage.export.texts import Texts
-from storage.packing import unpack_seen
-from storage.schema import REVISIONS, SEEN, VERDICTS, PageRecord
-from storage.view import View
+from thresher.crawler.core.model import Purpose
+from thresher.storage.export.content import characters_of, text_of
+from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.judged import Standing, follows, keeps, named_keys, standing, verdict_object
+from thresher.storage.export.texts import Texts
+from thresher.storage.packing import unpack_seen
+from thresher.storage.schema import REVISIONS, SEEN, VERDICTS, PageRecord
+from thresher.storage.view import View
 
 _CHUNK = 200
 _PAGES = frozenset((Purpose.PAGE, Purpose.AUDIT))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Self
 
-from storage.export.lines import whole_text
+from thresher.storage.export.lines import whole_text
 
 PARQUET_KINDS = ("links", "hostgraph", "sitegraph")  # those whose columns have types
 

@@ -10,12 +10,12 @@ import lmdb
 import msgspec
 from backports import zstd
 
-from storage.faults import as_readers
-from storage.lock import lock_holder
-from storage.partitions import shard_paths
-from storage.rot import require_sound_pages
-from storage.shards import open_view
-from storage.view import View
+from thresher.storage.faults import as_readers
+from thresher.storage.lock import lock_holder
+from thresher.storage.partitions import shard_paths
+from thresher.storage.rot import require_sound_pages
+from thresher.storage.shards import open_view
+from thresher.storage.view import View
 
 
 @contextmanager

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from storage.export.fields import Field, Kind, iso
-from storage.export.texts import Texts
-from storage.redirects import ChainEnd
-from storage.schema import PAIR, PAIRS, EdgeRecord, PairRecord
-from storage.view import View
+from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.texts import Texts
+from thresher.storage.schema import PAIR, PAIRS, EdgeRecord, PairRecord
+from thresher.storage.tables.redirects import ChainEnd
+from thresher.storage.view import View
 
 _CHUNK = 1000
 _OF_PAIR = frozenset(("final", "final_status", "hops", "end"))

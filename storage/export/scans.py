@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawler.core.ports import HostRecord
-from storage.schema import HOST, HOSTS, REVISIONS, VERDICTS, RevisionRecord
-from storage.view import View
+from thresher.crawler.core.ports import HostRecord
+from thresher.storage.schema import HOST, HOSTS, REVISIONS, VERDICTS, RevisionRecord
+from thresher.storage.view import View
 
 
 def hosts(view: View) -> Iterator[tuple[bytes, HostRecord]]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from storage.export.fields import Field, Kind
-from storage.export.texts import Texts
-from storage.schema import SkipLine
-from storage.view import View
+from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.texts import Texts
+from thresher.storage.schema import SkipLine
+from thresher.storage.view import View
 
 _CHUNK = 1000
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from stat import S_IMODE
 from typing import BinaryIO
 
-from crawler.core.errors import DiskError, UsageError
-from storage.failpoint import reached
-from storage.private import MODE
+from thresher.crawler.core.errors import DiskError, UsageError
+from thresher.storage.failpoint import reached
+from thresher.storage.private import MODE
 
 
 @contextmanager

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from crawler.core.model import Purpose
-from storage.export.fields import Field, Kind, iso
-from storage.export.texts import Texts
-from storage.schema import FAILURE, FAILURES, FailureRecord, SeenRow, UrlRecord
-from storage.view import View
+from thresher.crawler.core.model import Purpose
+from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.texts import Texts
+from thresher.storage.schema import FAILURE, FAILURES, FailureRecord, SeenRow, UrlRecord
+from thresher.storage.view import View
 
 _CHUNK = 1000
 _OF_FAILURE = frozenset(("attempts", "failure", "failure_detail", "failed_at", "final"))

@@ -1,4 +1,4 @@
-"""The benchmark of several agents: what gives a figure, and what does not. The short form of `python -m benchmarks.agents`."""
+"""The benchmark of several agents: what gives a figure, and what does not. The short form of `python -m benchmarks.speed.agents`."""
 
 import os
 import shutil
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import agents
+from benchmarks.speed import agents
 
 needs_nginx = pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
-COMMAND = [sys.executable, "-m", "benchmarks.agents", "--sites", "1", "--runs", "1", "--profile", "small"]
+COMMAND = [sys.executable, "-m", "benchmarks.speed.agents", "--sites", "1", "--runs", "1", "--profile", "small"]
 
 
 def test_too_few_cores_and_a_missing_nginx_are_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import bomb_scan, bomb_search
-from crawler.core import html
+from benchmarks.proofs import bomb_search
+from benchmarks.speed import bomb_scan
+from thresher.crawler.core import html
 
 
 def test_a_search_of_a_moment_reads_pages_and_finds_nothing(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

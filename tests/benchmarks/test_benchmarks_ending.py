@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from harness import ROOT, children, hear_signals, wait_until
 
-from benchmarks import growth
-from benchmarks.ending import exit_with
 from benchmarks.peers import __main__ as peers
+from benchmarks.speed import growth
+from benchmarks.support.ending import exit_with
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_growth_leaves_neither_processes_nor_stores(tmp_path: Path, number: signal.Signals) -> None:
     """Mutation: at SIGTERM the child went on, up to 50 million URLs, and its store stayed."""
-    command = [sys.executable, "-m", "benchmarks.growth", "--millions", "1", "--directory", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.speed.growth", "--millions", "1", "--directory", str(tmp_path)]
     with subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, preexec_fn=hear_signals
     ) as run:
@@ -37,7 +37,19 @@ def test_growth_leaves_neither_processes_nor_stores(tmp_path: Path, number: sign
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_bench_crawl_leaves_nothing_and_its_exit_code_says_why(tmp_path: Path, number: signal.Signals, n_agents: int) -> None:
     """Mutation: with several agents it was exit 2, as if the command line were wrong."""
-    command = [sys.executable, "-m", "crawler.cli", "bench", "crawl", "--hosts", "10", "--pages", "50000", "--agents", str(n_agents)]
+    command = [
+        sys.executable,
+        "-m",
+        "thresher",
+        "bench",
+        "crawl",
+        "--hosts",
+        "10",
+        "--pages",
+        "50000",
+        "--agents",
+        str(n_agents),
+    ]
     with subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, preexec_fn=hear_signals
     ) as run:

@@ -1,4 +1,4 @@
-"""Seen set and frontier grow without a wrong answer: the short form of `python -m benchmarks.growth`."""
+"""Seen set and frontier grow without a wrong answer: the short form of `python -m benchmarks.speed.growth`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import growth
-from storage import seen
+from benchmarks.speed import growth
+from thresher.storage.tables import seen
 
 
 @pytest.mark.parametrize("regime", ["few", "groups"])
@@ -40,7 +40,7 @@ def test_too_little_room_is_said_before_a_run_begins(monkeypatch: pytest.MonkeyP
 
 
 def test_a_regime_that_is_killed_in_the_middle_has_no_row_and_the_others_keep_theirs(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.growth", "--millions", "0.001", "--regime", "few", "--regime", "groups"]
+    command = [sys.executable, "-m", "benchmarks.speed.growth", "--millions", "0.001", "--regime", "few", "--regime", "groups"]
     run = subprocess.Popen(
         [*command, "--directory", str(tmp_path), "--out", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -1,4 +1,4 @@
-"""The short form of benchmarks/replicas_manuals.py: the command at its defaults against the exact resemblance of all pairs."""
+"""The short form of benchmarks/quality/replicas_manuals.py: the command at its defaults against the exact resemblance of all pairs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from benchmarks.replicas_manuals import BAR, resembling, score, truth
-from crawler.core.sketch import token_hashes
-from filters.near_replica.batch import Space, Tolerance
-from filters.near_replica.sketching import Recipe, Sketcher
+from benchmarks.quality.replicas_manuals import BAR, resembling, score, truth
+from thresher.crawler.core.sketch import token_hashes
+from thresher.filters.near_replica.batch import Space, Tolerance
+from thresher.filters.near_replica.sketching import Recipe, Sketcher
 
 
 def _pages() -> dict[str, list[str]]:

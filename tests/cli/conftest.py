@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from small_store import build
 
-from crawler.cli import main
+from thresher.crawler.cli import main
 
 
 class Ran(NamedTuple):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from config.settings import Limits, Scope, Settings
-from crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
-from crawler.core.order.breadth_first import BreadthFirst
-from crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
-from crawler.core.robots import RobotsRecord, file_hash
-from crawler.core.url import URLRules, URLSpace, queue_name
-from crawler.totals import Totals
-from storage.env import Store
-from storage.schema import FailureRecord, PageRecord
-from storage.verdicts import verdict_records
+from thresher.config.settings import Limits, Scope, Settings
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
+from thresher.crawler.core.order.breadth_first import BreadthFirst
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
+from thresher.crawler.core.robots import RobotsRecord, file_hash
+from thresher.crawler.core.url import URLRules, URLSpace, queue_name
+from thresher.crawler.settlement.totals import Totals
+from thresher.storage.schema import FailureRecord, PageRecord
+from thresher.storage.store import Store
+from thresher.storage.tables.verdicts import verdict_records
 
 NOW = 1_700_000_000.0
 SEED = "https://a.example/"

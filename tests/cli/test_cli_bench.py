@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from crawler import crawl_bench
-from crawler.agent_bench import Watch
-from crawler.cli import bench as command
-from crawler.core.errors import UsageError
-from crawler.demo import process
-from crawler.metrics import Status
+from thresher.crawler.bench import crawl_bench
+from thresher.crawler.bench.agent_bench import Watch
+from thresher.crawler.cli import bench as command
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.demo import process
+from thresher.crawler.status import Status
 
 ROOT = Path(__file__).parents[2]
 
 
 def bench(*options: str, on_one_core: bool = False) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crawler.cli", "bench", "crawl", "--hosts", "10", "--runs", "1", *options]
+    command = [sys.executable, "-m", "thresher", "bench", "crawl", "--hosts", "10", "--runs", "1", *options]
     core = {min(os.sched_getaffinity(0))} if on_one_core else os.sched_getaffinity(0)
     narrow = partial(os.sched_setaffinity, 0, core)
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, preexec_fn=narrow)
@@ -62,14 +62,14 @@ def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_fi
     agents: int, victim: str, by: signal.Signals, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And no process. Mutation: a display that does not ask whether the server runs waits until every host is given up."""
-    module = {"agent": b"crawler.agent_process", "server": b"crawler.demo.server"}[victim]
+    module = {"agent": b"thresher.crawler.process.agent_process", "server": b"thresher.crawler.demo.server"}[victim]
     if by is signal.SIGSTOP:
         monkeypatch.setattr(crawl_bench, "STALLED_S", 1.0)
     monkeypatch.setattr(process, "_LONGEST_END_S", 0.1)
     done = threading.Event()
 
     def strike() -> None:
-        while not done.wait(0.05) and len(_children(b"crawler.agent_process")) < agents:
+        while not done.wait(0.05) and len(_children(b"thresher.crawler.process.agent_process")) < agents:
             pass
         time.sleep(0.3)
         os.kill(_children(module)[0], by)
@@ -82,7 +82,7 @@ def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_fi
     finally:
         done.set()
         striker.join()
-    assert not _children(b"crawler.")
+    assert not _children(b"thresher.crawler.")
 
 
 @pytest.mark.parametrize(("per_host", "least"), [(None, 1_000), (50, 990)])

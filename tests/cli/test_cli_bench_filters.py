@@ -75,7 +75,7 @@ def _kill_server(directory: Path) -> None:
     while not any(log.stat().st_size for log in directory.glob("*/plain.log")) and time.monotonic() < deadline:
         time.sleep(0.05)
     for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():
-        if b"crawler.demo.server" in Path(f"/proc/{child}/cmdline").read_bytes():
+        if b"thresher.crawler.demo.server" in Path(f"/proc/{child}/cmdline").read_bytes():
             os.kill(int(child), signal.SIGKILL)
 
 

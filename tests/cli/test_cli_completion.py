@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import ROOT
 
 _PROMPT = "ready> "
 _LONGEST_S = 60.0
@@ -24,7 +23,7 @@ class Terminal:
 
     def __init__(self, directory: Path) -> None:
         command = directory / "thresher"
-        command.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m crawler.cli "$@"\n')
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m thresher "$@"\n')
         command.chmod(0o700)
         (directory / "inputrc").write_text("set bell-style none\nset enable-bracketed-paste off\nset show-all-if-ambiguous on\n")
         env = {"PATH": f"{directory}:{os.environ['PATH']}", "TERM": "dumb", "PS1": _PROMPT, "HOME": str(directory), "LC_ALL": "C.UTF-8"}

@@ -82,7 +82,7 @@ def test_a_packed_log_and_standard_input_are_read_too(thresher: Command, log: Pa
     packed.write_bytes(gzip.compress(log.read_bytes()))
     from_file = json.loads(thresher("depth", "fit", packed, "--json").out)
     run = subprocess.run(
-        [sys.executable, "-m", "crawler.cli", "depth", "fit", "-", "--json"],
+        [sys.executable, "-m", "thresher", "depth", "fit", "-", "--json"],
         cwd=ROOT,
         input=packed.read_bytes(),
         capture_output=True,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.process import ServerProcess
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.process import ServerProcess
 
 LOGS = Path(__file__).parents[2].parent / "shared" / "data" / "logs"
 

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_store import HOSTILE
 
-from crawler.cli.common import print_json, print_table
-from crawler.printable import printable
-from storage.export.lines import CsvLines, JsonLines, cell, json_line, neutral
+from thresher.crawler.cli.common import print_json, print_table
+from thresher.crawler.terminal.printable import printable
+from thresher.storage.export.lines import CsvLines, JsonLines, cell, json_line, neutral
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=40) | st.text("\x1b\x9b\u202e\u2066\r\n\t\x00\x07\ud800=+-@\u00a0' a", max_size=12)
 VALUES = st.recursive(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from small_store import SEED, build
 
-from crawler.core.order.cash import HIGHEST
+from thresher.crawler.core.order.cash import HIGHEST
 
 KINDS = {
     "seed": (SEED, "done", "fetched at"),

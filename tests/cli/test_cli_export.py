@@ -19,25 +19,25 @@ from typing import Any
 import pytest
 from small_store import BODY, NOW, SEED, SmallStore, build
 
-from crawler.core.errors import UsageError
-from crawler.core.model import Purpose, State, Verdict
-from storage.export.fields import iso
-from storage.export.judged import Standing, follows, keeps, standing
-from storage.export.kinds import KINDS
-from storage.export.pages import current_pages
-from storage.export.target import replacing
-from storage.schema import PageRecord, RevisionRecord, VerdictRecord
-from storage.view import View
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import Purpose, State, Verdict
+from thresher.storage.export.fields import iso
+from thresher.storage.export.judged import Standing, follows, keeps, standing
+from thresher.storage.export.kinds import KINDS
+from thresher.storage.export.pages import current_pages
+from thresher.storage.export.target import replacing
+from thresher.storage.schema import PageRecord, RevisionRecord, VerdictRecord
+from thresher.storage.view import View
 
 ROOT = Path(__file__).parents[2]
 ON_REQUEST = ("text", "html", "body", "cross_site")
 
-EXPORT = "import sys; from crawler.cli import main; sys.argv[0] = 'thresher'; main()"
+EXPORT = "import sys; from thresher.crawler.cli import main; sys.argv[0] = 'thresher'; main()"
 WRITER = """
 import sys
 from pathlib import Path
-from crawler.core.model import State
-from storage.env import Store
+from thresher.crawler.core.model import State
+from thresher.storage.store import Store
 with Store.open(Path(sys.argv[1]), None, 0.0) as store:
     for line in sys.stdin:
         _, record = store.pages.since(int(line))[0]
@@ -262,7 +262,7 @@ def test_each_url_comes_once_though_its_page_is_fetched_again_meanwhile(
     writer: Callable[[int], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Law of an export of a running crawl. Breaks if a URL that settled again since is passed over, or its newer page taken too."""
-    monkeypatch.setattr("storage.export.pages._CHUNK", 1)
+    monkeypatch.setattr("thresher.storage.export.pages._CHUNK", 1)
     with View(tmp_path / "c") as view:
         pages = current_pages(view)
         seen = [next(pages)[1].url]

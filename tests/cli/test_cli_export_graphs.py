@@ -11,7 +11,7 @@ import pytest
 from conftest import Ran
 from small_store import SmallStore
 
-from crawler.core.model import State
+from thresher.crawler.core.model import State
 
 Thresher = Callable[..., Ran]
 LINKS = {

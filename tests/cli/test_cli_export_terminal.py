@@ -14,7 +14,7 @@ import pytest
 from small_store import HOSTILE
 from test_cli_escaping import PAYLOADS, is_harmless
 
-from storage.export.lines import TsvLines, json_line
+from thresher.storage.export.lines import TsvLines, json_line
 
 TITLE = ("--fields", "title,url")
 HIDDEN = ['"=1+1"', ' "=1+1"', '"a\tb', '"']
@@ -38,7 +38,7 @@ def test_a_terminal_is_not_steered_by_an_export(
     flags: tuple[str, ...], crawl: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Seen to fail for both formats while cells went out as they are, ESC, OSC, C1 and bidi included."""
-    from crawler.cli import main
+    from thresher.crawler.cli import main
 
     def run() -> None:
         monkeypatch.setattr(sys, "argv", ["thresher", "export", str(crawl), *TITLE, "--format", *flags])

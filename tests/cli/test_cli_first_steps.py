@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from crawler.core.errors import StoreError
-from crawler.metrics import Status
-from crawler.progress import headline
-from storage import rot
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.status import Status
+from thresher.crawler.terminal.progress import headline
+from thresher.storage import rot
 
 URL = "http://localhost:8000/"
 

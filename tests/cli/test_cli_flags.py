@@ -9,9 +9,9 @@ import click
 import pytest
 from conftest import Command
 
-from crawler.cli import thresher as program
-from storage.env import Store
-from storage.view import View
+from thresher.crawler.cli import thresher as program
+from thresher.storage.store import Store
+from thresher.storage.view import View
 
 FLAGS = {
     "--contact": ("identity.contact", "me@example.org", "me@example.org"),
@@ -84,7 +84,7 @@ def test_a_bad_value_is_refused_as_anywhere(thresher: Command, words: tuple[str,
 
 def test_resume_takes_them_over_the_crawls_own_configuration(thresher: Command, tmp_path: Path) -> None:
     """With a limit that is reached at once, so that nothing is fetched."""
-    from config.load import load
+    from thresher.config.load import load
 
     settings = load([], sets=["identity.contact=me@example.org", "seeds=['http://a.example/']", "limits.max_depth=7"]).settings
     Store.create(tmp_path / "crawl", settings, 0.0).close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from small_store import NOW, SmallStore
 
-from crawler.core.model import State
+from thresher.crawler.core.model import State
 
 CHAINS = {  # original → target
     "/a": "/b",

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from small_store import HOSTILE, SmallStore
 
-from config.settings import Filters, NearReplica, PatternYield, Settings, SoftError
-from crawler.core.model import Reason, State, Verdict
-from filters.pattern_yield.evidence import Evidence
-from filters.pattern_yield.filter import holder
-from filters.pattern_yield.records import Pattern, encode, pattern_key
-from storage.verdicts import verdict_records
+from thresher.config.settings import Filters, NearReplica, PatternYield, Settings, SoftError
+from thresher.crawler.core.model import Reason, State, Verdict
+from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.filter import holder
+from thresher.filters.pattern_yield.records import Pattern, encode, pattern_key
+from thresher.storage.tables.verdicts import verdict_records
 
 Command = Callable[..., Any]  # see conftest.py
 

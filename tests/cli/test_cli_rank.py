@@ -11,9 +11,9 @@ import pytest
 from conftest import Ran
 from small_store import NOW, SEED, SmallStore, build
 
-from benchmarks import real_order
-from crawler.core.model import State
-from crawler.graph.measures import captured
+from benchmarks.quality import real_order
+from thresher.crawler.core.model import State
+from thresher.crawler.graph.measures import captured
 
 Thresher = Callable[..., Ran]
 
@@ -108,7 +108,7 @@ def test_the_measures_of_a_crawl_are_lines_with_their_names(thresher: Thresher, 
 
 
 def test_a_crawl_s_order_is_held_against_others_over_the_same_graph(crawl: Path) -> None:
-    """What `python -m benchmarks.real_order` prints of each crawl."""
+    """What `python -m benchmarks.quality.real_order` prints of each crawl."""
     found = real_order.read(crawl)
     shares = captured(found.ranks, found.order, real_order.SHARES)
     for name, others in found.curves.items():

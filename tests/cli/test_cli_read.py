@@ -16,11 +16,11 @@ import msgspec
 import pytest
 from small_store import NOW, SmallStore
 
-from crawler.cli import thresher as group
-from crawler.core.model import State, Verdict
-from crawler.metrics import Status
-from crawler.supervisor import write_status
-from storage.verdicts import verdict_records
+from thresher.crawler.cli import thresher as group
+from thresher.crawler.core.model import State, Verdict
+from thresher.crawler.process.supervisor import write_status
+from thresher.crawler.status import Status
+from thresher.storage.tables.verdicts import verdict_records
 
 ROOT = Path(__file__).parents[2]
 READERS = ("status", "stats", "hosts", "explain", "export", "verify", "quarantine")
@@ -28,7 +28,7 @@ READERS = ("status", "stats", "hosts", "explain", "export", "verify", "quarantin
 HOLDER = """
 import sys
 from pathlib import Path
-from storage.env import Store
+from thresher.storage.store import Store
 with Store.open(Path(sys.argv[1]), None, 0.0):
     print("ready", flush=True)
     sys.stdin.read()
@@ -234,11 +234,11 @@ def test_a_damaged_store_is_one_message(words: tuple[str, ...], thresher: Callab
 
 def test_verify_outlives_a_reader_that_is_killed(thresher: Callable, crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page past the end of a cut file is a SIGBUS to who reads it: the child's end, not ours."""
-    monkeypatch.setattr("crawler.cli.verify._CHILD", "import os, signal; os.kill(os.getpid(), signal.SIGBUS)")
+    monkeypatch.setattr("thresher.crawler.cli.verify._CHILD", "import os, signal; os.kill(os.getpid(), signal.SIGBUS)")
     ran = thresher("verify", crawl)
     assert ran.code == 6
     assert "signal 7" in ran.out
-    monkeypatch.setattr("crawler.cli.verify._CHILD", "raise SystemExit(3)")
+    monkeypatch.setattr("thresher.crawler.cli.verify._CHILD", "raise SystemExit(3)")
     assert "exit 3" in thresher("verify", crawl).out
 
 

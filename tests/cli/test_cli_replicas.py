@@ -13,7 +13,7 @@ import pytest
 from conftest import Command
 from small_store import SmallStore
 
-from crawler.core.model import State
+from thresher.crawler.core.model import State
 
 N = 12
 
@@ -151,7 +151,7 @@ def _body(number: int) -> bytes:
 
 def test_a_store_is_read_with_its_redirects_and_copies(thresher: Command, tmp_path: Path) -> None:
     """The hosts replicate; links of the second lead there by a redirect; a copy without a body has the text of its original."""
-    from crawler.core.sketch import fingerprint, token_hashes
+    from thresher.crawler.core.sketch import fingerprint, token_hashes
 
     small = SmallStore(tmp_path / "store")
     seqs = {}

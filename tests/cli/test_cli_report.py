@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/tests/cli"]
 from small_store import NOW, SmallStore
-from crawler.core.model import State
+from thresher.crawler.core.model import State
 small = SmallStore(Path(sys.argv[2]))
 for number in range(3):
     url = small.url(f"/{number}")
@@ -42,7 +42,7 @@ def test_a_report_is_written_and_not_twice_unless_forced(thresher: Thresher, cra
 
 
 def test_without_a_place_the_page_goes_to_standard_output(crawl: Path) -> None:
-    words = [sys.executable, "-m", "crawler.cli", "report", str(crawl), "--no-order"]
+    words = [sys.executable, "-m", "thresher", "report", str(crawl), "--no-order"]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, check=True, timeout=60)
     assert run.stdout.startswith(b"<!doctype html>")
     assert b'<section id="order"' not in run.stdout

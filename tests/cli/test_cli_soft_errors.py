@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core.url import BadURL, URLRules, URLSpace
-from crawler.redirect_log import read_file
+from thresher.crawler.analysis.redirect_log import read_file
+from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 
 KEYS = ["original", "target", "score", "n_to_target", "n_from_host", "n_targets", "n_target_hosts", "soft_error", "kind"]
 
@@ -211,7 +211,7 @@ def test_a_path_that_is_nowhere_and_a_directory_that_is_no_store_are_refused(thr
 def test_a_line_that_spans_chunks_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     content = tsv(*to_error(5), ("http://a.example/" + "y" * 70_000, "http://b.example/"), *to_error(7, "b"))
     whole = read_file(io.BytesIO(content))
-    monkeypatch.setattr("crawler.redirect_log._CHUNK", 7)
+    monkeypatch.setattr("thresher.crawler.analysis.redirect_log._CHUNK", 7)
     pieces = read_file(io.BytesIO(content))
     assert (len(whole.log), whole.n_lines, whole.faults) == (12, 13, {"longer than 65,536 bytes": 1})
     assert (len(pieces.log), pieces.n_lines, pieces.faults) == (12, 13, whole.faults)

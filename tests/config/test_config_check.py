@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import re2
 
-from config.errors import ConfigError
-from config.load import load
+from thresher.config.errors import ConfigError
+from thresher.config.load import load
 
 DEFAULT_WORDS = "see https://github.com/google/re2/wiki/Syntax"
 DOMAIN_WORDS = "expected a domain or a URL prefix, as canonical URLs have it"

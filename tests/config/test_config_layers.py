@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect as types
 
-from config.errors import ConfigError
-from config.load import Loaded, Origin, from_json, load, render, to_json
-from config.options import bare, options
-from config.settings import Override, Settings
+from thresher.config.errors import ConfigError
+from thresher.config.load import Loaded, Origin, from_json, load, render, to_json
+from thresher.config.options import bare, options
+from thresher.config.settings import Override, Settings
 
 FOLDER = Path(__file__).parents[2] / "config"
 DEFAULT = FOLDER / "default.yaml"

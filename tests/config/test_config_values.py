@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from config.load import load
-from config.settings import Settings
+from thresher.config.errors import ConfigError
+from thresher.config.load import load
+from thresher.config.settings import Settings
 
 
 def value(settings: Settings, key: str) -> object:

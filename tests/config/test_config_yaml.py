@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from config.errors import ConfigError
-from config.load import load, render
-from config.yaml_tree import MAX_BYTES, MAX_VALUES
+from thresher.config.errors import ConfigError
+from thresher.config.load import load, render
+from thresher.config.yaml_tree import MAX_BYTES, MAX_VALUES
 
 QUOTE_IT = "Put text that begins with this character in quotes"
 BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"

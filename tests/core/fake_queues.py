@@ -10,7 +10,7 @@ from bisect import bisect_right, insort
 
 import msgspec
 
-from crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 
 
 class Queues:

@@ -12,11 +12,11 @@ from itertools import count, pairwise
 import msgspec
 from fake_queues import Addresses, Queues
 
-from config.settings import Settings
-from crawler.core.frontier import Frontier, Lease, Retry, Wait
-from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose
-from crawler.core.ports import Entry, HostRecord, Lane
-from crawler.core.url import URLRules, URLSpace
+from thresher.config.settings import Settings
+from thresher.crawler.core.frontier import Frontier, Lease, Retry, Wait
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose
+from thresher.crawler.core.ports import Entry, HostRecord, Lane
+from thresher.crawler.core.url import URLRules, URLSpace
 
 URLS = URLSpace(b"a secret of bytes", URLRules(ports=None))
 START = 1_700_000_000.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.core.charset import FALLBACK, declared
+from thresher.crawler.core.charset import FALLBACK, declared
 
 CASES = Path(__file__).parents[2] / "../shared/data/conformance"
 

@@ -7,10 +7,10 @@ from fake_queues import Addresses, Queues
 from frontier_world import CALM, START, URLS, World, configured, failure, finished, leased, page, queue_of, record_of, waited
 from msgspec.structs import replace
 
-from crawler.core.frontier import Wait
-from crawler.core.model import Cause, Purpose
-from crawler.core.ports import HostRecord, Lane
-from crawler.core.waiting import WaitingHosts
+from thresher.crawler.core.frontier import Wait
+from thresher.crawler.core.model import Cause, Purpose
+from thresher.crawler.core.ports import HostRecord, Lane
+from thresher.crawler.core.waiting import WaitingHosts
 
 # -- leases
 

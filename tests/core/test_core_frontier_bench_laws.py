@@ -9,7 +9,7 @@ from frontier_world import NO_CIRCUIT, START, World, configured, failure, flaky,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core.model import Cause, CrawlURL, Outcome
+from thresher.crawler.core.model import Cause, CrawlURL, Outcome
 
 seeds = st.integers(min_value=0, max_value=2**32)
 fewer = settings(max_examples=8, deadline=None)

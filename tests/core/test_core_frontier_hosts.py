@@ -8,7 +8,7 @@ import pytest
 from fake_queues import Addresses
 from frontier_world import CALM, START, URLS, World, configured, failure, finished, leased, page, queue_of, waited
 
-from crawler.core.model import Cause, CrawlURL, Outcome, Purpose, Reason
+from thresher.crawler.core.model import Cause, CrawlURL, Outcome, Purpose, Reason
 
 # -- retries
 

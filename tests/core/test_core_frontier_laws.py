@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from crawler.core.frontier import Lease
-from crawler.core.model import Cause, CrawlURL, Outcome, Purpose
-from crawler.core.ports import Lane
+from thresher.crawler.core.frontier import Lease
+from thresher.crawler.core.model import Cause, CrawlURL, Outcome, Purpose
+from thresher.crawler.core.ports import Lane
 
 seeds = st.integers(min_value=0, max_value=2**32)
 few = settings(max_examples=25, deadline=None)

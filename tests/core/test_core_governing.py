@@ -1,8 +1,8 @@
 """Every reason for which something is not fetched says which options govern it, or that none does."""
 
-from config.options import known
-from crawler.core.governing import OPTIONS, UNGOVERNED, counted, governed
-from crawler.core.model import Cause, Reason
+from thresher.config.options import known
+from thresher.crawler.core.governing import OPTIONS, UNGOVERNED, counted, governed
+from thresher.crawler.core.model import Cause, Reason
 
 
 def test_every_reason_and_cause_stands_in_exactly_one_table() -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core import html
-from crawler.core.model import Flag
-from crawler.core.parsed import Link, Parsed
+from thresher.crawler.core import html
+from thresher.crawler.core.model import Flag
+from thresher.crawler.core.parsed import Link, Parsed
 
 PAGE = """<!DOCTYPE html>
 <html><head>

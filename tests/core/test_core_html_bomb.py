@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.nestings import KNOWN, Recipe, drawn, page
-from crawler.core import html, outline, tags
-from crawler.core.markup import measure
-from crawler.core.nesting import nested
-from crawler.core.outline import bounds, outlined
-from crawler.core.tags import FORMATTING, FORMATTING_NAMES, Tags, glances, read, words
+from benchmarks.support.nestings import KNOWN, Recipe, drawn, page
+from thresher.crawler.core import html, outline, tags
+from thresher.crawler.core.markup import measure
+from thresher.crawler.core.nesting import nested
+from thresher.crawler.core.outline import bounds, outlined
+from thresher.crawler.core.tags import FORMATTING, FORMATTING_NAMES, Tags, glances, read, words
 
 
 def numbered(pattern: bytes, n: int) -> bytes:
@@ -245,7 +245,7 @@ def law_pages() -> Iterator[tuple[Recipe, bytes]]:
 
 
 def test_no_element_stays_open_that_is_believed_closed() -> None:
-    """Law over the grammar of `python -m benchmarks.bomb_search`: lexbor's tree is no deeper than the scan fears.
+    """Law over the grammar of `python -m benchmarks.proofs.bomb_search`: lexbor's tree is no deeper than the scan fears.
 
     Mutation-checked: if what may hide tags is dropped, or the names of pairs are not compared, it fails.
     """

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core import html
-from crawler.core.charset import PRESCAN_BYTES
+from thresher.crawler.core import html
+from thresher.crawler.core.charset import PRESCAN_BYTES
 
 REFERENCE = '<title>Füße</title><p>Größe übermäßig schöner Bücher für fünf Brüder</p><a href="/a?b=c&amp;d">x</a><a href="/straße">y</a>'
 CYRILLIC = "Привет, как дела сегодня? Хорошая погода стоит в городе, и все люди гуляют по улицам и паркам."

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from crawler.core.minhash import EMPTY, minhash, resemblance, shingles, slots
-from crawler.core.model import U64
-from crawler.core.sketch import token_hashes
+from thresher.crawler.core.minhash import EMPTY, minhash, resemblance, shingles, slots
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.sketch import token_hashes
 
 
 def _two_sets(share: float, n: int, seed: int) -> tuple[U64, U64]:

@@ -11,11 +11,11 @@ from frontier_world import URLS, World, configured, finished, leased
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.settings import Frontier as FrontierSettings
-from crawler.core.order import cash as module
-from crawler.core.order.by_name import NAMES, order_by_name
-from crawler.core.order.cash import HIGHEST, Cash
-from crawler.core.ports import Entry, Lane, SiteRecord
+from thresher.config.settings import Frontier as FrontierSettings
+from thresher.crawler.core.order import cash as module
+from thresher.crawler.core.order.by_name import NAMES, order_by_name
+from thresher.crawler.core.order.cash import HIGHEST, Cash
+from thresher.crawler.core.ports import Entry, Lane, SiteRecord
 
 SEQS = count(1_000)
 

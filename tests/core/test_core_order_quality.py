@@ -1,4 +1,4 @@
-"""Do the orders find good pages early, and farms late? The short form of benchmarks/graph_orders.py, on a web of 150 sites."""
+"""Do the orders find good pages early, and farms late? The short form of benchmarks/quality/graph_orders.py, on a web of 150 sites."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from polite_crawl import KnownWeb, Oracle, PlainBreadthFirst, PoliteCrawl, demo_web
 
-from crawler.core.order.base import Order
-from crawler.core.order.by_name import NAMES
-from crawler.graph.csr import F64, I64
-from crawler.graph.measures import captured, mean_by_slice, mean_slice_of_top
-from crawler.graph.pagerank import layers, pagerank
-from crawler.graph.simulate import depth_first, random_frontier
+from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.order.by_name import NAMES
+from thresher.crawler.graph.csr import F64, I64
+from thresher.crawler.graph.measures import captured, mean_by_slice, mean_slice_of_top
+from thresher.crawler.graph.pagerank import layers, pagerank
+from thresher.crawler.graph.simulate import depth_first, random_frontier
 
 FETCHERS = 4
 

@@ -9,9 +9,9 @@ import pytest
 from fake_queues import Addresses
 from frontier_world import World, configured, failure, page
 
-from crawler.core.model import Cause, CrawlURL, Outcome
-from crawler.core.own_site import NOTHING_OWN, OwnSite
-from crawler.core.url import queue_name
+from thresher.crawler.core.model import Cause, CrawlURL, Outcome
+from thresher.crawler.core.own_site import NOTHING_OWN, OwnSite
+from thresher.crawler.core.url import queue_name
 
 OWN = {"own.example:80": "10.0.0.1"}
 CALM = {"jitter": 0.0, "delay_factor": 10.0}

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.core.ownership import N_PARTITIONS, Ownership, divided, first_key, partition
+from thresher.crawler.core.ownership import N_PARTITIONS, Ownership, divided, first_key, partition
 
 
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=4))

@@ -10,10 +10,10 @@ from frontier_world import START, URLS, configured, failure, page
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.core.model import Cause, Failed, Head, Outcome, Reason, Redirect
-from crawler.core.outage import MIN_HOSTS, WINDOW, Outage
-from crawler.core.politeness import RETRIES, Pace, Rulebook, parse_retry_after
-from crawler.core.ports import Entry, HostRecord, Lane
+from thresher.crawler.core.model import Cause, Failed, Head, Outcome, Reason, Redirect
+from thresher.crawler.core.outage import MIN_HOSTS, WINDOW, Outage
+from thresher.crawler.core.politeness import RETRIES, Pace, Rulebook, parse_retry_after
+from thresher.crawler.core.ports import Entry, HostRecord, Lane
 
 URL = URLS.url("http://h.example/")
 NO_JITTER = {"jitter": 0.0}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core.model import Directives
-from crawler.core.robots import MAX_BYTES, MAX_RULES, MAX_SIGNALS, MAX_SITEMAPS, Rules, directives, file_hash, head_of
+from thresher.crawler.core.model import Directives
+from thresher.crawler.core.robots import MAX_BYTES, MAX_RULES, MAX_SIGNALS, MAX_SITEMAPS, Rules, directives, file_hash, head_of
 
 HOST = "https://a.example"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from config.settings import Robots
-from crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Purpose, Reason, Redirect
-from crawler.core.robots import RobotsRecord, Rules, file_hash, judge
+from thresher.config.settings import Robots
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Purpose, Reason, Redirect
+from thresher.crawler.core.robots import RobotsRecord, Rules, file_hash, judge
 
 ORIGIN = "https://a.example"
 URL = CrawlURL(f"{ORIGIN}/robots.txt", "a.example", ORIGIN, b"k" * 16, purpose=Purpose.ROBOTS)

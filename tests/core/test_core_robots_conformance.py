@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawler.core.robots import Rules
+from thresher.crawler.core.robots import Rules
 
 DATA = Path(__file__).parents[2] / "../shared/data/conformance/robots-google-cases.json"
 pytestmark = pytest.mark.skipif(not DATA.is_file(), reason="the shared conformance vectors are not beside the repository")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crawler.core.sketch import MAX_UNITS, fingerprint, token_hashes
+from thresher.crawler.core.sketch import MAX_UNITS, fingerprint, token_hashes
 
 
 def is_letter(character: str) -> bool:

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from crawler.core.minhash import minhash, resemblance
-from crawler.core.sketch import token_hashes
-from filters.near_replica.rp import project
+from thresher.crawler.core.minhash import minhash, resemblance
+from thresher.crawler.core.sketch import token_hashes
+from thresher.filters.near_replica.rp import project
 
 THAI = "สวัสดีครับยินดีต้อนรับ"
 

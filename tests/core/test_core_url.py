@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from publicsuffixlist import PSLFILE, PublicSuffixList
 
-from crawler.core.model import Reason
-from crawler.core.url import SHOWN, BadURL, URLRules, URLSpace, hostname_of, origin_of, site_of
-from crawler.core.url_spelling import latin1_href
+from thresher.crawler.core.model import Reason
+from thresher.crawler.core.url import SHOWN, BadURL, URLRules, URLSpace, hostname_of, origin_of, site_of
+from thresher.crawler.core.url_spelling import latin1_href
 
 SPACE = URLSpace(b"s" * 32, URLRules())
 ANY_PORT = URLSpace(b"s" * 32, URLRules(ports=None, strip_params=("utm_*", "fbclid")))

@@ -14,8 +14,8 @@ from typing import Any
 import ada_url
 import pytest
 
-from crawler.core.model import Reason
-from crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, site_of
+from thresher.crawler.core.model import Reason
+from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, site_of
 
 DATA = Path(__file__).parents[2] / "../shared/data/conformance"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the shared conformance vectors are not beside the repository")

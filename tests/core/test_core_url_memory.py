@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core.url import BadURL, URLRules, URLSpace
+from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 
 BASES = [
     "http://a.example/",

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.core.model import CrawlURL, Purpose, Reason
-from crawler.core.url import BadURL, URLRules, URLSpace, directory_depth, hostname_of, is_home, origin_of, port_of, queue_name, site_of
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason
+from thresher.crawler.core.url import (
+    BadURL,
+    URLRules,
+    URLSpace,
+    directory_depth,
+    hostname_of,
+    is_home,
+    origin_of,
+    port_of,
+    queue_name,
+    site_of,
+)
 
 SPACE = URLSpace(b"s" * 32, URLRules())
 
@@ -120,7 +131,7 @@ def test_keys_depend_on_the_crawls_secret() -> None:
 
 
 def test_the_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler.core.url.CACHE_HOSTS", 10)
+    monkeypatch.setattr("thresher.crawler.core.url.CACHE_HOSTS", 10)
     space = URLSpace(b"s" * 16, URLRules())
     for i in range(100):
         space.url(space.canonical(f"https://a{i}.example/"))

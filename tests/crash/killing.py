@@ -39,12 +39,12 @@ from harness import (
     write_config,
 )
 
-from crawler.core.errors import StoreError
-from crawler.demo.log import Log
-from crawler.demo.process import ServerProcess
-from crawler.demo.truth import Truth
-from storage.verify import verify
-from storage.view import View
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.demo.truth import Truth
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 POINTS = (
     *("dispatched", "parsing", "settled"),

@@ -20,14 +20,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from config.settings import Dns, Identity, Limits, Politeness, Settings
+from thresher.config.settings import Dns, Identity, Limits, Politeness, Settings
 
 _TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(_TESTS / "cli")]
 
 from small_store import SmallStore  # noqa: E402
 
-from crawler.core.model import State  # noqa: E402
+from thresher.crawler.core.model import State  # noqa: E402
 
 ROOT = _TESTS.parent
 PAGE = 4096
@@ -48,10 +48,10 @@ READS: dict[str, tuple[str, ...]] = {
 }
 _FORKER = """
 import json, os, sys
-from crawler.cli import COMMANDS, guarded, thresher
+from thresher.crawler.cli import COMMANDS, guarded, thresher
 for name in ("status", "stats", "hosts", "export", "verify", "crawl"):
     thresher.get_command(None, name)
-import storage.rot, crawler.cli.guarded, storage.verify
+import thresher.storage.rot, thresher.crawler.cli.guarded, thresher.storage.verify
 for line in sys.stdin:
     out, err, words = json.loads(line)
     if (pid := os.fork()) == 0:
@@ -130,7 +130,7 @@ class Rot:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,
-            env={**environ, "PYTHONPATH": str(ROOT)},
+            env=environ,
         )
         self._told = {name: self._run(self._whole, words) for name, words in READS.items()}
         assert all(said.code == 0 and said.out for said in self._told.values()), self._told

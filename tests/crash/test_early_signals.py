@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from harness import ROOT
 
-from config.load import load
-from crawler.agent_life import AgentLife
-from crawler.opening import create_store
-from storage.verify import verify
+from thresher.config.load import load
+from thresher.crawler.process.agent_life import AgentLife
+from thresher.crawler.start.opening import create_store
+from thresher.storage.verify import verify
 
 
 @pytest.mark.parametrize("step", ["open_store", "Agent"])
@@ -25,7 +25,7 @@ def test_it_ends_the_process_at_once(tmp_path: Path, step: str) -> None:
     create_store(store, load([], sets=["identity.contact=me@example.org"]).settings)
     code = f"""
         import os, signal
-        from crawler import agent_process
+        from thresher.crawler.process import agent_process
         begin = agent_process.{step}
         def interrupted(*args, **options):
             begun = begin(*args, **options)
@@ -46,7 +46,7 @@ def test_one_that_comes_while_modules_are_imported_waits_and_says_nothing(tmp_pa
     """F82. Mutation: the process began with SIGINT let through, and told its operator of a KeyboardInterrupt in an import."""
     store = tmp_path / "store"
     create_store(store, load([], sets=["identity.contact=me@example.org"]).settings)
-    code = "import os, signal; os.kill(os.getpid(), signal.SIGINT); from crawler.agent_process import main; main()"
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGINT); from thresher.crawler.process.agent_process import main; main()"
     life = AgentLife((sys.executable, "-c", code, str(store)), silence_s=30, note=print)
     assert asyncio.run(life.run([], lambda report: None)) == -signal.SIGINT
     assert capfd.readouterr() == ("", "")
@@ -69,7 +69,7 @@ def test_a_terminal_s_does_not_reach_the_demo_server(tmp_path: Path) -> None:
     """What a crawl still has in flight is answered. Mutation: the server was of its parent's process group."""
     code = """
         import os, signal, time, urllib.request
-        from crawler.demo.process import ServerProcess
+        from thresher.crawler.demo.process import ServerProcess
         signal.signal(signal.SIGINT, lambda *_: None)
         with ServerProcess("story", changes={"pages_per_host": (5, 5)}) as server:
             os.killpg(0, signal.SIGINT)

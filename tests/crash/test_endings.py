@@ -37,19 +37,19 @@ from harness import (
     write_config,
 )
 
-from config.load import load
-from crawler.core.model import Flag, State
-from crawler.core.url import URLRules, URLSpace
-from crawler.demo.process import ServerProcess
-from crawler.metrics import Status
-from crawler.opening import create_store, reconfigure
-from crawler.sleeps import LONG_S
-from crawler.supervisor import Supervisor
-from storage.env import Store
-from storage.packing import pack_u64
-from storage.schema import META, Meta
-from storage.verify import verify
-from storage.view import View
+from thresher.config.load import load
+from thresher.crawler.agent.suspension import LONG_S
+from thresher.crawler.core.model import Flag, State
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.process.supervisor import Supervisor
+from thresher.crawler.start.opening import create_store, reconfigure
+from thresher.crawler.status import Status
+from thresher.storage.packing import pack_u64
+from thresher.storage.schema import META, Meta
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 WEB: dict[str, Any] = {"n_sites": 3, "hosts_per_site": [2, 2], "pages_per_host": [10, 10], "n_seeds": 2}
 DELAY_S, SLOW_S = 0.04, 0.12
@@ -119,7 +119,7 @@ class Display:
 
 def agent(code: str) -> tuple[str, ...]:
     """Return the command of an agent in which `code` runs first; it calls `main`."""
-    return (sys.executable, "-c", "from crawler.agent_process import main\n" + textwrap.dedent(code))
+    return (sys.executable, "-c", "from thresher.crawler.process.agent_process import main\n" + textwrap.dedent(code))
 
 
 # -- signals --------------------------------------------------------------------------------------------------------------------------
@@ -323,8 +323,8 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
     code = f"""
         import asyncio
         from pathlib import Path
-        from crawler.agent import Agent
-        from crawler.settle import Settler
+        from thresher.crawler.agent.agent import Agent
+        from thresher.crawler.settlement.settler import Settler
         once, settle, left = Path({str(tmp_path / "once")!r}), Settler._fetched, [20]
         def fail(self, made, outcome, now):
             left[0] -= 1
@@ -347,7 +347,7 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
 def test_a_writer_that_dies_ends_the_agent(store: Path) -> None:
     """F84: exit 1, never on without persistence."""
     code = """
-        from storage.writer import Writer
+        from thresher.storage.writer import Writer
         commit, left = Writer._commit, [4]
         def fail(self, work):
             left[0] -= 1

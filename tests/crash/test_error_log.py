@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from rotting import ROOT, build
 
-from crawler.error_log import NAME, forget_empty
-from crawler.supervisor import Supervisor
+from thresher.crawler.error_log import NAME, forget_empty
+from thresher.crawler.process.supervisor import Supervisor
 
 _AGENT = """
 import asyncio, logging, subprocess, sys, threading
-from crawler import agent_process
-from crawler.agent import Agent
+from thresher.crawler.process import agent_process
+from thresher.crawler.agent.agent import Agent
 async def run(self):
     {body}
 Agent.run = run
@@ -66,7 +66,9 @@ def test_what_the_operator_is_to_know_is_still_a_line_on_the_terminal(store: Pat
     assert (code, said.count("\n")) == (0, 1)
     assert "ERROR crawler.x: no parser (more in errors.log)" in said
     assert "planted" in (store / NAME).read_text()
-    code, said = died(store, "from crawler.core.errors import StoreError; raise ExceptionGroup('x', [StoreError('store: rotten')])")
+    code, said = died(
+        store, "from thresher.crawler.core.errors import StoreError; raise ExceptionGroup('x', [StoreError('store: rotten')])"
+    )
     assert (code, said) == (6, "thresher: store: rotten\n")
 
 

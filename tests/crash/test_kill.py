@@ -1,6 +1,6 @@
 """F81: nothing is lost, nothing is fetched without need, and no host is hurried, whatever kills the crawl and whenever.
 
-The long form, 20 seeds on all 3,000 pages: `python -m benchmarks.kill_test`.
+The long form, 20 seeds on all 3,000 pages: `python -m benchmarks.proofs.kill_test`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import pytest
 from harness import Findings, crawl, demo, options, shortest_gap, write_config
 from killing import Bench, bench, torment, unreached
 
-from crawler.demo.plan import Kind
-from filters.panel import Panel, Record
-from filters.registry import plugs
-from storage.env import Store
-from storage.packing import unpack_u64
-from storage.schema import JOURNAL
-from storage.view import View
+from thresher.crawler.demo.plan import Kind
+from thresher.filters.panel import Panel, Record
+from thresher.filters.registry import plugs
+from thresher.storage.packing import unpack_u64
+from thresher.storage.schema import JOURNAL
+from thresher.storage.store import Store
+from thresher.storage.view import View
 
 SMALL: dict[str, Any] = {"n_sites": 6, "pages_per_host": [20, 30]}  # 12 hosts, some 450 URLs
 KILLS = 5

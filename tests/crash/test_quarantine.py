@@ -13,24 +13,24 @@ import pytest
 from click.testing import CliRunner, Result
 from harness import Findings, demo, differences, findings, free_port, options, write_config
 
-from config.load import load
-from config.settings import Settings
-from crawler.cli import thresher as group
-from crawler.core.ownership import Ownership, divided
-from crawler.core.url import URLSpace
-from crawler.core.url_rules import url_rules
-from crawler.demo.process import ServerProcess
-from crawler.metrics import Status
-from crawler.opening import create_store, reconfigure
-from crawler.progress import headline
-from crawler.resharding import reshard
-from crawler.shared_addresses import create as create_addresses
-from crawler.supervisor import AGENT, Supervisor, write_status
-from storage.env import Store
-from storage.partitions import ADDRESSES, Partitions, lanes_path, ranges_of, shard_path, write_partitions
-from storage.schema import QuarantineRecord
-from storage.shards import open_view
-from storage.verify import verify
+from thresher.config.load import load
+from thresher.config.settings import Settings
+from thresher.crawler.cli import thresher as group
+from thresher.crawler.cluster.resharding import reshard
+from thresher.crawler.cluster.shared_addresses import create as create_addresses
+from thresher.crawler.core.ownership import Ownership, divided
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.process.supervisor import AGENT, Supervisor, write_status
+from thresher.crawler.start.opening import create_store, reconfigure
+from thresher.crawler.status import Status
+from thresher.crawler.terminal.progress import headline
+from thresher.storage.partitions import ADDRESSES, Partitions, lanes_path, ranges_of, shard_path, write_partitions
+from thresher.storage.schema import QuarantineRecord
+from thresher.storage.shards import open_view
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
 
 WEB: dict[str, Any] = {"n_sites": 6, "hosts_per_site": [1, 1], "pages_per_host": [8, 8], "n_seeds": 6}
 SECRET = bytes(range(1, 33))  # by which either of two agents has some of the sites
@@ -39,7 +39,7 @@ NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
 POISON = """
     import os, signal, sys
     from pathlib import Path
-    from crawler.settle import Settler
+    from thresher.crawler.settlement.settler import Settler
     before, mark = Settler.admit_foreign, Path(sys.argv[1]) / "poison"
     def poisoned(self, source, sifted, gift, now, *, is_redirect):
         number = self._store.lanes.heard(1 - self._tools.ownership.me) + 1
@@ -68,7 +68,7 @@ class Display:
 
 def agent(code: str) -> tuple[str, ...]:
     """Return the command of an agent in which `code` runs first."""
-    return (sys.executable, "-c", "from crawler.agent_process import main\n" + textwrap.dedent(code) + "\nmain()")
+    return (sys.executable, "-c", "from thresher.crawler.process.agent_process import main\n" + textwrap.dedent(code) + "\nmain()")
 
 
 async def run(store: Path, n_agents: int, command: tuple[str, ...] | None = None) -> tuple[int, Supervisor]:

@@ -1,4 +1,4 @@
-"""A store that something else wrote over: the short form of `python -m benchmarks.rot_test`, and each way of telling it by itself."""
+"""A store that something else wrote over: the short form of `benchmarks.proofs.rot_test`, and each way of telling it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import lmdb
 import pytest
 from rotting import PAGE, READS, ROOT, Rot, build
 
-from crawler.core.errors import StoreError
-from storage.env import Store
-from storage.rot import damage
-from storage.schema import SEEN, URLS
-from storage.verify import verify
-from storage.view import View
+from thresher.crawler.core.errors import StoreError
+from thresher.storage.rot import damage
+from thresher.storage.schema import SEEN, URLS
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +80,8 @@ def thresher(*words: str | Path, limit: int | None = None) -> subprocess.Complet
     """Run a command in a process of its own.    limit: of address space, bytes"""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("THRESHER_", "CRAWL_", "PYTHON"))}
     bound = (lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) if limit else None
-    command = [sys.executable, "-m", "crawler.cli", *map(str, words)]
-    return subprocess.run(
-        command, cwd=ROOT, env={**environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False, preexec_fn=bound
-    )
+    command = [sys.executable, "-m", "thresher", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, preexec_fn=bound)
 
 
 def test_little_address_space_is_told_as_that_and_the_option_helps(store: Path) -> None:
@@ -112,7 +110,8 @@ def test_little_address_space_is_told_as_that_and_the_option_helps(store: Path) 
 
 def test_a_reader_that_a_page_kills_says_what_killed_it(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From outside, by the signal itself: which page kills whom is LMDB's affair. Without damage it is our fault, exit 1."""
-    code = "import os, sys; from crawler.cli.guarded import guarded; guarded(lambda: os.kill(os.getpid(), int(sys.argv[2])), sys.argv[1:2])"
+    code = "import os, sys; from thresher.crawler.cli.guarded import guarded\n"
+    code += "guarded(lambda: os.kill(os.getpid(), int(sys.argv[2])), sys.argv[1:2])"
 
     def killed(number: int) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-c", code, store, str(number)], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -131,6 +130,6 @@ def test_a_reader_that_a_page_kills_says_what_killed_it(store: Path, monkeypatch
 
 
 def test_every_reader_is_guarded() -> None:
-    from crawler.cli import READERS
+    from thresher.crawler.cli import READERS
 
     assert {words[0] for words in READS.values()} <= set(READERS)

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from harness import ROOT, Life, children, crawl, demo, hear_signals, options, resume, wait_until, write_config
 
-from crawler import supervisor as supervising
-from crawler.supervisor import Supervisor
-from storage.verify import verify
+from thresher.crawler.process import supervisor as supervising
+from thresher.crawler.process.supervisor import Supervisor
+from thresher.storage.verify import verify
 
 DEAF = "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nprint('{}', flush=True)\nwhile True: time.sleep(9)"
 
@@ -66,7 +66,18 @@ def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, envi
     with demo("kill", tmp_path) as server:
         paced = write_config(tmp_path, options(server, politeness={"min_delay": 0.05}), server.web.seeds())
         terminal, end = os.openpty()
-        command = [sys.executable, "-m", "crawler.cli", "crawl", "-c", str(paced), "-o", str(tmp_path / "closed"), "--progress", "live"]
+        command = [
+            sys.executable,
+            "-m",
+            "thresher",
+            "crawl",
+            "-c",
+            str(paced),
+            "-o",
+            str(tmp_path / "closed"),
+            "--progress",
+            "live",
+        ]
         surroundings = {**os.environ, **environ}
         with subprocess.Popen(
             command, cwd=ROOT, env=surroundings, stdin=subprocess.DEVNULL, stderr=end, preexec_fn=hear_signals
@@ -88,7 +99,7 @@ def test_a_signal_while_partitions_move_says_so_and_the_move_is_ended_later(tmp_
         with crawl(store, config, "--set", "agents=2", "--set", "limits.max_pages=40") as life:
             assert life.end() == 0, life.said
         code = (
-            "import os, signal, sys; from crawler.cli import crawl, main\n"
+            "import os, signal, sys; from thresher.crawler.cli import crawl, main\n"
             "crawl.reshard = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
             f"sys.argv = ['thresher', 'resume', {str(store)!r}, '--set', 'agents=3', '--set', 'limits.max_pages=80']; main()"
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.core.model import Cause, CrawlURL, Failed
-from crawler.sleeps import LONG_S, Sleeps
+from thresher.crawler.agent.suspension import LONG_S, Sleeps
+from thresher.crawler.core.model import Cause, CrawlURL, Failed
 
 URL = CrawlURL("http://a.example/", "a.example", "http://a.example", bytes(16))
 

@@ -8,11 +8,11 @@ from functools import cache
 from html.parser import HTMLParser
 from urllib.parse import urldefrag, urljoin
 
-from crawler.core.url import URLRules, URLSpace
-from crawler.demo.knobs import profile
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.truth import split
-from crawler.demo.web import Reply
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.truth import split
+from thresher.crawler.demo.web import Reply
 
 PORT = 8080
 

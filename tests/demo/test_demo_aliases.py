@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from labelling import check_purity, check_truth, fetch, labelled, links, words
 
-from crawler.demo.aliases import KINDS, AliasPart, PlantedRule
-from crawler.demo.knobs import PROFILES, profile
-from crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.aliases import KINDS, AliasPart, PlantedRule
+from thresher.crawler.demo.knobs import PROFILES, profile
+from thresher.crawler.demo.labelled import LabelledWeb
 
 SMALL = {"part_pages": 90}
 

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from labelling import check_purity, check_truth, fetch, labelled, links, words
 
-from crawler.demo.depth import N_CHAPTERS, N_LEVELS
-from crawler.demo.knobs import PROFILES
-from crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.depth import N_CHAPTERS, N_LEVELS
+from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.labelled import LabelledWeb
 
 SMALL = {"part_pages": 80}
 

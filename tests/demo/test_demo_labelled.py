@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 import pytest
 from labelling import PORT, fetch, labelled
 
-from crawler.core.url import hostname_of, origin_of, site_of
-from crawler.demo.knobs import PARTS, PROFILES, Knobs, profile
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.opening import open_web
-from crawler.demo.process import ServerProcess
-from crawler.demo.truth import split
-from crawler.demo.web import Web
+from thresher.crawler.core.url import hostname_of, origin_of, site_of
+from thresher.crawler.demo.knobs import PARTS, PROFILES, Knobs, profile
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.opening import open_web
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.demo.truth import split
+from thresher.crawler.demo.web import Web
 
 
 def test_parts_together_are_the_parts_alone() -> None:

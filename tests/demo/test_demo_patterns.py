@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 import pytest
 from labelling import check_purity, check_truth, fetch, labelled, words
 
-from crawler.demo.knobs import PROFILES
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.labels import Label
-from crawler.demo.patterns import N_COPIES, TRANSLATED
-from crawler.demo.truth import split
+from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.labels import Label
+from thresher.crawler.demo.patterns import N_COPIES, TRANSLATED
+from thresher.crawler.demo.truth import split
 
 SMALL = {"part_pages": 60}
 

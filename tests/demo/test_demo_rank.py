@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 from labelling import check_purity, check_truth, fetch, labelled, links
 
-from crawler.demo.knobs import PROFILES
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.rank import RankPart
-from crawler.demo.truth import split
+from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.rank import RankPart
+from thresher.crawler.demo.truth import split
 
 SMALL = {"part_sites": 20, "part_pages": 10}
 

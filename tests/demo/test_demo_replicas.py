@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 from labelling import check_purity, check_truth, labelled, words
 
-from crawler.demo.knobs import PROFILES
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.replicas import MANNERS, REPLICA_SHARE, SHARES, Pair, planted_mirrors, planted_pairs
-from crawler.demo.truth import split
+from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.replicas import MANNERS, REPLICA_SHARE, SHARES, Pair, planted_mirrors, planted_pairs
+from thresher.crawler.demo.truth import split
 
 SMALL = {"part_pages": 45}
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from crawler.demo.knobs import Knobs, profile
-from crawler.demo.log import Log
-from crawler.demo.plan import Kind
-from crawler.demo.process import ServerProcess
-from crawler.demo.server import Server
-from crawler.demo.truth import split
+from thresher.crawler.demo.knobs import Knobs, profile
+from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.demo.server import Server
+from thresher.crawler.demo.truth import split
 
 ROOT = Path(__file__).parents[2]
 LATE = profile("story", slow_host_share=0.5, slow_delay_s=(0.05, 0.05), error_share=0.1)
@@ -207,7 +207,7 @@ def test_a_server_process_serves_the_web_that_its_parent_knows_and_leaves_a_whol
 
 
 def _start(*arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "crawler.demo.server", "--profile", "story", *arguments]
+    command = [sys.executable, "-m", "thresher.crawler.demo.server", "--profile", "story", *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
 
 

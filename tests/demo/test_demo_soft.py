@@ -6,11 +6,11 @@ from collections import Counter
 
 from labelling import check_purity, check_truth, fetch, labelled, words
 
-from crawler.demo.knobs import PROFILES
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.phrases import ABOUT_ERRORS
-from crawler.demo.soft import HONEST, SOFT
-from crawler.demo.truth import split
+from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.phrases import ABOUT_ERRORS
+from thresher.crawler.demo.soft import HONEST, SOFT
+from thresher.crawler.demo.truth import split
 
 SMALL = {"part_pages": 20}
 NEITHER = {"error_page", "login_form"}

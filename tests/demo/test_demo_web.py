@@ -17,11 +17,11 @@ from urllib.robotparser import RobotFileParser
 
 import pytest
 
-from crawler.core.url import URLRules, URLSpace
-from crawler.demo.knobs import PROFILES, Knobs, profile
-from crawler.demo.plan import Kind
-from crawler.demo.truth import Truth, split
-from crawler.demo.web import Reply, Web
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.crawler.demo.knobs import PROFILES, Knobs, profile
+from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.truth import Truth, split
+from thresher.crawler.demo.web import Reply, Web
 
 ROOT = Path(__file__).parents[2]
 PORT = 8080

@@ -1,4 +1,4 @@
-"""A filter's memory in a dict: the contract of `crawler.core.ports.Memory` without caps."""
+"""A filter's memory in a dict: the contract of `thresher.crawler.core.ports.Memory` without caps."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A story is a list of steps: a message as it travels, or a page or a redirect of the agent's own, from which its filters learn. Contents are
 drawn from what types and their bounds allow (`msgspec.inspect`); keys, names and URLs are of a small web, so that messages meet what others
-have left. The short form is test_messages.py, the long one `python -m benchmarks.message_fuzz`.
+have left. The short form is test_messages.py, the long one `python -m benchmarks.proofs.message_fuzz`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from msgspec.structs import replace
 from subjects import SPACE, page, pair
 from webs import settings
 
-from config.settings import Limits, NearReplica, Scope, Settings
-from crawler.agent import Agent
-from crawler.core.model import FILTERS_OWN, Cause, Flag, Page, Reason, RedirectPair
-from crawler.core.ownership import Ownership, divided
-from crawler.core.url import origin_of
-from crawler.member import Team
-from crawler.messages import Answered, Ask, Edge, End, Message, News, RobotsAnswer, RobotsAsk, encode
-from crawler.shared_addresses import SharedAddresses, create
-from filters.near_replica import compare
-from filters.near_replica.filter import ReplicaGate
-from filters.near_replica.records import Known
-from filters.registry import plugs
-from filters.soft_error.kinds import Kind
-from filters.soft_error.prober import Reduced
-from storage.env import Store
-from storage.schema import QuarantineRecord
-from storage.verify import _of_shard
-from storage.view import View
+from thresher.config.settings import Limits, NearReplica, Scope, Settings
+from thresher.crawler.agent.agent import Agent
+from thresher.crawler.cluster.member import Team
+from thresher.crawler.cluster.shared_addresses import SharedAddresses, create
+from thresher.crawler.core.messages import Answered, Ask, Edge, End, Message, News, RobotsAnswer, RobotsAsk, encode
+from thresher.crawler.core.model import FILTERS_OWN, Cause, Flag, Page, Reason, RedirectPair
+from thresher.crawler.core.ownership import Ownership, divided
+from thresher.crawler.core.url import origin_of
+from thresher.filters.near_replica import compare
+from thresher.filters.near_replica.filter import ReplicaGate
+from thresher.filters.near_replica.records import Known
+from thresher.filters.registry import plugs
+from thresher.filters.soft_error.kinds import Kind
+from thresher.filters.soft_error.prober import Reduced
+from thresher.storage.schema import QuarantineRecord
+from thresher.storage.store import Store
+from thresher.storage.verify import _of_shard
+from thresher.storage.view import View
 
 ME, OTHER = 0, 1
 _INT = (1 << 63) - 1

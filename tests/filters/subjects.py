@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from crawler.core.model import Answer, CrawlURL, Directives, Fetched, Head, LinkBatch, Page, RedirectPair
-from crawler.core.sketch import fingerprint, token_hashes
-from crawler.core.url import URLRules, URLSpace, hostname_of, origin_of, site_of
-from filters.base import Candidate
+from thresher.crawler.core.model import Answer, CrawlURL, Directives, Fetched, Head, LinkBatch, Page, RedirectPair
+from thresher.crawler.core.sketch import fingerprint, token_hashes
+from thresher.crawler.core.url import URLRules, URLSpace, hostname_of, origin_of, site_of
+from thresher.filters.base import Candidate
 
 SPACE = URLSpace(bytes(16), URLRules(ports=None))
 LONG_TEXT = " ".join(f"word{i}" for i in range(40))

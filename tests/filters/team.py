@@ -9,10 +9,10 @@ from typing import Any
 from subjects import SPACE
 from webs import Bench, Subject
 
-from crawler.core.model import CrawlURL, Effect, Page, RedirectPair, Tell
-from crawler.core.ownership import Ownership, divided
-from filters.base import Plug
-from filters.panel import Record, Sitting
+from thresher.crawler.core.model import CrawlURL, Effect, Page, RedirectPair, Tell
+from thresher.crawler.core.ownership import Ownership, divided
+from thresher.filters.base import Plug
+from thresher.filters.panel import Record, Sitting
 
 
 class Team:

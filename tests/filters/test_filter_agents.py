@@ -12,11 +12,11 @@ from subjects import SPACE, batch
 from team import Team
 from webs import SEEDS, Subject, pages, settings, urls
 
-from config.settings import NearReplica, SoftError
-from crawler.core.model import LinkBatch, Page
-from crawler.core.ownership import Ownership
-from filters.base import Plug
-from filters.registry import plugs
+from thresher.config.settings import NearReplica, SoftError
+from thresher.crawler.core.model import LinkBatch, Page
+from thresher.crawler.core.ownership import Ownership
+from thresher.filters.base import Plug
+from thresher.filters.registry import plugs
 
 
 def registered(owners: Ownership | None) -> Sequence[Plug]:

@@ -8,11 +8,11 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import LONG_TEXT, batch, page
 
-from config.settings import ExactDuplicate
-from crawler.core.model import CrawlURL, Judgement, Page, Reason, Revise, Verdict
-from filters.base import Effects, LinkJudgement
-from filters.copy_links import Ledger
-from filters.exact_duplicate import ExactDuplicateFilter
+from thresher.config.settings import ExactDuplicate
+from thresher.crawler.core.model import CrawlURL, Judgement, Page, Reason, Revise, Verdict
+from thresher.filters.base import Effects, LinkJudgement
+from thresher.filters.copy_links import Ledger
+from thresher.filters.exact_duplicate import ExactDuplicateFilter
 
 
 def judge(rule: ExactDuplicateFilter, subject: Page, memory: DictMemory, *, dropped: bool = False) -> tuple[Verdict, Effects]:

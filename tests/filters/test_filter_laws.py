@@ -20,12 +20,12 @@ from planted import LinkScript, PageScript
 from subjects import SPACE, candidate, head
 from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, settings, stories, urls
 
-from config.settings import Settings
-from config.settings import Store as StoreSettings
-from crawler.core.model import Answer, Mode, Page, Reason, Verdict
-from filters.base import Gate, Plug
-from filters.panel import Record
-from storage.env import Store
+from thresher.config.settings import Settings
+from thresher.config.settings import Store as StoreSettings
+from thresher.crawler.core.model import Answer, Mode, Page, Reason, Verdict
+from thresher.filters.base import Gate, Plug
+from thresher.filters.panel import Record
+from thresher.storage.store import Store
 
 NAMES = [plug.name for plug in registered()]
 PARTS = [(plug.name, gate) for plug in registered() for gate, _ in plug.parts()]

@@ -3,9 +3,9 @@
 import pytest
 from subjects import candidate, head
 
-from config.settings import Media
-from crawler.core.model import Reason
-from filters.media import ExtensionFilter, TypeFilter
+from thresher.config.settings import Media
+from thresher.crawler.core.model import Reason
+from thresher.filters.media import ExtensionFilter, TypeFilter
 
 TYPES = ["text/html", "application/xhtml+xml", "text/plain"]
 

@@ -13,10 +13,10 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import batch, page
 
-from config.settings import NearReplica
-from crawler.core.model import Effect, Judgement, Page, Park, Reason, Revise, Verdict
-from filters.base import LinkJudgement
-from filters.near_replica.filter import Measure, MirrorGate, ReplicaGate, plug
+from thresher.config.settings import NearReplica
+from thresher.crawler.core.model import Effect, Judgement, Page, Park, Reason, Revise, Verdict
+from thresher.filters.base import LinkJudgement
+from thresher.filters.near_replica.filter import Measure, MirrorGate, ReplicaGate, plug
 
 A, B = "http://a.example", "http://b.example"
 

@@ -11,11 +11,11 @@ from planted import LinkScript, PageScript, PairWitness, SeenAnswer
 from subjects import LONG_TEXT, SPACE, answer, batch, candidate, head, page, pair
 from webs import Bench, registered
 
-from config.settings import PathTrap
-from crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Purpose, Reason, Release, Request, Rewrite, Verdict
-from filters.base import Candidate, Gate, LinkJudgement, Plug
-from filters.panel import Sitting, decode_judgement, encode_judgement
-from filters.path_trap import plug as path_trap
+from thresher.config.settings import PathTrap
+from thresher.crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Purpose, Reason, Release, Request, Rewrite, Verdict
+from thresher.filters.base import Candidate, Gate, LinkJudgement, Plug
+from thresher.filters.panel import Sitting, decode_judgement, encode_judgement
+from thresher.filters.path_trap import plug as path_trap
 
 URL = "http://a.example/x"
 

@@ -9,12 +9,12 @@ import pytest
 from subjects import batch, candidate, page
 from webs import Bench
 
-from config.settings import Filters, PathTrap, Settings
-from crawler.core.model import Page, Reason
-from filters.path_shapes import calendar_of, shape_of
-from filters.path_trap import ShapeTrap
-from filters.path_trap import plug as path_trap
-from filters.registry import plugs
+from thresher.config.settings import Filters, PathTrap, Settings
+from thresher.crawler.core.model import Page, Reason
+from thresher.filters.path_shapes import calendar_of, shape_of
+from thresher.filters.path_trap import ShapeTrap
+from thresher.filters.path_trap import plug as path_trap
+from thresher.filters.registry import plugs
 
 BOILERPLATE = " ".join(f"menu{i}" for i in range(40))
 Text = Callable[[str], str]  # of a URL's page

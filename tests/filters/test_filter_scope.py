@@ -3,9 +3,9 @@
 import pytest
 from subjects import candidate
 
-from config.settings import Override, Scope
-from crawler.core.model import Reason
-from filters.scope import ScopeFilter
+from thresher.config.settings import Override, Scope
+from thresher.crawler.core.model import Reason
+from thresher.filters.scope import ScopeFilter
 
 SEED = "https://www.a.example/docs/index.html"
 

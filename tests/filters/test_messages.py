@@ -1,4 +1,4 @@
-"""Whatever another agent writes, no exception ends the agent that reads it. The short form of `python -m benchmarks.message_fuzz`."""
+"""Whatever another agent writes, no exception ends the agent that reads it. Long form: `python -m benchmarks.proofs.message_fuzz`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from messages_fuzz import Step, messages, stories, told
 
-from crawler.messages import encode
+from thresher.crawler.core.messages import encode
 
 
 def _torn(packed: bytes, at: int, other: bytes) -> bytes:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from dict_memory import DictMemory
 
-from filters.near_replica.collide import Grid
-from filters.near_replica.rp import F32
+from thresher.filters.near_replica.collide import Grid
+from thresher.filters.near_replica.rp import F32
 
 _TAGS = (bytes(8),)
 

@@ -11,12 +11,12 @@ from dict_memory import DictMemory
 from hypothesis import strategies as st
 from subjects import SPACE, answer, batch, page, pair
 
-from config.settings import ExactDuplicate, Filters, NearReplica, PathTrap, PatternYield, Settings, SoftError
-from crawler.core.model import Answer, LinkBatch, Page, RedirectPair
-from crawler.core.ports import Memory
-from filters.base import Gate, Plug
-from filters.panel import Panel, Record, Sitting
-from filters.registry import plugs
+from thresher.config.settings import ExactDuplicate, Filters, NearReplica, PathTrap, PatternYield, Settings, SoftError
+from thresher.crawler.core.model import Answer, LinkBatch, Page, RedirectPair
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import Gate, Plug
+from thresher.filters.panel import Panel, Record, Sitting
+from thresher.filters.registry import plugs
 
 SEEDS = ("http://a.example/", "http://b.example/docs/")
 Subject = Page | LinkBatch | RedirectPair

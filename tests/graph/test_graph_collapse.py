@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.graph.collapse import DROPPED, collapse, resolve
-from crawler.graph.csr import Graph
-from crawler.graph.pagerank import pagerank
+from thresher.crawler.graph.collapse import DROPPED, collapse, resolve
+from thresher.crawler.graph.csr import Graph
+from thresher.crawler.graph.pagerank import pagerank
 
 N = 12
 TO = st.lists(st.integers(DROPPED, N - 1), min_size=N, max_size=N)

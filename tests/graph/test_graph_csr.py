@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.graph.csr import Graph
+from thresher.crawler.graph.csr import Graph
 
 LINKS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=60)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.graph import measures
+from thresher.crawler.graph import measures
 
 RANKS = np.array([4.0, 0.5, 3.0, 0.5, 1.0, 3.0])
 ORDER = np.array([0, 5, 2, 1])  # 3 and 4 were only seen

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.graph import pagerank as module
-from crawler.graph.csr import Graph
-from crawler.graph.hits import hits
-from crawler.graph.pagerank import InLinks, layers, pagerank
+from thresher.crawler.graph import pagerank as module
+from thresher.crawler.graph.csr import Graph
+from thresher.crawler.graph.hits import hits
+from thresher.crawler.graph.pagerank import InLinks, layers, pagerank
 
 
 def graph(n_nodes: int, *links: tuple[int, int]) -> Graph:

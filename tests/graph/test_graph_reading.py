@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.core.errors import UsageError
-from crawler.graph.reading import NamedGraph, read_graph
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.graph.reading import NamedGraph, read_graph
 
 
 def read(tmp_path: Path, content: bytes) -> NamedGraph:

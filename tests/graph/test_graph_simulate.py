@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.graph.csr import I64, Graph
-from crawler.graph.measures import breadth_first_fidelity, captured
-from crawler.graph.pagerank import pagerank
-from crawler.graph.reading import read_graph
-from crawler.graph.simulate import breadth_first, breadth_first_levels, breadth_first_opic, depth_first, opic, random_frontier
+from thresher.crawler.graph.csr import I64, Graph
+from thresher.crawler.graph.measures import breadth_first_fidelity, captured
+from thresher.crawler.graph.pagerank import pagerank
+from thresher.crawler.graph.reading import read_graph
+from thresher.crawler.graph.simulate import breadth_first, breadth_first_levels, breadth_first_opic, depth_first, opic, random_frontier
 
 CNR = Path(__file__).parents[2] / "../shared/data/graphs/cnr-2000.graph-txt.gz"
 SEED = np.array([0])
@@ -61,7 +61,7 @@ def test_cash_decides_within_a_depth_and_opic_across() -> None:
 
 
 def test_cnr_2000_gives_the_known_shares_of_pagerank() -> None:
-    """Breadth-first and the best order there is; `python -m benchmarks.graph_orders` has all orders."""
+    """Breadth-first and the best order there is; `python -m benchmarks.quality.graph_orders` has all orders."""
     if not CNR.is_file():
         pytest.skip(f"{CNR}: not there")
     graph = read_graph(str(CNR)).graph

@@ -14,22 +14,22 @@ import msgspec
 sys.path.append(str(Path(__file__).parents[1] / "cli"))  # beside the stores of the commands' tests
 from small_store import NOW, SmallStore
 
-from config.settings import Limits, Scope, Settings
-from crawler.core.model import Cause, Reason, State, Verdict
-from crawler.core.robots import RobotsRecord
-from crawler.report.gather import Crawl, gather
-from crawler.report.page import render
-from filters.depth_cutoff.evidence import Place
-from filters.depth_cutoff.ledger import Head, Level
-from filters.dust.memory import RuleBook, write_book
-from filters.dust.rules import LearnedRule, Substitution
-from filters.near_replica.records import HostRecord, name_of
-from filters.pattern_yield import filter as pattern_yield
-from filters.pattern_yield.evidence import Evidence
-from filters.pattern_yield.records import Pattern, pattern_key
-from storage.export.reading import reading
-from storage.schema import FailureRecord
-from storage.verdicts import verdict_records
+from thresher.config.settings import Limits, Scope, Settings
+from thresher.crawler.core.model import Cause, Reason, State, Verdict
+from thresher.crawler.core.robots import RobotsRecord
+from thresher.crawler.report.gather import Crawl, gather
+from thresher.crawler.report.page import render
+from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.ledger import Head, Level
+from thresher.filters.dust.memory import RuleBook, write_book
+from thresher.filters.dust.rules import LearnedRule, Substitution
+from thresher.filters.near_replica.records import HostRecord, name_of
+from thresher.filters.pattern_yield import filter as pattern_yield
+from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.records import Pattern, pattern_key
+from thresher.storage.export.reading import reading
+from thresher.storage.schema import FailureRecord
+from thresher.storage.tables.verdicts import verdict_records
 
 DATA = Path(__file__).parents[3] / "shared/data/conformance/naughty-strings.json"
 BOMBS: Final = (

@@ -12,8 +12,8 @@ from hostile_store import BOMBS, build_hostile, page_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.printable import printable
-from crawler.report.markup import Markup, crawled, element, style
+from thresher.crawler.report.markup import Markup, crawled, element, style
+from thresher.crawler.terminal.printable import printable
 
 OURS = {
     *("html", "head", "meta", "title", "style", "body", "header", "nav", "main", "section", "footer", "a", "h1", "h2", "h3", "p", "div"),

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hostile_store import NOW, SmallStore, page_of, read
 
-from config.settings import Settings
-from crawler.core.model import Cause, State
-from crawler.report.filter_sections import filters
-from crawler.report.gather import filter_names
-from storage.schema import FailureRecord
+from thresher.config.settings import Settings
+from thresher.crawler.core.model import Cause, State
+from thresher.crawler.report.filter_sections import filters
+from thresher.crawler.report.gather import filter_names
+from thresher.storage.schema import FailureRecord
 
 EVERY_PART = {
     *("summary", "throughput", "politeness", "depth", "filters", "skipped", "order", "hosts", "errors"),

@@ -8,8 +8,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.report.blocks import bounded
-from crawler.report.svg import Axis, Series, columns, lines, share_bar, stacked_bar
+from thresher.crawler.report.blocks import bounded
+from thresher.crawler.report.svg import Axis, Series, columns, lines, share_bar, stacked_bar
 
 POINTS = st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e12)), max_size=20).map(sorted)
 X, Y = Axis("seconds"), Axis("pages")

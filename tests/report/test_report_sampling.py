@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.report.sampling import Largest, Sample, Timeline, Traces
-from crawler.report.svg import nice_ticks, short
+from thresher.crawler.report.sampling import Largest, Sample, Timeline, Traces
+from thresher.crawler.report.svg import nice_ticks, short
 
 
 @given(st.lists(st.tuples(st.floats(1e9, 2e9), st.integers(0, 9)), min_size=1, max_size=60), st.integers(2, 40))

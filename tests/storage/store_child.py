@@ -12,12 +12,12 @@ import sys
 from hashlib import blake2b, shake_128
 from pathlib import Path
 
-from config.settings import Settings
-from config.settings import Store as StoreSettings
-from crawler.core.model import CrawlURL, Reason, State
-from crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
-from storage.env import Store
-from storage.schema import PageRecord
+from thresher.config.settings import Settings
+from thresher.config.settings import Store as StoreSettings
+from thresher.crawler.core.model import CrawlURL, Reason, State
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
+from thresher.storage.schema import PageRecord
+from thresher.storage.store import Store
 
 N_HOSTS = 7
 SETTINGS = Settings(store=StoreSettings(map_size=1 << 20))

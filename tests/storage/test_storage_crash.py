@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from store_child import Crawl
 
-from crawler.core.model import State
-from storage.env import Store
-from storage.verify import verify
+from thresher.crawler.core.model import State
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
 
 ROOT = Path(__file__).parents[2]
 CHILD = Path(__file__).with_name("store_child.py")
@@ -26,7 +26,7 @@ POINTS = [
 
 
 def start(path: Path, seed: int, visits: int, **environ: str) -> subprocess.Popen[str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
+    env = {**os.environ, **environ}
     command = [sys.executable, str(CHILD), str(path), str(seed), str(visits)]
     return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
 

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from harness import ROOT
 
-from config.settings import Settings
-from crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
-from crawler.core.url import URLRules, URLSpace
-from crawler.opening import create_store
-from crawler.shard import ownership_of
-from storage import graph
-from storage.env import Store
-from storage.export.group_graph import HOSTGRAPH_KIND
-from storage.graph import Known, read_in_links, read_known, read_links, redirects
-from storage.representatives import NONE, representatives
-from storage.schema import PageRecord
-from storage.shards import open_view
-from storage.verdicts import verdict_records
-from storage.view import View
+from thresher.config.settings import Settings
+from thresher.crawler.cluster.shard import ownership_of
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.crawler.start.opening import create_store
+from thresher.storage import graph
+from thresher.storage.export.group_graph import HOSTGRAPH_KIND
+from thresher.storage.graph import Known, read_in_links, read_known, read_links, redirects
+from thresher.storage.representatives import NONE, representatives
+from thresher.storage.schema import PageRecord
+from thresher.storage.shards import open_view
+from thresher.storage.store import Store
+from thresher.storage.tables.verdicts import verdict_records
+from thresher.storage.view import View
 
 NAMES = (
     "a.example/",
@@ -143,9 +143,9 @@ def test_a_verdict_that_was_revised_counts_as_revised(crawl: Crawl) -> None:
 _OTHER_AGENT = """
 import sys
 from pathlib import Path
-from crawler.core.model import State
-from crawler.core.url import URLRules, URLSpace
-from storage.env import Store
+from thresher.crawler.core.model import State
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.storage.store import Store
 with Store.open(Path(sys.argv[1]), None, 1.0) as store:
     for text in sys.argv[2:]:
         store.seen.add(URLSpace(store.secret, URLRules()).url(text), State.QUEUED, None, 1.0)

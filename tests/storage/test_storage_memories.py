@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.settings import Settings
-from config.settings import Store as StoreSettings
-from crawler.core.ports import SiteRecord
-from storage.env import Store
-from storage.memory import Memory, filter_tag
-from storage.met import Met
-from storage.site_links import SiteLinks
+from thresher.config.settings import Settings
+from thresher.config.settings import Store as StoreSettings
+from thresher.crawler.core.ports import SiteRecord
+from thresher.storage.store import Store
+from thresher.storage.tables.bloom import Met
+from thresher.storage.tables.memory import Memory, filter_tag
+from thresher.storage.tables.site_links import SiteLinks
 
 SITE = b"S" * 8
 QUEUE = SITE + b"q" * 8

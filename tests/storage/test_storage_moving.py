@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from harness import crawl, demo, options, write_config
 
-from crawler.core.model import State
-from crawler.resharding import reshard
-from storage import moving
-from storage.export.scans import hosts
-from storage.packing import unpack_queue_key
-from storage.partitions import shard_paths
-from storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, QUEUE, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
-from storage.shards import ShardsView, open_view
-from storage.verify import verify
-from storage.view import View
+from thresher.crawler.cluster.resharding import reshard
+from thresher.crawler.core.model import State
+from thresher.storage import moving
+from thresher.storage.export.scans import hosts
+from thresher.storage.packing import unpack_queue_key
+from thresher.storage.partitions import shard_paths
+from thresher.storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, QUEUE, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
+from thresher.storage.shards import ShardsView, open_view
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 _SAME = (PAIRS, FAILURES, HELD, MEMORY, ROBOTS, SITE_LINKS, SITES)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from crawler.core.model import Cause, Failed
-from crawler.core.ownership import divided
-from crawler.core.url import URLRules, URLSpace
-from crawler.metrics import Status
-from crawler.request_log import RequestLog
-from crawler.shared_addresses import create
-from crawler.supervisor import write_status
-from storage.export.target import replacing
-from storage.partitions import Partitions, ranges_of, write_partitions
+from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.core.model import Cause, Failed
+from thresher.crawler.core.ownership import divided
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.crawler.fetch.request_log import RequestLog
+from thresher.crawler.process.supervisor import write_status
+from thresher.crawler.status import Status
+from thresher.storage.export.target import replacing
+from thresher.storage.partitions import Partitions, ranges_of, write_partitions
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
-from config.settings import Settings
-from storage.env import Store
+from thresher.config.settings import Settings
+from thresher.storage.store import Store
 
 N = 5_000
 

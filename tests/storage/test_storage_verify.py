@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 from store_child import Crawl, url_of
 
-from config.settings import Settings
-from crawler.core.errors import StoreError
-from crawler.core.model import CrawlURL, Purpose, State
-from crawler.core.ports import Entry, Lane
-from crawler.core.robots import RobotsRecord, file_hash
-from storage.env import Store
-from storage.packing import pack_due, pack_links, pack_u64, unpack_seen
-from storage.schema import (
+from thresher.config.settings import Settings
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.model import CrawlURL, Purpose, State
+from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.robots import RobotsRecord, file_hash
+from thresher.storage.packing import pack_due, pack_links, pack_u64, unpack_seen
+from thresher.storage.schema import (
     ALIASES,
     BODIES,
     COUNTERS,
@@ -47,8 +46,9 @@ from storage.schema import (
     Meta,
     PairRecord,
 )
-from storage.verify import verify
-from storage.view import View
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 ROOT = Path(__file__).parents[2]
 
@@ -261,13 +261,11 @@ def test_a_view_of_no_store_says_so(tmp_path: Path) -> None:
 
 def test_a_view_follows_a_crawl_that_runs_and_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F89: readers beside a writer, through the growth of its map; each of their reads is short."""
-    monkeypatch.setattr("storage.view._SPARE_BYTES", 0)
+    monkeypatch.setattr("thresher.storage.view._SPARE_BYTES", 0)
     child = Path(__file__).with_name("store_child.py")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
         [sys.executable, str(child), str(tmp_path), "1", "1500", "100"],
         cwd=ROOT,
-        env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -29,20 +29,20 @@ from typing import Any
 import msgspec
 from hostile import Script, Site, Talk, response, serve
 
-from config.settings import Settings
-from crawler.agent import Agent, Ending
-from crawler.core.model import State
-from crawler.core.ports import HostRecord
-from crawler.core.robots import RobotsRecord
-from crawler.core.url_rules import url_rules
-from crawler.metrics import Status
-from crawler.seeds import read_seeds
-from filters.base import Plug
-from storage.env import Store
-from storage.packing import unpack_queue_key, unpack_queue_value
-from storage.schema import HOST, HOSTS, QUEUE, ROBOTS, Codec, EdgeRecord, FailureRecord, PageRecord, SeenRow, SkipLine
-from storage.verify import verify
-from storage.view import View
+from thresher.config.settings import Settings
+from thresher.crawler.agent.agent import Agent, Ending
+from thresher.crawler.core.model import State
+from thresher.crawler.core.ports import HostRecord
+from thresher.crawler.core.robots import RobotsRecord
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.start.seeds import read_seeds
+from thresher.crawler.status import Status
+from thresher.filters.base import Plug
+from thresher.storage.packing import unpack_queue_key, unpack_queue_value
+from thresher.storage.schema import HOST, HOSTS, QUEUE, ROBOTS, Codec, EdgeRecord, FailureRecord, PageRecord, SeenRow, SkipLine
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 Reply = bytes | Script
 _ROBOTS = Codec(RobotsRecord)
@@ -318,7 +318,7 @@ async def crawl_apart(
         Store.create(path, _configured(web, seeds, sections), time.time()).close()
     limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n_files, n_files))) if n_files else None
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "crawler.agent_process", str(path)),
+        *(sys.executable, "-m", "thresher.crawler.process.agent_process", str(path)),
         cwd=_ROOT,
         env={**os.environ, **(environ or {})},
         stdin=asyncio.subprocess.PIPE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from crawler.demo.log import ROBOTS, Log
-from crawler.demo.web import Web
+from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.web import Web
 
 TOLERANCE_S = 0.001
 WINDOW_S = 1.0

@@ -20,17 +20,17 @@ from typing import Any, Self
 
 import msgspec
 
-from config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings, SoftError
-from config.settings import Scope as ScopeSettings
-from crawler.agent import Agent, Ending
-from crawler.core.model import State
-from crawler.core.url import URLSpace
-from crawler.metrics import Status
-from filters.base import Plug
-from storage.env import Store
-from storage.schema import PageRecord, SeenRow
-from storage.verify import verify
-from storage.view import View
+from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings, SoftError
+from thresher.config.settings import Scope as ScopeSettings
+from thresher.crawler.agent.agent import Agent, Ending
+from thresher.crawler.core.model import State
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.status import Status
+from thresher.filters.base import Plug
+from thresher.storage.schema import PageRecord, SeenRow
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 ROBOTS = "/robots.txt"
 PORT = 17_389  # the same each time, as the secret is: URLs keep their keys, and by them filters choose what they sample and audit
@@ -214,7 +214,7 @@ def read(path: Path, ending: Ending, status: Status) -> Crawled:
 
 def space(web: LittleWeb, path: Path) -> URLSpace:
     """Return the URL space of a finished crawl."""
-    from crawler.core.url_rules import url_rules
+    from thresher.crawler.core.url_rules import url_rules
 
     with View(path) as view:
         return URLSpace(view.secret, url_rules(view.settings))

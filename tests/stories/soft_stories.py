@@ -9,10 +9,10 @@ from urllib.parse import quote
 from little_web import Crawled, LittleWeb, settings
 from soft_web import only_soft_errors, standing
 
-from config.settings import Filters, Limits, Settings
-from crawler.explain import Explainer
-from filters.soft_error.probe import N_LETTERS
-from storage.view import View
+from thresher.config.settings import Filters, Limits, Settings
+from thresher.crawler.explain.explain import Explainer
+from thresher.filters.soft_error.probe import N_LETTERS
+from thresher.storage.view import View
 
 LIMITS = Limits(min_free_disk=0, max_wait=1.0)
 FILTERS = only_soft_errors()

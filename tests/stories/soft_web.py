@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from config.settings import Dns, Fetch, Filters, SoftError
-from crawler.core.model import Reason, State
-from crawler.core.url import origin_of, queue_name
-from crawler.demo.knobs import PROFILES
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.log import Log
-from crawler.demo.server import Server
-from crawler.demo.soft import HONEST, SOFT
-from filters.soft_error.probe import N_LETTERS, directory_of
-from filters.soft_error.score import sigma
-from filters.soft_error.spelling import same_page
-from storage.schema import HOST, HOSTS
-from storage.view import View
+from thresher.config.settings import Dns, Fetch, Filters, SoftError
+from thresher.crawler.core.model import Reason, State
+from thresher.crawler.core.url import origin_of, queue_name
+from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.server import Server
+from thresher.crawler.demo.soft import HONEST, SOFT
+from thresher.filters.soft_error.probe import N_LETTERS, directory_of
+from thresher.filters.soft_error.score import sigma
+from thresher.filters.soft_error.spelling import same_page
+from thresher.storage.schema import HOST, HOSTS
+from thresher.storage.view import View
 
 NAME = "soft_error"
 KINDS = {"soft_root": "root", "login_wall": "login", "shell": "js_shell"}  # the truth's name → the filter's, where they differ

@@ -15,13 +15,13 @@ import msgspec
 import pytest
 from harness import Findings, Life, crawl, demo, differences, findings, options, refetches, resume, write_config
 
-from crawler.core.url import origin_of, queue_name
-from crawler.demo.log import ROBOTS, Log
-from crawler.demo.process import ServerProcess
-from crawler.opening import reconfigure
-from crawler.progress import Silent
-from crawler.supervisor import Supervisor
-from storage.verify import verify
+from thresher.crawler.core.url import origin_of, queue_name
+from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.process.supervisor import Supervisor
+from thresher.crawler.start.opening import reconfigure
+from thresher.crawler.terminal.progress import Silent
+from thresher.storage.verify import verify
 
 WEB: dict[str, Any] = {"n_sites": 5, "hosts_per_site": [2, 2], "pages_per_host": [11, 11], "n_seeds": 2}
 ASSETS = (".pdf", ".png", ".zip", ".jpg", ".docx")

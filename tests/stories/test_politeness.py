@@ -1,4 +1,4 @@
-"""Politeness, judged from the server's log alone (FAULTS.md 5.3). On 200 hosts, with kills: `python -m benchmarks.politeness_test`."""
+"""Politeness, judged from the server's log alone (FAULTS.md 5.3). Long form: `python -m benchmarks.proofs.politeness_test`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from harness import AGENT, CONTACT, crawl, demo, n_robots, options, refetches, w
 from judging import TOLERANCE_S, crowded_addresses, crowded_queues, forbidden, n_gaps, short_gaps
 from witness import Request, Witness, links, page, text
 
-from crawler.demo.atlas import RobotsKind
-from crawler.demo.log import Log
-from crawler.demo.truth import Truth
-from crawler.demo.web import Web
-from crawler.version import VERSION
-from storage.export.scans import hosts
-from storage.shards import ShardsView, open_view
+from thresher.crawler.demo.atlas import RobotsKind
+from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.truth import Truth
+from thresher.crawler.demo.web import Web
+from thresher.crawler.version import VERSION
+from thresher.storage.export.scans import hosts
+from thresher.storage.shards import ShardsView, open_view
 
 MIN_DELAY_S, ADDRESS_DELAY_S, ADDRESS_CONNECTIONS = 0.3, 0.03, 2
 

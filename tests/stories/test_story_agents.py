@@ -8,11 +8,11 @@ from typing import Any
 from harness import AGENT, CONTACT, crawl, write_config
 from witness import Request, Witness, links, page, text
 
-from crawler.core.url import URLSpace
-from crawler.core.url_rules import url_rules
-from storage.export.judged import standing
-from storage.shards import open_view
-from storage.verify import verify
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.storage.export.judged import standing
+from thresher.storage.shards import open_view
+from thresher.storage.verify import verify
 
 N_SITES = 8
 SORRY = page("<title>Page not found</title>Sorry, the page that you asked for could not be found here. It may have been removed.")

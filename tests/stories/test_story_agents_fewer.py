@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 from harness import crawl, demo, options, resume, write_config
 
-from crawler.metrics import Status
-from crawler.totals import Totals
-from storage.shards import open_view
-from storage.verify import verify
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.status import Status
+from thresher.storage.shards import open_view
+from thresher.storage.verify import verify
 
 N_AGENTS = (3, 1, 2)  # one after the other
 

@@ -23,12 +23,12 @@ import pytest
 from harness import ROOT, Life, wait_until
 from hostile import Answer, Zone, name_server
 
-from config.load import load
-from config.settings import Settings
-from crawler.opening import create_store
-from storage.env import Store
-from storage.packing import pack_u64
-from storage.schema import META, Meta
+from thresher.config.load import load
+from thresher.config.settings import Settings
+from thresher.crawler.start.opening import create_store
+from thresher.storage.packing import pack_u64
+from thresher.storage.schema import META, Meta
+from thresher.storage.store import Store
 
 CONTACT = ("--set", "identity.contact=me@example.org")
 QUICK = ("--progress", "none", *("--set", "limits.min_free_disk=0"), *("--set", "limits.max_wait=3"), *("--set", "retry.scale=1e-6"))
@@ -200,7 +200,7 @@ CASES = SEEDS | CONFIGURATION | COMMANDS | STORES
 
 FORKER = """
 import json, os, sys
-from crawler.cli import COMMANDS, main, thresher
+from thresher.crawler.cli import COMMANDS, main, thresher
 for name in COMMANDS:
     thresher.get_command(None, name)
 for line in sys.stdin:
@@ -217,7 +217,7 @@ for line in sys.stdin:
 
 
 def clean_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("THRESHER_")} | {"PYTHONPATH": str(ROOT)}
+    return {name: value for name, value in os.environ.items() if not name.startswith("THRESHER_")}
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ def forker() -> Iterator[subprocess.Popen[bytes]]:
 def thresher(directory: Path, *arguments: str) -> Said:
     """Run a command in a directory."""
     done = subprocess.run(
-        [sys.executable, "-m", "crawler.cli", *arguments],
+        [sys.executable, "-m", "thresher", *arguments],
         cwd=directory,
         env=clean_environment(),
         stdin=subprocess.DEVNULL,

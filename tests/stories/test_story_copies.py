@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from config.settings import ExactDuplicate, Filters, PatternYield, SoftError
+from thresher.config.settings import ExactDuplicate, Filters, PatternYield, SoftError
 
 WORDS = " ".join(f"word{i}" for i in range(40))
 

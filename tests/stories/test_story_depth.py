@@ -10,14 +10,14 @@ import msgspec
 import pytest
 from little_web import LittleWeb, crawl, settings
 
-from benchmarks.depth_crawl import crawl as crawl_labelled
-from benchmarks.depth_crawl import settings_of
-from config.settings import DepthCutoff, Filters, PatternYield
-from crawler.core.model import State
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.process import ServerProcess
-from crawler.depth_evidence import read_evidence
-from storage.view import View
+from benchmarks.quality.depth_crawl import crawl as crawl_labelled
+from benchmarks.quality.depth_crawl import settings_of
+from thresher.config.settings import DepthCutoff, Filters, PatternYield
+from thresher.crawler.analysis.depth_evidence import read_evidence
+from thresher.crawler.core.model import State
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.process import ServerProcess
+from thresher.storage.view import View
 
 N_PAGES = 80
 BUDGET = 2_500
@@ -36,7 +36,7 @@ def web_of(server: ServerProcess) -> LabelledWeb:
 
 
 def test_traps_end_and_every_real_page_is_fetched(server: ServerProcess, tmp_path: Path) -> None:
-    """Proof 3 of the issue, small; `python -m benchmarks.depth_crawl` at full size. The chain of 40 is told from the calendar beside it.
+    """The short form of `python -m benchmarks.quality.depth_crawl`. The chain of 40 is told from the calendar beside it.
 
     Mutation: what is new was not looked at, only what other filters said; the crawl then ended at its limit of pages.
     """

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from config.settings import Dust, Filters, Limits, SoftError
-from crawler.core.model import State
-from crawler.dust_store import import_rules
-from filters.dust.filter import plug
-from filters.dust.memory import NAME, all_books
-from filters.dust.rules import LearnedRule, Substitution
-from storage.view import View
+from thresher.config.settings import Dust, Filters, Limits, SoftError
+from thresher.crawler.analysis.dust_store import import_rules
+from thresher.crawler.core.model import State
+from thresher.filters.dust.filter import plug
+from thresher.filters.dust.memory import NAME, all_books
+from thresher.filters.dust.rules import LearnedRule, Substitution
+from thresher.storage.view import View
 
 N = 60
 MANY = 80

@@ -8,16 +8,16 @@ from pathlib import Path
 from little_web import LittleWeb, crawl, settings, space
 from planted import LinkScript, PageScript
 
-from config.settings import Limits
-from config.settings import Scope as ScopeSettings
-from crawler.core.model import Effect, Hold, Mode, Purpose, Reason, Release, Request, Revise, Rewrite, State, Verdict
-from filters.base import Plug
-from filters.registry import plugs
-from storage.env import Store
-from storage.packing import pack_u64
-from storage.rules import ROWS_PER_RULE
-from storage.schema import RULES
-from storage.view import View
+from thresher.config.settings import Limits
+from thresher.config.settings import Scope as ScopeSettings
+from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Reason, Release, Request, Revise, Rewrite, State, Verdict
+from thresher.filters.base import Plug
+from thresher.filters.registry import plugs
+from thresher.storage.packing import pack_u64
+from thresher.storage.schema import RULES
+from thresher.storage.store import Store
+from thresher.storage.tables.rules import ROWS_PER_RULE
+from thresher.storage.view import View
 
 RULE = "same page"
 

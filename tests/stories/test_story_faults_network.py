@@ -18,8 +18,8 @@ import trustme
 from faulty import crawl, faulty_web, hang_up, page, reset, silence
 from hostile import AAAA, A, Answer, NameServer, Question, Script, Talk, hosts, name_server, response, until
 
-from crawler.agent import Agent
-from crawler.guard import AddressGuard, AddrInfo
+from thresher.crawler.agent.agent import Agent
+from thresher.crawler.fetch.address_guard import AddressGuard, AddrInfo
 
 NXDOMAIN, SERVFAIL, REFUSED = 3, 2, 5
 HALF = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -68,7 +68,7 @@ async def test_a_name_that_does_not_exist_is_asked_for_twice_and_given_up(tmp_pa
 @pytest.mark.parametrize("rcode", [SERVFAIL, REFUSED])
 async def test_a_name_server_that_fails_is_asked_again_three_times(tmp_path: Path, rcode: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """F2: attempts = 4, spaced by the schedule of 30 s, 5 min and 1 h (here 3 ms, 30 ms and 0.36 s)."""
-    monkeypatch.setattr("crawler.dns.FAILURE_TTL_S", 0.0)
+    monkeypatch.setattr("thresher.crawler.fetch.dns.FAILURE_TTL_S", 0.0)
     zone = Stopwatches(lambda question: Answer(rcode=rcode))
     async with faulty_web() as web, name_server(zone) as names:
         found = await crawl(tmp_path, web, "ill.test/", dns=asks(names))
@@ -82,7 +82,7 @@ async def test_a_name_server_that_fails_is_asked_again_three_times(tmp_path: Pat
 
 async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F3: the name server is silent about one host until the other's pages have all been fetched; about a third it is silent for ever."""
-    monkeypatch.setattr("crawler.dns.FAILURE_TTL_S", 0.0)
+    monkeypatch.setattr("thresher.crawler.fetch.dns.FAILURE_TTL_S", 0.0)
     n_pages = 20
 
     def zone(question: Question) -> Answer | None:
@@ -150,8 +150,8 @@ async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeyp
     """F13: when nothing answers any more the whole crawl pauses; nothing ends, no try counts, and it goes on when the network is back."""
     cable = Cable()
     monkeypatch.setattr(AddressGuard, "open_socket", lambda guard, addr_info: cable.open_socket(guard, addr_info))
-    monkeypatch.setattr("crawler.core.outage.FIRST_TRIAL_S", 0.05)
-    monkeypatch.setattr("crawler.core.outage.TRIAL_MAX_S", 0.2)
+    monkeypatch.setattr("thresher.crawler.core.outage.FIRST_TRIAL_S", 0.05)
+    monkeypatch.setattr("thresher.crawler.core.outage.TRIAL_MAX_S", 0.2)
     names = [f"h{i}.test" for i in range(60)]
     paused_for: list[int] = []
 

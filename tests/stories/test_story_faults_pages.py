@@ -10,8 +10,8 @@ from faulty import Found, Seen, Web, crawl, faulty_web, page
 from hostile import A, Answer, Question, Talk, name_server, response
 from planted import PageScript, SeenPage
 
-from crawler.core.model import Mode, Page
-from filters.base import Plug
+from thresher.crawler.core.model import Mode, Page
+from thresher.filters.base import Plug
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8
 

@@ -10,9 +10,9 @@ import pytest
 from faulty import Web, crawl, crawl_apart, faulty_web, page
 from hostile import Talk
 
-from crawler.core.html import Source, prepared
-from crawler.suspects import Suspects
-from storage.env import Store
+from thresher.crawler.children.crash_suspects import Suspects
+from thresher.crawler.core.html import Source, prepared
+from thresher.storage.store import Store
 
 
 async def test_a_page_that_kills_the_crawler_is_parsed_where_it_can_do_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +28,7 @@ async def test_a_page_that_kills_the_crawler_is_parsed_where_it_can_do_no_harm(t
         code, found = await crawl_apart(tmp_path, web, "a.test/poison", environ={"CRAWL_CRASH_AT": "parsing:1"})
         assert code == -9
         assert found["a.test/poison"].state == "queued"
-        monkeypatch.setattr("crawler.core.html.prepared", prepare_here)
+        monkeypatch.setattr("thresher.crawler.core.html.prepared", prepare_here)
         found = await crawl(tmp_path, web, "a.test/poison")
     assert web.pages("a.test") == ["/poison", "/poison", "/after"]
     assert found["a.test/poison"].flags == set()

@@ -9,7 +9,7 @@ import pytest
 from faulty import Found, Web, crawl, faulty_web, page, redirect, robots, slowly
 from hostile import AAAA, A, Answer, Question, Site, Talk, name_server, response, serve
 
-from crawler.core.robots import Rules
+from thresher.crawler.core.robots import Rules
 
 ROOT = Path(__file__).parents[2]
 INNER = "127.0.0.9"  # stands for what is behind our own firewall: not among the addresses that the crawl may reach
@@ -96,7 +96,7 @@ def test_no_side_path_has_a_session_of_its_own() -> None:
     session = re.compile(r"ClientSession\(|\b(?:urllib\.request|http\.client|requests\.get)\b|(?:create|open)_connection\(")
     files = [path for path in ROOT.joinpath("crawler").rglob("*.py") if path.parent.name != "demo"]
     places = [path.name for path in files if session.search(path.read_text())]
-    assert sorted(places) == ["aiohttp_client.py", "lean.py"]
+    assert sorted(places) == ["aiohttp_client.py", "lean_client.py"]
 
 
 # -- what is judged is what is sent ---------------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ async def test_a_host_s_budget_and_the_scope_are_kept(tmp_path: Path) -> None:
 
 async def test_a_connection_that_rests_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P59: after 15 s (here 0.1 s) without a request the server sees its end, while the crawl goes on elsewhere."""
-    monkeypatch.setattr("crawler.lean.KEEP_ALIVE_S", 0.1)
+    monkeypatch.setattr("thresher.crawler.fetch.lean_client.KEEP_ALIVE_S", 0.1)
     is_closed = False
 
     async def patient(talk: Talk) -> None:

@@ -11,17 +11,17 @@ import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, NearReplica, PathTrap, PatternYield, Settings
-from crawler.core.model import Reason
-from crawler.demo.knobs import profile
-from crawler.demo.plan import Kind
-from crawler.demo.server import Server
-from crawler.demo.truth import split
-from storage.env import Store
-from storage.packing import pack_u64
-from storage.rules import ROWS_PER_RULE
-from storage.schema import HOST, HOSTS, RULES
-from storage.view import View
+from thresher.config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, NearReplica, PathTrap, PatternYield, Settings
+from thresher.crawler.core.model import Reason
+from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.server import Server
+from thresher.crawler.demo.truth import split
+from thresher.storage.packing import pack_u64
+from thresher.storage.schema import HOST, HOSTS, RULES
+from thresher.storage.store import Store
+from thresher.storage.tables.rules import ROWS_PER_RULE
+from thresher.storage.view import View
 
 
 def demo_settings(server: Server, **sections: Any) -> Settings:
@@ -175,7 +175,7 @@ async def test_a_path_trap_that_observes_says_what_it_would_have_saved(tmp_path:
 
 @pytest.mark.parametrize("topic", ["forum.test/topic-{}.html", "forum.test/viewtopic.php?t={}"])
 async def test_a_forum_in_one_directory_is_found_whole(tmp_path: Path, topic: str) -> None:
-    """Its lists name far more topics than may be barren before the first is fetched. `python -m benchmarks.forum` has 4,331 of them."""
+    """Its lists name far more topics than may be barren before the first is fetched. Long form: `benchmarks.quality.forum`."""
     n_topics, a_list = 240, 40
     async with LittleWeb() as web:
         lists = [f"forum.test/index.php?start={start}" for start in range(0, n_topics, a_list)]

@@ -12,8 +12,8 @@ from harness import AGENT, CONTACT, until, write_config
 from harness import crawl as start
 from hostile import HEAD, Talk
 
-from crawler.agent import Agent
-from storage.verify import verify
+from thresher.crawler.agent.agent import Agent
+from thresher.storage.verify import verify
 
 
 async def drip(talk: Talk) -> None:
@@ -47,7 +47,7 @@ async def test_a_drip_holds_no_crawl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, float], meanwhile: Any, code: int
 ) -> None:
     """P45, F82: requests in flight have the same grace at a limit as at a signal; then they are given up and stay queued."""
-    monkeypatch.setattr("crawler.agent._GRACE_S", 0.5)
+    monkeypatch.setattr("thresher.crawler.agent.agent._GRACE_S", 0.5)
     async with faulty_web() as web:
         web.say("a.test/", late)
         web.say("b.test/", drip)

@@ -1,4 +1,4 @@
-"""The short form of benchmarks/honest_sites.py: small honest sites of many kinds lose no page as an error in the default configuration."""
+"""The short form of `benchmarks.quality.honest_sites`: small honest sites of many kinds lose no page as an error by default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.honest_sites import (
+from benchmarks.quality.honest_sites import (
     FAULTY,
     HOME,
     HONEST,
@@ -23,7 +23,7 @@ from benchmarks.honest_sites import (
     run,
     words,
 )
-from config.settings import SoftError
+from thresher.config.settings import SoftError
 
 
 async def test_no_page_of_an_honest_site_is_dropped_as_an_error_and_missing_pages_are_found(

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from config.settings import Dns, Fetch, Filters
-from crawler.demo.knobs import profile
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.server import Server
+from thresher.config.settings import Dns, Fetch, Filters
+from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.server import Server
 
 
 def without_filters() -> Filters:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from little_web import LittleWeb, crawl, settings
 
-from crawler.core import html
-from crawler.core.parsed import Parsed
+from thresher.crawler.core import html
+from thresher.crawler.core.parsed import Parsed
 
 
 class Seen(logging.Handler):
@@ -40,7 +40,7 @@ async def test_a_host_that_holds_the_loop_does_so_once(tmp_path: Path, monkeypat
 
     finished = html.finished
     monkeypatch.setattr(html, "finished", parse)
-    logger, seen = logging.getLogger("crawler.loop_watch"), Seen()
+    logger, seen = logging.getLogger("thresher.crawler.page.loop_watch"), Seen()
     logger.addHandler(seen)
     try:
         async with LittleWeb() as web:

@@ -47,9 +47,7 @@ def crawl(store: Path, *words: str) -> Life:
 
 
 def told(*words: str | Path) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "crawler.cli", *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.run([sys.executable, "-m", "thresher", *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def test_each_refusal_on_the_way_names_the_key_to_set_and_the_profile(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 from planted import PageScript, PairWitness
 
-from config.settings import Frontier, Limits
-from config.settings import Scope as ScopeSettings
-from crawler.core.model import Mode, Reason, Rewrite
-from filters.base import Plug
-from filters.registry import plugs
+from thresher.config.settings import Frontier, Limits
+from thresher.config.settings import Scope as ScopeSettings
+from thresher.crawler.core.model import Mode, Reason, Rewrite
+from thresher.filters.base import Plug
+from thresher.filters.registry import plugs
 
 
 async def crawl_pairs(tmp_path: Path, web: LittleWeb, *seeds: str, **sections: object) -> tuple[Crawled, PairWitness]:

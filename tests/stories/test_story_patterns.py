@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from config.settings import Filters, PatternYield
-from crawler.core.model import State
-from storage.view import View
+from thresher.config.settings import Filters, PatternYield
+from thresher.crawler.core.model import State
+from thresher.storage.view import View
 
 LOGIN = "Log in to see this page. " + " ".join(f"form{i}" for i in range(30))
 N = 220

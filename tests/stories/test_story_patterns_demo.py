@@ -1,10 +1,10 @@
-"""The demo's planted patterns, crawled with and without the filter: the short form of `python -m benchmarks.patterns_crawl`."""
+"""The demo's planted patterns, crawled with and without the filter: the short form of `python -m benchmarks.quality.patterns_crawl`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.patterns_crawl import measure
+from benchmarks.quality.patterns_crawl import measure
 
 
 def test_planted_patterns_are_cut_and_no_document_is_lost(tmp_path: Path) -> None:

@@ -10,18 +10,18 @@ import pytest
 from little_web import SECRET, LittleWeb, crawl, settings
 from planted import PageScript, SeenAnswer
 
-from config.settings import Settings
-from crawler.agent import Agent
-from crawler.core.model import Mode, Purpose, Request
-from crawler.core.ports import Memory
-from crawler.messages import encode
-from crawler.preparation import prepare
-from filters.base import NO_EFFECTS, Effects, Plug
-from storage.env import Store
-from storage.lanes import heard_durably
-from storage.schema import QuarantineRecord
-from storage.verify import verify
-from storage.view import View
+from thresher.config.settings import Settings
+from thresher.crawler.agent.agent import Agent
+from thresher.crawler.agent.preparation import prepare
+from thresher.crawler.core.messages import encode
+from thresher.crawler.core.model import Mode, Purpose, Request
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, Effects, Plug
+from thresher.storage.schema import QuarantineRecord
+from thresher.storage.store import Store
+from thresher.storage.tables.lanes import heard_durably
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 SITE = bytes(range(8))
 

@@ -1,10 +1,10 @@
-"""Ranks of a crawl whose filters tell copies from pages: the short form of `python -m benchmarks.graph_collapse`."""
+"""Ranks of a crawl whose filters tell copies from pages: the short form of `python -m benchmarks.quality.graph_collapse`."""
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks import graph_collapse
+from benchmarks.quality import graph_collapse
 
 
 def test_collapsed_a_crawl_ranks_pages_as_the_web_s_documents_rank(monkeypatch: pytest.MonkeyPatch) -> None:

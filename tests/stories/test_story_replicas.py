@@ -11,17 +11,17 @@ import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from config.settings import Dns, Fetch, Filters, NearReplica
-from crawler.core.minhash import shingles
-from crawler.core.model import Reason, State
-from crawler.core.sketch import token_hashes
-from crawler.core.url import is_home
-from crawler.demo.knobs import PROFILES
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.replicas import planted_mirrors
-from crawler.demo.server import Server
-from storage.export.judged import standing
-from storage.view import View
+from thresher.config.settings import Dns, Fetch, Filters, NearReplica
+from thresher.crawler.core.minhash import shingles
+from thresher.crawler.core.model import Reason, State
+from thresher.crawler.core.sketch import token_hashes
+from thresher.crawler.core.url import is_home
+from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.replicas import planted_mirrors
+from thresher.crawler.demo.server import Server
+from thresher.storage.export.judged import standing
+from thresher.storage.view import View
 
 NAME = "near_replica"
 

@@ -8,9 +8,9 @@ import pytest
 from little_web import LittleWeb, crawl, settings, space
 from planted import LinkScript, PageScript
 
-from config.settings import Dns, Filters, Limits, Politeness, Retry
-from crawler.core.model import Hold, Mode, Purpose, Release, Request, Rewrite, State
-from filters.base import Plug
+from thresher.config.settings import Dns, Filters, Limits, Politeness, Retry
+from thresher.crawler.core.model import Hold, Mode, Purpose, Release, Request, Rewrite, State
+from thresher.filters.base import Plug
 
 RULE = "same page"
 

@@ -10,11 +10,11 @@ import pytest
 from little_web import LittleWeb, crawl, settings
 from planted import PageScript
 
-from config.settings import Limits, Override
-from config.settings import Scope as ScopeSettings
-from crawler.core.model import Mode, Reason, State
-from filters.base import Plug
-from storage.view import View
+from thresher.config.settings import Limits, Override
+from thresher.config.settings import Scope as ScopeSettings
+from thresher.crawler.core.model import Mode, Reason, State
+from thresher.filters.base import Plug
+from thresher.storage.view import View
 
 # -- scope
 

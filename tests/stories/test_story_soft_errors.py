@@ -10,9 +10,9 @@ from little_web import LittleWeb, crawl
 from soft_stories import NOT_FOUND, error_page, explained, probes, probing, sends, soft
 from soft_web import only_soft_errors
 
-from crawler.core.model import State
-from filters.soft_error import stream
-from storage.view import View
+from thresher.crawler.core.model import State
+from thresher.filters.soft_error import stream
+from thresher.storage.view import View
 
 # -- the log
 

@@ -10,9 +10,9 @@ from little_web import Crawled, LittleWeb, crawl
 from soft_stories import FILTERS, LIMITS, error_page, probes, probing, sends, soft
 from soft_web import caught, crawl_soft_web, only_soft_errors, standing
 
-from config.settings import Politeness
-from config.settings import Scope as ScopeSettings
-from crawler.core.model import Reason, State
+from thresher.config.settings import Politeness
+from thresher.config.settings import Scope as ScopeSettings
+from thresher.crawler.core.model import Reason, State
 
 # -- walls
 
@@ -147,7 +147,7 @@ async def test_probes_keep_their_host_s_delay(tmp_path: Path) -> None:
 
 
 async def test_most_soft_errors_of_the_labelled_web_are_caught_and_nothing_else(tmp_path: Path) -> None:
-    """The short form of benchmarks/soft_errors_crawl.py: 24 URLs a host in place of 300."""
+    """The short form of benchmarks/quality/soft_errors_crawl.py: 24 URLs a host in place of 300."""
     outcome = await crawl_soft_web(tmp_path, part_pages=24, limits=LIMITS, filters=FILTERS)
     share, alone, asked = outcome.share(), outcome.share(outcome.by_score_alone()), outcome.probes()
     assert share.recall >= 0.9

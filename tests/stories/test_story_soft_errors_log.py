@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from little_web import LittleWeb, crawl, settings
 
-from crawler.redirect_log import read_store
-from filters.soft_error.score import count
-from storage.view import View
+from thresher.crawler.analysis.redirect_log import read_store
+from thresher.filters.soft_error.score import count
+from thresher.storage.view import View
 
 
 def command(store: Path) -> list[dict[str, Any]]:
-    ran = subprocess.run([sys.executable, "-m", "crawler.cli", "soft-errors", str(store)], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-m", "thresher", "soft-errors", str(store)], capture_output=True, text=True, check=True)
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 

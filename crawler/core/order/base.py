@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from crawler.core.host_queue import HostQueue
+    from thresher.crawler.core.host_queue import HostQueue
 
 
 class Order(Protocol):

@@ -11,9 +11,9 @@ the crawl does not go round all hosts page by page, which what is remembered of 
 
 from __future__ import annotations
 
-from crawler.core.host_queue import HostQueue
-from crawler.core.order.cash import HIGHEST
-from crawler.core.ports import QueueStore
+from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.order.cash import HIGHEST
+from thresher.crawler.core.ports import QueueStore
 
 _SEQ_BITS = 64
 _FRACTION_BITS = 20

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from crawler.core.order.base import Order
-from crawler.core.order.breadth_first import BreadthFirst
-from crawler.core.order.fifo import Fifo
-from crawler.core.order.host_rank import HostRank
-from crawler.core.order.larger_sites_first import LargerSitesFirst
-from crawler.core.order.opic import Opic
-from crawler.core.ports import QueueStore
+from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.order.breadth_first import BreadthFirst
+from thresher.crawler.core.order.fifo import Fifo
+from thresher.crawler.core.order.host_rank import HostRank
+from thresher.crawler.core.order.larger_sites_first import LargerSitesFirst
+from thresher.crawler.core.order.opic import Opic
+from thresher.crawler.core.ports import QueueStore
 
 NAMES = ("breadth_first", "opic", "host_rank", "larger_sites_first", "fifo")  # as config/settings.py lists them
 

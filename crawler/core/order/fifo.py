@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawler.core.host_queue import HostQueue
+from thresher.crawler.core.host_queue import HostQueue
 
 
 class Fifo:

@@ -5,7 +5,7 @@ Within a host breadth-first. It does well only under politeness, which keeps the
 
 from __future__ import annotations
 
-from crawler.core.host_queue import HostQueue
+from thresher.crawler.core.host_queue import HostQueue
 
 
 class LargerSitesFirst:

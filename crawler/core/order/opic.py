@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crawler.core.host_queue import HostQueue
-from crawler.core.order.cash import HIGHEST
-from crawler.core.ports import Lane
+from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.order.cash import HIGHEST
+from thresher.crawler.core.ports import Lane
 
 _SEQ_BITS = 64
 

@@ -9,14 +9,14 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import SPACE, batch, page
 
-from config.settings import DepthCutoff
-from crawler.core.model import Free, Hold, Judgement, Page
-from filters.base import Effects, LinkJudgement, Naming
-from filters.depth_cutoff.evidence import UNLIMITED
-from filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, NamedAgain, rule_of
-from filters.depth_cutoff.ledger import Ledger
-from filters.depth_cutoff.records import Sites
-from filters.pattern_yield.patterns import parse
+from thresher.config.settings import DepthCutoff
+from thresher.crawler.core.model import Free, Hold, Judgement, Page
+from thresher.filters.base import Effects, LinkJudgement, Naming
+from thresher.filters.depth_cutoff.evidence import UNLIMITED
+from thresher.filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, NamedAgain, rule_of
+from thresher.filters.depth_cutoff.ledger import Ledger
+from thresher.filters.depth_cutoff.records import Sites
+from thresher.filters.pattern_yield.patterns import parse
 
 HOST = "http://a.example"
 HOME = SPACE.url(HOST + "/")

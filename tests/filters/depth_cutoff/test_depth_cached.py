@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from crawler.core.access_log import Request
-from filters.depth_cutoff.fit import Depths, depths, fit, fits, suggested
-from filters.depth_cutoff.interval import of_mean, of_share
-from filters.depth_cutoff.models import Model
-from filters.depth_cutoff.sessions import Sessions, from_log, from_paths
+from thresher.crawler.core.access_log import Request
+from thresher.filters.depth_cutoff.fit import Depths, depths, fit, fits, suggested
+from thresher.filters.depth_cutoff.interval import of_mean, of_share
+from thresher.filters.depth_cutoff.models import Model
+from thresher.filters.depth_cutoff.sessions import Sessions, from_log, from_paths
 
 _OWN = "http://a.example"
 

@@ -8,10 +8,10 @@ from depth_told import DROPPED, HOME, HOST, KEPT, Crawled, day, day_text, of_sit
 from msgspec.structs import replace
 from subjects import SPACE
 
-from config.settings import DepthCutoff
-from crawler.core.model import CrawlURL, Hold, LinkBatch, Release
-from filters.base import LinkJudgement, Naming
-from filters.depth_cutoff.filter import NamedAgain
+from thresher.config.settings import DepthCutoff
+from thresher.crawler.core.model import CrawlURL, Hold, LinkBatch, Release
+from thresher.filters.base import LinkJudgement, Naming
+from thresher.filters.depth_cutoff.filter import NamedAgain
 
 
 def view(number: int) -> str:

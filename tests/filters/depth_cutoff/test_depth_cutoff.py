@@ -8,17 +8,17 @@ from depth_told import DICE, DROPPED, HOME, HOST, KEPT, SITE, Crawled, day, day_
 from msgspec.structs import replace
 from subjects import SPACE, batch, page, pair
 
-from config.settings import DepthCutoff
-from crawler.core.model import Judgement, LinkBatch, Release, Verdict
-from crawler.core.sketch import token_hashes
-from filters.base import NOTHING_LEARNED, LinkJudgement
-from filters.depth_cutoff.advise import advise
-from filters.depth_cutoff.evidence import PRIOR, Place, Rule
-from filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
-from filters.depth_cutoff.novelty import look, sample
-from filters.depth_cutoff.places import places
-from filters.depth_cutoff.records import SAMPLE, Level, Sites
-from filters.pattern_yield.patterns import parse
+from thresher.config.settings import DepthCutoff
+from thresher.crawler.core.model import Judgement, LinkBatch, Release, Verdict
+from thresher.crawler.core.sketch import token_hashes
+from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
+from thresher.filters.depth_cutoff.advise import advise
+from thresher.filters.depth_cutoff.evidence import PRIOR, Place, Rule
+from thresher.filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
+from thresher.filters.depth_cutoff.novelty import look, sample
+from thresher.filters.depth_cutoff.places import places
+from thresher.filters.depth_cutoff.records import SAMPLE, Level, Sites
+from thresher.filters.pattern_yield.patterns import parse
 
 # -- what is new
 

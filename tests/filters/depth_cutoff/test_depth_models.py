@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from filters.depth_cutoff.chains import Action, chain, solve
-from filters.depth_cutoff.models import (
+from thresher.filters.depth_cutoff.chains import Action, chain, solve
+from thresher.filters.depth_cutoff.models import (
     MODELS,
     Model,
     levels_for,

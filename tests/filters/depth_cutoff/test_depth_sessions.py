@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from crawler.core.access_log import Request, parse
-from filters.depth_cutoff.chains import Action
-from filters.depth_cutoff.fit import best, depths, fit, fits, of_actions
-from filters.depth_cutoff.models import MODELS, Model, share, stationary
-from filters.depth_cutoff.sessions import Sessions, from_log, from_paths
+from thresher.crawler.core.access_log import Request, parse
+from thresher.filters.depth_cutoff.chains import Action
+from thresher.filters.depth_cutoff.fit import best, depths, fit, fits, of_actions
+from thresher.filters.depth_cutoff.models import MODELS, Model, share, stationary
+from thresher.filters.depth_cutoff.sessions import Sessions, from_log, from_paths
 
 OWN = "http://a.example"
 

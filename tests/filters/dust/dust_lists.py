@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
-from filters.dust.substrings import Kinds, LikelyPair, Limits, likely_pairs
-from filters.dust.tokens import anchored, spans, tokens
-from filters.dust.urllist import Sighting, UrlList
+from thresher.filters.dust.substrings import Kinds, LikelyPair, Limits, likely_pairs
+from thresher.filters.dust.tokens import anchored, spans, tokens
+from thresher.filters.dust.urllist import Sighting, UrlList
 
 
 def stories(numbers: Iterable[int]) -> list[str]:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from filters.dust.canonize import Canonizer, applier
-from filters.dust.rules import Parameter, Rule, RuleError, Substitution, check, shortlex, written
+from thresher.filters.dust.canonize import Canonizer, applier
+from thresher.filters.dust.rules import Parameter, Rule, RuleError, Substitution, check, shortlex, written
 
 words = st.sampled_from(["a", "b", "1", "22", "/", "_", "?", "=", "&", "a/b", "x=1", "index.html"])
 parts = st.lists(words, min_size=0, max_size=4).map("".join)

@@ -1,4 +1,4 @@
-"""What mining may take, in bytes and steps: short form of benchmarks/dust_mining.py."""
+"""What mining may take, in bytes and steps: short form of benchmarks/speed/dust_mining.py."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dust_lists import listed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.dust_lists import shown
-from filters.dust.mine import mine
-from filters.dust.substrings import _parts
-from filters.dust.tokens import anchored, is_boundary, tokens
-from filters.dust.urllist import Sighting, UrlList
+from benchmarks.support.dust_lists import shown
+from thresher.filters.dust.mine import mine
+from thresher.filters.dust.substrings import _parts
+from thresher.filters.dust.tokens import anchored, is_boundary, tokens
+from thresher.filters.dust.urllist import Sighting, UrlList
 
 
 @pytest.mark.parametrize("kind", ["listing", "facets"])

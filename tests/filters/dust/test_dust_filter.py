@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page
 from webs import Bench
 
-from config.settings import Dust, ExactDuplicate
-from crawler.core.model import Effect, Mode, Page, Purpose, Recall, Request, Revise, Rewrite, Study
-from filters import exact_duplicate
-from filters.dust import filter as dust
-from filters.dust.memory import NAME, read_book, write_book
-from filters.dust.records import note_asked, read_progress
-from filters.dust.rules import LearnedRule, Substitution
-from filters.dust.study import study
-from filters.panel import Record
+from thresher.config.settings import Dust, ExactDuplicate
+from thresher.crawler.core.model import Effect, Mode, Page, Purpose, Recall, Request, Revise, Rewrite, Study
+from thresher.filters import exact_duplicate
+from thresher.filters.dust import filter as dust
+from thresher.filters.dust.memory import NAME, read_book, write_book
+from thresher.filters.dust.records import note_asked, read_progress
+from thresher.filters.dust.rules import LearnedRule, Substitution
+from thresher.filters.dust.study import study
+from thresher.filters.panel import Record
 
 SITE = SPACE.site_key("a.example")
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from dust_lists import listed
 
-from benchmarks.dust_mining import site
-from filters.dust.canonize import Canonizer
-from filters.dust.context import narrowed
-from filters.dust.eliminate import Alphabet, core, eliminate, refines
-from filters.dust.evidence import in_chance_order
-from filters.dust.mine import OF_TEXTS, Mining, mine, substring_rules
-from filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, from_json, to_json
-from filters.dust.substrings import LikelyPair, Limits
-from filters.dust.urllist import Sighting, UrlList
-from filters.dust.validate import judge
+from benchmarks.speed.dust_mining import site
+from thresher.filters.dust.canonize import Canonizer
+from thresher.filters.dust.context import narrowed
+from thresher.filters.dust.eliminate import Alphabet, core, eliminate, refines
+from thresher.filters.dust.evidence import in_chance_order
+from thresher.filters.dust.mine import OF_TEXTS, Mining, mine, substring_rules
+from thresher.filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, from_json, to_json
+from thresher.filters.dust.substrings import LikelyPair, Limits
+from thresher.filters.dust.urllist import Sighting, UrlList
+from thresher.filters.dust.validate import judge
 
 
 def valid(known: UrlList) -> list[Rule]:
@@ -237,7 +237,7 @@ def test_a_rule_waits_until_each_large_part_of_its_urls_was_looked_at() -> None:
 
 
 def test_a_generated_site_gives_its_five_rules() -> None:
-    """Short form of benchmarks/dust_mining.py."""
+    """Short form of benchmarks/speed/dust_mining.py."""
     found = {learned.rule.readable for learned in mine(UrlList.of(site(2_000, with_texts=True)), Mining(at_most=5))}
     assert found >= {'"story?id=" → "story_"', '"/index.html$" → "/$"', '"[?&]sid=*" → ""', '"/m." → "/www."'}
 

@@ -8,14 +8,14 @@ import random
 import pytest
 from dust_lists import envelopes, pairs_of, plain_pairs, stories
 
-from filters.dust.canonize import Canonizer, applier
-from filters.dust.eliminate import close_in_size, eliminate
-from filters.dust.evidence import wilson
-from filters.dust.rules import Substitution
-from filters.dust.substrings import Limits, likely_pairs
-from filters.dust.tokens import spans
-from filters.dust.urllist import Sighting, UrlList
-from filters.dust.validate import AS_PUBLISHED, Trial
+from thresher.filters.dust.canonize import Canonizer, applier
+from thresher.filters.dust.eliminate import close_in_size, eliminate
+from thresher.filters.dust.evidence import wilson
+from thresher.filters.dust.rules import Substitution
+from thresher.filters.dust.substrings import Limits, likely_pairs
+from thresher.filters.dust.tokens import spans
+from thresher.filters.dust.urllist import Sighting, UrlList
+from thresher.filters.dust.validate import AS_PUBLISHED, Trial
 
 ALL = Limits(min_support=1)
 

@@ -6,15 +6,15 @@ from functools import cache, lru_cache
 
 import pytest
 
-from crawler.core.url import hostname_of, origin_of, site_of
-from crawler.demo.aliases import KINDS, AliasPart
-from crawler.demo.knobs import profile
-from crawler.demo.labelled import LabelledWeb
-from filters.dust.canonize import Canonizer, applier
-from filters.dust.mine import mine
-from filters.dust.rules import LearnedRule, Rule
-from filters.dust.urllist import Sighting, UrlList
-from filters.dust.validate import judge
+from thresher.crawler.core.url import hostname_of, origin_of, site_of
+from thresher.crawler.demo.aliases import KINDS, AliasPart
+from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.filters.dust.canonize import Canonizer, applier
+from thresher.filters.dust.mine import mine
+from thresher.filters.dust.rules import LearnedRule, Rule
+from thresher.filters.dust.urllist import Sighting, UrlList
+from thresher.filters.dust.validate import judge
 
 SITES = (0, 1, 2)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from crawler.core.sketch import fingerprint, token_hashes
-from filters.dust.records import Look, look_at
-from filters.dust.similarity import Texts, sketch
-from filters.dust.urllist import Sighting, UrlList, read_line
+from thresher.crawler.core.sketch import fingerprint, token_hashes
+from thresher.filters.dust.records import Look, look_at
+from thresher.filters.dust.similarity import Texts, sketch
+from thresher.filters.dust.urllist import Sighting, UrlList, read_line
 
 RNG = np.random.default_rng(5)
 MENU = " ".join(f"menu{i}" for i in range(300))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from crawler.core.sketch import token_hashes
-from filters.near_replica.sketching import Recipe, Sketcher, Sketches
+from thresher.crawler.core.sketch import token_hashes
+from thresher.filters.near_replica.sketching import Recipe, Sketcher, Sketches
 
 Web = list[tuple[str, str, list[str]]]  # URL, text, links
 

@@ -11,11 +11,11 @@ from subjects import SPACE, page
 from team import Team, sites
 from webs import Bench
 
-from config.settings import NearReplica
-from crawler.core.model import Effect, Page, Park, Reason, Revise
-from crawler.core.ownership import Ownership
-from filters.base import Plug
-from filters.near_replica.filter import plug
+from thresher.config.settings import NearReplica
+from thresher.crawler.core.model import Effect, Page, Park, Reason, Revise
+from thresher.crawler.core.ownership import Ownership
+from thresher.filters.base import Plug
+from thresher.filters.near_replica.filter import plug
 
 
 def plugs(owners: Ownership | None) -> Sequence[Plug]:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from replica_pages import Web, edited, site, sketched, words
 
-from filters.near_replica.batch import Candidates, Neighbours, Space, Tolerance
-from filters.near_replica.evaluate import break_even, curve, judge
-from filters.near_replica.indexes import same_children
-from filters.near_replica.mirrors import mirrors
-from filters.near_replica.rp import Counting
-from filters.near_replica.sketching import Recipe
+from thresher.filters.near_replica.batch import Candidates, Neighbours, Space, Tolerance
+from thresher.filters.near_replica.evaluate import break_even, curve, judge
+from thresher.filters.near_replica.indexes import same_children
+from thresher.filters.near_replica.mirrors import mirrors
+from thresher.filters.near_replica.rp import Counting
+from thresher.filters.near_replica.sketching import Recipe
 
 N = 40
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from replica_points import brute, clustered
 
-from filters.near_replica import collide
-from filters.near_replica.collide import close_pairs
-from filters.near_replica.rp import F64
+from thresher.filters.near_replica import collide
+from thresher.filters.near_replica.collide import close_pairs
+from thresher.filters.near_replica.rp import F64
 
 
 def _found(points: F64, tolerances: list[float]) -> set[tuple[int, int]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from filters.near_replica import hm
-from filters.near_replica.hm import Children, hyperlink_map, scaled
-from filters.near_replica.rp import F64
+from thresher.filters.near_replica import hm
+from thresher.filters.near_replica.hm import Children, hyperlink_map, scaled
+from thresher.filters.near_replica.rp import F64
 
 
 def _map(links: list[tuple[int, int]], r: list[list[float]], gamma: float, iterations: int, *, mean: bool = False) -> F64:

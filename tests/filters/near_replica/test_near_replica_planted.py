@@ -1,4 +1,4 @@
-"""The batch on the labelled web: the short form of benchmarks/replicas_demo.py (issue 5, proof 2)."""
+"""The batch on the labelled web: the short form of benchmarks/quality/replicas_demo.py (issue 5, proof 2)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from functools import cache
 
 import pytest
 
-from benchmarks.replicas_demo import CS, DS, best, replicas_of, sketched
-from crawler.demo.knobs import profile
-from crawler.demo.labelled import LabelledWeb
-from crawler.demo.replicas import planted_mirrors
-from filters.near_replica.batch import Space, Tolerance
-from filters.near_replica.evaluate import Judged, judge
-from filters.near_replica.indexes import same_children
-from filters.near_replica.mirrors import mirrors
-from filters.near_replica.sketching import Recipe
+from benchmarks.quality.replicas_demo import CS, DS, best, replicas_of, sketched
+from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.crawler.demo.replicas import planted_mirrors
+from thresher.filters.near_replica.batch import Space, Tolerance
+from thresher.filters.near_replica.evaluate import Judged, judge
+from thresher.filters.near_replica.indexes import same_children
+from thresher.filters.near_replica.mirrors import mirrors
+from thresher.filters.near_replica.sketching import Recipe
 
 
 @cache

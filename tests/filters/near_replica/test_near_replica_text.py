@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from replica_pages import Web, sketched, words
 from subjects import page
 
-from config.settings import NearReplica
-from crawler.core.minhash import shingles
-from crawler.core.model import Judgement, Reason
-from crawler.core.sketch import token_hashes
-from filters.near_replica.batch import Candidates, Neighbours, Space, Tolerance
-from filters.near_replica.filter import ReplicaGate
-from filters.near_replica.resemblance import LEAST, least, resemblances
-from filters.near_replica.sketching import Recipe
+from thresher.config.settings import NearReplica
+from thresher.crawler.core.minhash import shingles
+from thresher.crawler.core.model import Judgement, Reason
+from thresher.crawler.core.sketch import token_hashes
+from thresher.filters.near_replica.batch import Candidates, Neighbours, Space, Tolerance
+from thresher.filters.near_replica.filter import ReplicaGate
+from thresher.filters.near_replica.resemblance import LEAST, least, resemblances
+from thresher.filters.near_replica.sketching import Recipe
 
 N = 120
 A, B = "http://a.test", "http://b.test"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from filters.pattern_yield.evidence import AUDITS, EPOCH, Evidence, Rule, interval, log_wealth
+from thresher.filters.pattern_yield.evidence import AUDITS, EPOCH, Evidence, Rule, interval, log_wealth
 
 RULE = Rule(0.05, 0.05)
 

@@ -13,19 +13,19 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, batch, page, pair
 
-from config.settings import Filters, PatternYield, Settings
-from config.settings import Store as StoreSettings
-from crawler.core.model import Hold, Judgement, LinkBatch, Page, Reason, Release, Verdict
-from crawler.core.ports import Memory
-from crawler.core.sketch import token_hashes
-from filters.panel import Panel, Record
-from filters.pattern_yield.evidence import Evidence
-from filters.pattern_yield.filter import holder, plug
-from filters.pattern_yield.news import news
-from filters.pattern_yield.patterns import parse
-from filters.pattern_yield.records import Head, Pattern, encode, head_key, pattern_key, patterns_of
-from filters.pattern_yield.vocabulary import Vocabulary
-from storage.env import Store
+from thresher.config.settings import Filters, PatternYield, Settings
+from thresher.config.settings import Store as StoreSettings
+from thresher.crawler.core.model import Hold, Judgement, LinkBatch, Page, Reason, Release, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.sketch import token_hashes
+from thresher.filters.panel import Panel, Record
+from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.filter import holder, plug
+from thresher.filters.pattern_yield.news import news
+from thresher.filters.pattern_yield.patterns import parse
+from thresher.filters.pattern_yield.records import Head, Pattern, encode, head_key, pattern_key, patterns_of
+from thresher.filters.pattern_yield.vocabulary import Vocabulary
+from thresher.storage.store import Store
 
 SITE = SPACE.site_key("a.example")
 SITE_URL = "http://a.example"

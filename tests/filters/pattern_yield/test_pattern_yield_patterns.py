@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core.url import URLRules, URLSpace, origin_of
-from filters.pattern_yield.patterns import COMMON, LITERAL, Count, forms, magnitude, parse
-from filters.pattern_yield.vocabulary import Vocabulary
+from thresher.crawler.core.url import URLRules, URLSpace, origin_of
+from thresher.filters.pattern_yield.patterns import COMMON, LITERAL, Count, forms, magnitude, parse
+from thresher.filters.pattern_yield.vocabulary import Vocabulary
 
 SPACE = URLSpace(bytes(16), URLRules(ports=None))
 

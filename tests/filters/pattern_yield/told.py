@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import xxhash
 
-from config.settings import PatternYield
-from crawler.core.url import URLRules, URLSpace
-from filters.pattern_yield.evidence import Evidence
-from filters.pattern_yield.replay import Replay
+from thresher.config.settings import PatternYield
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.replay import Replay
 
 SPACE = URLSpace(bytes(32), URLRules(ports=None))
 HOST = "http://a.example"

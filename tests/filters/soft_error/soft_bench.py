@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from subjects import SPACE, answer, page, pair
 from webs import Bench
 
-from config.settings import SoftError
-from crawler.core.model import Answer, CrawlURL, Effect, Page, Reason, RedirectPair, Request, Revise
-from filters.soft_error.filter import plug
-from filters.soft_error.probe import N_LETTERS
+from thresher.config.settings import SoftError
+from thresher.crawler.core.model import Answer, CrawlURL, Effect, Page, Reason, RedirectPair, Request, Revise
+from thresher.filters.soft_error.filter import plug
+from thresher.filters.soft_error.probe import N_LETTERS
 
 DAY_S = 86_400.0
 LOST = "http://b.example/sorry"

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.demo.redirects import Simulated, simulated
-from filters.soft_error.calibrate import Labels, area, best_threshold, best_weights, quality, roc
-from filters.soft_error.log import RedirectLog
-from filters.soft_error.score import ONE_EACH, THRESHOLD, Counts, Weights, count
-from filters.soft_error.url_kind import ERRORS, url_kinds
+from thresher.crawler.demo.redirects import Simulated, simulated
+from thresher.filters.soft_error.calibrate import Labels, area, best_threshold, best_weights, quality, roc
+from thresher.filters.soft_error.log import RedirectLog
+from thresher.filters.soft_error.score import ONE_EACH, THRESHOLD, Counts, Weights, count
+from thresher.filters.soft_error.url_kind import ERRORS, url_kinds
 
 
 class Judged(NamedTuple):

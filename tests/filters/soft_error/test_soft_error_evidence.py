@@ -9,8 +9,8 @@ from soft_bench import LOST, NOT_FOUND, at, bench, is_sibling, learn, requests, 
 from subjects import SPACE, answer, page, pair
 from webs import Bench
 
-from crawler.core.model import Effect
-from filters.soft_error.probe import directory_of
+from thresher.crawler.core.model import Effect
+from thresher.filters.soft_error.probe import directory_of
 
 
 def honest_path(of: Bench, effects: list[Effect]) -> list[str]:

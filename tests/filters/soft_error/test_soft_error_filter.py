@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from soft_bench import DAY_S, LOST, NOT_FOUND, at, bench, learn, old, requests, revised, says, tell, tell_with_control, url
 from subjects import SPACE, answer, batch, page, pair
 
-from crawler.core.model import Park, Purpose, Reason, Request
-from filters.soft_error.probe import directory_of
+from thresher.crawler.core.model import Park, Purpose, Reason, Request
+from thresher.filters.soft_error.probe import directory_of
 
 # -- what is asked
 

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from filters.soft_error import hyperloglog
-from filters.soft_error.hyperloglog import EMPTY, ERROR_LOG10, EXACT
+from thresher.filters.soft_error import hyperloglog
+from thresher.filters.soft_error.hyperloglog import EMPTY, ERROR_LOG10, EXACT
 
 
 def cell_of(things: list[bytes]) -> bytes:

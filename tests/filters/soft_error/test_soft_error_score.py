@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.core.url import URLRules, URLSpace
-from filters.soft_error.log import RedirectLog
-from filters.soft_error.score import ONE_EACH, Counts, Weights, count, sigma
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.filters.soft_error.log import RedirectLog
+from thresher.filters.soft_error.score import ONE_EACH, Counts, Weights, count, sigma
 
 REAL = Path(__file__).parents[3] / "../shared/data/redirects/govuk-half.tsv.gz"
 Pairs = list[tuple[str, str]]

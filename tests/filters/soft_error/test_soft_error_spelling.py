@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.soft_error.spelling import same_page
+from thresher.filters.soft_error.spelling import same_page
 
 SPELLINGS = [
     ("same", "http://a.example/x", "http://a.example/x"),

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from subjects import SPACE
 
-from filters.soft_error import stream
-from filters.soft_error.log import RedirectLog
-from filters.soft_error.score import Weights, count
-from filters.soft_error.stream import Evidence, PairKeys
+from thresher.filters.soft_error import stream
+from thresher.filters.soft_error.log import RedirectLog
+from thresher.filters.soft_error.score import Weights, count
+from thresher.filters.soft_error.stream import Evidence, PairKeys
 
 Pairs = list[tuple[str, str]]
 

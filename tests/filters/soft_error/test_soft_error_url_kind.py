@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from filters.soft_error.url_kind import UrlKind, is_root, names_error, url_kind, url_kinds
+from thresher.filters.soft_error.url_kind import UrlKind, is_root, names_error, url_kind, url_kinds
 
 KINDS = [
     (UrlKind.NOT_FOUND, "http://a.example/x", "http://a.example/404.html"),

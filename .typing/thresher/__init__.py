@@ -1,0 +1,1 @@
+../../crawler/api/__init__.py

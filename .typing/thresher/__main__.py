@@ -1,0 +1,1 @@
+../../crawler/api/__main__.py

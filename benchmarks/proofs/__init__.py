@@ -1,0 +1,1 @@
+"""Longer proofs of what must always hold: kills, politeness, rot, hostile pages and messages."""

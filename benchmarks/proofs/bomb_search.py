@@ -1,0 +1,206 @@
+"""Search for a page that the bomb scan lets through and that holds the loop: `python -m benchmarks.proofs.bomb_search --seconds 3600`.
+
+Recipes of the grammar (nestings.py) are drawn, and the slowest changed again and again. Each is grown to the longest page under 512 KiB
+that the scan lets through; it is read by the desk's own stages, from the scan to the filters, with the default settings, and the processor
+time of the thread is taken. The desk goes on in a next round of the loop after 5 ms, so what counts is the longest round: the stages that
+fall into one. A page above --limit-ms is tried twice more, and counts by its quickest time.
+
+Each minute's pages are read by a process of their own: what kills it is a find, too. Prints the slowest pages and the number of finds;
+exits 1 if there are any. --keep DIR writes the finds there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ctypes
+import json
+import os
+import random
+import signal
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.support.ending import exit_with
+from benchmarks.support.nestings import KNOWN, Recipe, Unit, changed, drawn, page
+from thresher.config.settings import Settings
+from thresher.crawler.agent.wiring import assemble
+from thresher.crawler.clock import Clock
+from thresher.crawler.core import html
+from thresher.crawler.core.model import Fetched, Head
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.crawler.page.batch_reader import Desk, _Ticket
+from thresher.storage.store import Store
+
+_LARGEST: Final = (512 << 10) - 1
+_ROUND_S: Final = 0.005
+_LIFE_S: Final = 60.0
+_BEST: Final = 40
+_NEW: Final = 0.3  # share of recipes that are drawn anew
+_HALVINGS: Final = 7
+_PR_SET_PDEATHSIG: Final = 1
+
+
+@contextmanager
+def reading() -> Iterator[Desk]:
+    """Open a desk as an agent's, with a store of its own."""
+    loop = asyncio.new_event_loop()
+    with tempfile.TemporaryDirectory() as directory, Store.create(Path(directory) / "crawl", Settings(), 0.0) as store:
+
+        async def made() -> Desk:
+            return assemble(Path(directory) / "crawl", store, Settings(), Clock(store.clock)).desk
+
+        yield loop.run_until_complete(made())
+    loop.close()
+
+
+def longest_page(recipe: Recipe) -> bytes:
+    """Return the longest page of the recipe that the scan lets through, b"" if it lets none through."""
+    most = page(recipe, _LARGEST - 2_000)[:_LARGEST]
+    if not html.bomb(most):
+        return most
+    found, low, high = b"", 0, _LARGEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) // 2
+        tried = page(recipe, middle)[:_LARGEST]
+        if html.bomb(tried):
+            high = middle
+        else:
+            found, low = tried, middle
+    return found
+
+
+def scan_s(body: bytes) -> float:
+    """Return the processor time of the scan of a page, which it is refused after."""
+    began = time.thread_time()
+    html.bomb(body)
+    return time.thread_time() - began
+
+
+def rounds(desk: Desk, body: bytes) -> list[float]:
+    """Read a page; return the processor time of the loop's rounds in seconds."""
+    urls = URLSpace(bytes(32), URLRules())
+    url = urls.url("http://a.test/folder/page")
+    outcome = Fetched(url, Head(url, 200, ((b"Content-Type", b"text/html; charset=utf-8"),), "", 0.0), body, len(body), 0.0)
+    loop = asyncio.new_event_loop()
+    ticket = _Ticket(outcome, loop.create_future())
+    took, round_s = [], 0.0
+    for stage in desk._stages:
+        began = time.thread_time()
+        stage(ticket)
+        round_s += time.thread_time() - began
+        if ticket.read.done():
+            break
+        if round_s > _ROUND_S:
+            took.append(round_s)
+            round_s = 0.0
+    loop.close()
+    return [*took, round_s]
+
+
+def measured(desk: Desk, body: bytes, limit_s: float) -> tuple[float, float]:
+    """Return the longest round and all of them, in seconds; the quickest of three tries if the first is above the limit."""
+    times = [rounds(desk, body)]
+    while max(min(times, key=max)) > limit_s and len(times) < 3:
+        times.append(rounds(desk, body))
+    best = min(times, key=max)
+    return max(best), sum(best)
+
+
+def search(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recipe], current: Path) -> dict[str, Any]:
+    """Search for so long from what was slowest before; return the slowest recipes with their times, and how many were tried."""
+    best: list[tuple[float, float, int, Recipe]] = []
+    ends, n_tried, n_read = time.monotonic() + seconds, 0, 0
+    with reading() as desk:
+        rounds(desk, b"<p>warm")
+        while not n_read or time.monotonic() < ends:
+            if n_tried < len(seeds):
+                recipe = seeds[n_tried]
+            elif rng.random() < _NEW or not best:
+                recipe = drawn(rng)
+            else:
+                recipe = changed(rng.choice(best)[3], rng.choice(best)[3], rng)
+            n_tried += 1
+            body = longest_page(recipe)
+            if recipe in [found[3] for found in best]:
+                continue
+            most = page(recipe, _LARGEST - 2_000)[:_LARGEST]
+            scan = scan_s(most) if body != most else 0.0
+            if scan > limit_s:
+                scan = min(scan, scan_s(most), scan_s(most))
+            longest, total = 0.0, 0.0
+            if body:
+                n_read += 1
+                current.write_bytes(body)
+                longest, total = measured(desk, body, limit_s)
+            best = sorted([*best, (max(longest, scan), total, len(body), recipe)], reverse=True)[:_BEST]
+    return {"tried": n_tried, "read": n_read, "best": best}
+
+
+def one_life(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recipe], current: Path) -> dict[str, Any] | int:
+    """Search in a child process; return what it found, or how it died."""
+    answer = current.with_suffix(".json")
+    answer.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        try:
+            answer.write_text(json.dumps(search(rng, seconds, limit_s, seeds, current)))
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return json.loads(answer.read_text()) if code == 0 else code
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--limit-ms", type=float, default=100.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="a directory for the pages that were found")
+    options = parser.parse_args()
+    ends, seeds, n_tried, n_read, n_deaths = time.monotonic() + options.seconds, list(KNOWN), 0, 0, 0
+    best: list[Any] = []
+    with tempfile.TemporaryDirectory() as directory:
+        for life in range(1_000_000):
+            left = ends - time.monotonic()
+            if left <= 0:
+                break
+            current = Path(directory) / "current.html"
+            found = one_life(random.Random(f"{options.seed} {life}"), min(_LIFE_S, left), options.limit_ms / 1e3, seeds, current)
+            if isinstance(found, int):
+                n_deaths += 1
+                print(f"life {life}: the process died with {found}", flush=True)
+                _keep(options.keep, f"death-{life}.html", current.read_bytes())
+                seeds = list(KNOWN)
+                continue
+            best = sorted([*best, *found["best"]], key=lambda each: -each[0])
+            best = [each for i, each in enumerate(best) if each[3] not in [other[3] for other in best[:i]]][:_BEST]
+            seeds = [tuple(Unit(tuple(pieces), share) for pieces, share in recipe) for _, _, _, recipe in best]
+            n_tried, n_read = n_tried + found["tried"], n_read + found["read"]
+            print(f"{n_tried:,} recipes, {n_read:,} pages read; longest round {max(each[0] for each in best) * 1e3:.1f} ms", flush=True)
+    for longest, total, n_bytes, recipe in best[:12]:
+        print(f"{longest * 1e3:6.1f} ms of {total * 1e3:6.1f} ms, {n_bytes:7,} bytes: {recipe}"[:400])
+    finds = [each for each in best if each[0] * 1e3 > options.limit_ms]
+    for i, (_, _, _, recipe) in enumerate(finds):
+        _keep(options.keep, f"find-{i}.html", longest_page(tuple(Unit(tuple(pieces), share) for pieces, share in recipe)))
+    print(f"{len(finds)} pages above {options.limit_ms:g} ms, {n_deaths} deaths")
+    return 1 if finds or n_deaths else 0
+
+
+def _keep(directory: Path | None, name: str, body: bytes) -> None:
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(body)
+
+
+if __name__ == "__main__":
+    exit_with(main)

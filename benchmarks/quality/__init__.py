@@ -1,0 +1,1 @@
+"""What the filters save and lose, and how well their algorithms judge."""

@@ -1,0 +1,84 @@
+"""Is a large forum found whole, and does an endless space beside it end? `python -m benchmarks.quality.forum [--topics 4331]`.
+
+A forum whose topics all lie in one directory is crawled twice in the default configuration, politeness alone at its lowest: once by path
+(topic-17.html), once by query (viewtopic.php?t=17). Its lists name them fifty at a time, so that all are known long before most are
+fetched. Beside it lie a directory without end whose pages show one text, and a calendar without end. Prints what was found and what each
+endless space cost; exits with 1 if a topic is missing, or one of them went beyond the bounds of the path trap. About 20 CPU seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+_TESTS = Path(__file__).parents[2] / "tests"
+sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
+
+from little_web import LittleWeb, crawl, settings  # noqa: E402  # found where the suite finds it
+
+from thresher.config.settings import Filters, PathTrap  # noqa: E402
+from thresher.filters.path_trap import GENEROUS  # noqa: E402
+
+SPELLINGS = {"by path": "forum.test/topic-{}.html", "by query": "forum.test/viewtopic.php?t={}"}
+_A_LIST = 50
+_DAYS, _MONTHS = 28, 12
+
+
+def main() -> int:
+    """Serve, crawl, print; return 1 if anything was lost, or did not end."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.forum", description="A large forum beside endless spaces.")
+    parser.add_argument("--topics", type=int, default=4_331, metavar="N", help="topics of the forum; default 4331")
+    n_topics = parser.parse_args().topics
+    return max(asyncio.run(measure(name, spelling, n_topics)) for name, spelling in SPELLINGS.items())
+
+
+async def measure(name: str, spelling: str, n_topics: int) -> int:
+    """Crawl one forum; return 1 if it was not found whole, or an endless space did not end."""
+    bounds = PathTrap()
+    async with LittleWeb() as web:
+        topics = list(map(spelling.format, range(n_topics)))
+        _put(web, topics)
+        with tempfile.TemporaryDirectory(prefix="thresher-forum-") as directory:
+            crawled = await crawl(Path(directory) / "crawl", settings(web, ["forum.test/"], filters=Filters()))
+        n_found = len({web.place(url) for url in crawled.pages} & set(topics))
+        n_trap, n_days = (sum(place.startswith(host) for place in web.requests) for host in ("trap.test", "cal.test"))
+    while web._writers:  # noqa: ASYNC110 - the server says of no connection that it has ended
+        await asyncio.sleep(0)
+    print(f"{name}: {n_found:,} of {n_topics:,} topics found, {len(web.requests):,} requests: {crawled.ending.why}")
+    print(f"  of the endless directory {n_trap:,}, of the endless calendar {n_days:,}")
+    most_days = GENEROUS * bounds.max_calendar
+    return int(n_found < n_topics or n_trap > bounds.max_per_prefix + 1 or n_days > most_days)
+
+
+def _put(web: LittleWeb, topics: list[str]) -> None:
+    lists = [f"forum.test/index.php?start={start}" for start in range(0, len(topics), _A_LIST)]
+    web.page("forum.test/", lists[0], "trap.test/tags/1", "cal.test/2024/01/01/")
+    for i, place in enumerate(lists):
+        web.page(place, *lists[i + 1 : i + 4], *topics[i * _A_LIST : (i + 1) * _A_LIST])
+    for topic in topics:
+        web.page(topic, "forum.test/")
+    web.generate = _endless
+    web.generated_text = "what each page of an endless space shows " * 4
+
+
+def _endless(place: str) -> list[str]:
+    if place.startswith("trap.test/tags/"):
+        number = int(place.rpartition("/")[2])
+        return [f"trap.test/tags/{2 * number + i}" for i in (0, 1)]
+    if place.startswith("cal.test/"):
+        year, month, day = map(int, place.split("/")[1:4])
+        at = ((year * _MONTHS) + month - 1) * _DAYS + day
+        return [_date(at), _date(at + _DAYS - 1)]
+    return []
+
+
+def _date(at: int) -> str:
+    months, day = divmod(at, _DAYS)
+    return f"cal.test/{months // _MONTHS:04}/{months % _MONTHS + 1:02}/{day + 1:02}/"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What things cost: CPU seconds, memory, pages a second."""

@@ -1,0 +1,397 @@
+"""The agent: one event loop that turns leases into visits and visits into commits.
+
+A fixed crew of workers takes leases from the frontier; none is created per fetch. `_dispatch` hands leases to idle workers, and one timer
+wakes it when the next host is ready. The agent owns its organs; they do not know it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from thresher.config.settings import Settings
+from thresher.crawler.agent.loop_lag import LoopLag
+from thresher.crawler.agent.name_lookups import Lookups
+from thresher.crawler.agent.preparation import prepare
+from thresher.crawler.agent.suspension import Sleeps
+from thresher.crawler.agent.throttle import Throttle, low_disk
+from thresher.crawler.agent.wiring import assemble
+from thresher.crawler.clock import Clock
+from thresher.crawler.cluster.inbox import Arrivals
+from thresher.crawler.cluster.member import Member, Team
+from thresher.crawler.core.errors import DiskError, ThresherError
+from thresher.crawler.core.frontier import Frontier, Lease, Wait
+from thresher.crawler.core.model import Cause, Failed
+from thresher.crawler.ending import Ending, finished
+from thresher.crawler.fetch.request_log import RequestLog
+from thresher.crawler.page.loop_watch import LoopWatch
+from thresher.crawler.settlement.group_commit import Committer
+from thresher.crawler.settlement.settler import Settler
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.status import Order, Rate, Report, Status, fill_hosts, usage
+from thresher.crawler.visit import Visit, visit
+from thresher.filters.base import Plug
+from thresher.storage import failpoint
+from thresher.storage.store import Store
+
+_GRACE_S = 10.0  # for requests in flight after a stop or at a limit
+_TROUBLE_S = 2.0  # for a disk that refuses writes when a stop has come
+_GENTLE = (0, 3, 4)  # endings that let requests in flight finish
+_STARVED_S = 0.05
+_TICK_S = 0.5
+_GRAIN_S = 0.001  # by which a timer of the loop may come too early
+_DISK_EVERY = 10  # ticks
+
+
+class Agent:
+    """One process's share of a crawl: the sites whose state lies in its store."""
+
+    def __init__(
+        self,
+        directory: Path,
+        store: Store,
+        settings: Settings,
+        *,
+        report: Callable[[Status], None],
+        filters: Sequence[Plug] | None = None,
+        team: Team | None = None,
+        left_behind: Status | None = None,
+    ) -> None:
+        """Assemble the organs; inside a running loop. directory: of the shard.    filters: not the registry's.    team: of several."""
+        self._directory = directory
+        self._store = store
+        self._settings = settings
+        self._report = report
+        self._clock = Clock(store.clock)
+        self._started_at = self._clock()
+        self._tools = assemble(directory, store, settings, self._clock, team=team, filters=filters)
+        rng = random.Random()  # noqa: S311 - jitter is no secret
+        self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
+        self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
+        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
+        self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
+        self._sleeps, self._loop_lag = Sleeps(), LoopLag()
+        self._watch = LoopWatch(self._tools.desk.step, self._tools.desk.set_apart)
+        self._idle: deque[asyncio.Future[Lease | None]] = deque()
+        self._in_flight: dict[bytes, Lease] = {}
+        self._lookups = Lookups(
+            self._frontier,
+            self._tools.resolver,
+            self._clock,
+            failed=lambda *failure: self._committer.whole(self._settler.unresolvable, *failure),
+            done=self._looked_up,
+        )
+        self._timer: asyncio.TimerHandle | None = None
+        self._ending: Ending | None = None
+        self._ended = asyncio.Event()
+        self._quiet = asyncio.Event()  # after the end: nothing is in flight, or nobody waits for it any more
+        self._status = Status() if team is None else Report()
+        self._rate = Rate()
+        self._paused, self._prepared = "", False
+        self._left_behind = left_behind or Status()  # of one that is alone: what shards without an agent used up of its limits
+        self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
+        self._wait: Wait = Wait(self._started_at, "starting")
+        self._dry: Wait | None = None  # what the frontier has said, if nothing has been settled since
+        self._arrivals = Arrivals(store, self._frontier, self._tools, self._settler)
+        self._member = self._join(team) if team is not None else None
+
+    def _join(self, team: Team) -> Member:
+        """Become one of several agents."""
+        self._frontier.share(team.addresses)
+
+        def carry_out(sender: int, message: bytes) -> None:
+            self._committer.whole(self._arrivals.carry_out, sender, message, self._clock())
+
+        return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._commit_failed)
+
+    async def run(self) -> Ending:
+        """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            studying = group.create_task(self._tools.studies.run(self._studied))
+            ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
+            await prepare(self._store, self._tools, self._settler, self._arrivals, self._committer, stopping=self._ended.is_set)
+            self._prepared = True
+            talking = [group.create_task(self._member.run(self._told))] if self._member is not None else []
+            workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
+            self._dispatch()
+            await self._ended.wait()
+            for task in talking:
+                task.cancel()
+            await self._wind_down(workers)
+            for task in (*workers, *self._lookups.tasks, ticker, studying):
+                task.cancel()
+        assert self._ending is not None
+        self._publish("failed" if self._ending.code not in (0, 3, 4) else "stopped" if self._ending.code == 3 else "done")
+        return self._ending
+
+    def obey(self, order: Order) -> None:
+        """Do what the supervisor of several agents says."""
+        if self._member is not None and not order.end:
+            self._member.obey(order, self._settler.totals.pages + len(self._in_flight))
+            self._dispatch()
+            self._publish("crawling" if self._in_flight else "waiting")
+        elif order.end:
+            self._end(Ending(order.code, order.end))
+
+    def stop(self, why: str) -> None:
+        """Begin a graceful stop: no new request; the crawl can be resumed."""
+        self._end(Ending(3, why))
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a stop has begun."""
+        return self._ending is not None
+
+    def leave(self, code: int, why: str) -> None:
+        """Cut a graceful stop short: commit what has settled, give up what is in flight."""
+        self._ending = Ending(code, why)
+        self._quiet.set()
+
+    async def close(self) -> None:
+        """Release network and processes; the store is its opener's to close."""
+        await self._tools.fetcher.close()
+        await self._tools.parser.close()
+        await self._tools.resolver.close()
+        for organ in (self._tools.suspects, self._requests, self._watch):
+            organ.close()
+
+    async def _work(self) -> None:
+        """Take leases one after another; the only coroutine that fetches."""
+        while True:
+            lease = self._take()
+            if lease is None:
+                waiter: asyncio.Future[Lease | None] = asyncio.get_running_loop().create_future()
+                self._idle.append(waiter)
+                lease = await waiter
+                if lease is None:
+                    continue
+            try:
+                began = self._sleeps.now()
+                made = await visit(lease, self._tools)
+                made.outcome = self._sleeps.excuse(made.outcome, began)
+                now = self._clock()
+                self._settle(made, now)
+            finally:
+                del self._in_flight[lease.queue]
+                if self._ending is not None and not self._in_flight:
+                    self._quiet.set()
+            if made.outcome is not None:
+                self._requests.write(made.outcome, now)
+            failpoint.reached("settled")
+            self._committer.settled(idle=not self._in_flight)
+            self._lookups.start(self._group)
+            if made.outcome is None:
+                await asyncio.sleep(0)  # a journey that has awaited nothing: a thousand in a row must not hold up the loop
+            elif isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
+                self._throttle.starve(len(self._in_flight) + 1)
+                await asyncio.sleep(_STARVED_S)  # neither has this one; answers must be read for connections to come free
+
+    def _settle(self, made: Visit, now: float) -> None:
+        """Write a visit."""
+        self._dry = None
+        with self._tools.suspects.watching(made.lease.entry.url.key):
+            self._committer.whole(self._settler.settle, made, now)
+
+    def _take(self) -> Lease | None:
+        """Reserve the next URL, or note what is waited for. The only caller of `Frontier.pop`."""
+        why = self._hold_back()
+        if why:
+            self._wait = Wait(None, why)
+            return None
+        popped = self._frontier.pop(self._clock())
+        if isinstance(popped, Wait):
+            self._wait = self._dry = popped
+            self._sleep_until(popped)
+            return None
+        self._in_flight[popped.queue] = popped
+        if failpoint.dispatch_delete:
+            self._forget(popped)
+        failpoint.reached("dispatched")
+        return popped
+
+    def _forget(self, lease: Lease) -> None:
+        """Take a URL from its queue before it is fetched: the broken design that the kill test must catch."""
+        self._store.queues.delete(lease.queue, lease.entry)
+        self._store.end_visit()
+        self._committer.flush()
+
+    def _dispatch(self) -> None:
+        """Hand leases to idle workers until there are no more of either."""
+        while self._idle:
+            if self._idle[-1].done():
+                self._idle.pop()
+                continue
+            lease = self._take()
+            if lease is None:
+                break
+            self._idle.pop().set_result(lease)
+        self._lookups.start(self._group)
+        self._check_end()
+
+    def _hold_back(self) -> str:
+        """Return why no request may start now, or ""."""
+        if self._ending is not None:
+            return "stopping"
+        if why := self._paused or self._trouble():
+            return why
+        if self._committer.behind:
+            return "the disk is slower than the crawl"
+        if len(self._in_flight) >= self._throttle.allowed:
+            return "the CPU is the limit"
+        return self._over_limit(in_flight=len(self._in_flight))
+
+    def _trouble(self) -> str:
+        return f"the disk refuses writes: {self._store.trouble}" if self._store.trouble else ""
+
+    def _over_limit(self, in_flight: int) -> str:
+        limits, totals, elsewhere = self._settings.limits, self._settler.totals, self._left_behind
+        max_pages = limits.max_pages if self._member is None or limits.max_pages is None else self._member.may_have
+        if max_pages is not None and totals.pages + elsewhere.pages + in_flight >= max_pages:
+            return "limits.max_pages"
+        if limits.max_bytes is not None and totals.wire_bytes + elsewhere.wire_bytes >= limits.max_bytes:
+            return "limits.max_bytes"
+        if limits.max_time is not None and self._clock() - self._started_at >= limits.max_time:
+            return "limits.max_time"
+        return ""
+
+    def _check_end(self) -> None:
+        """End the crawl when a limit is reached, whatever is in flight, or nothing is due within `limits.max_wait`."""
+        if self._member is not None or self._ending is not None:
+            return
+        if limit := self._over_limit(in_flight=0):
+            self._end(Ending(0, f"{limit} reached"))
+        elif not (self._in_flight or self._lookups.tasks or self._hold_back()) and (why := self._why_idle(self._wait)):
+            self._finish(why)
+
+    def _why_idle(self, wait: Wait) -> str:
+        """Say why the frontier has nothing before `limits.max_wait`, by what it said last; "" if it may have something."""
+        if self._tools.studies.busy or (wait.until is not None and wait.until - self._clock() <= self._settings.limits.max_wait):
+            return ""
+        if wait.until is None:
+            return "nothing is left to do"
+        return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
+
+    def _resting(self) -> str:
+        """Say why one of several agents has nothing to do until another writes to it, all that it did being committed; "" if it has."""
+        is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
+        if is_busy or self._store.pending_visits or self._store.committing:
+            return ""
+        if limit := self._over_limit(in_flight=0):
+            return (self._why_idle(self._dry) if self._dry is not None else "") or f"{limit} reached"
+        return "" if self._hold_back() else self._why_idle(self._wait)
+
+    def _finish(self, why: str) -> None:
+        """End the crawl since there is nothing to do."""
+        status = self._fill(self._clock())
+        held_up = Counter(host.state for host in self._frontier.hosts(status.at) if host.state != "in delay")
+        status.hosts_held_up = dict(held_up.most_common())
+        self._end(finished(why, status, answered_before=self._before[1], max_error_rate=self._settings.limits.max_error_rate))
+
+    def _end(self, ending: Ending) -> None:
+        if self._ending is None:
+            self._ending = ending
+            self._ended.set()
+
+    async def _wind_down(self, workers: list[asyncio.Task[None]]) -> None:
+        """Let requests in flight finish for a while, then commit what has settled."""
+        assert self._ending is not None
+        if self._in_flight and self._ending.code in _GENTLE:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._quiet.wait(), _GRACE_S)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        await self._commit_rest()
+
+    async def _commit_rest(self) -> None:
+        """Commit what has settled; a disk that refuses writes for too long is left with what it has."""
+        try:
+            async with asyncio.timeout(_TROUBLE_S if self._store.trouble else _GRACE_S):
+                await self._committer.drain()
+        except TimeoutError:
+            trouble = self._store.trouble or f"no commit in {_GRACE_S:.0f} s"
+            self._ending = Ending(
+                DiskError.exit_code, f"the disk refuses writes: {trouble}. What was committed is safe: make room, then resume"
+            )
+
+    def _studied(self, who: str, site: bytes, finding: bytes) -> None:
+        """Let a filter learn from a study; what it asks for is looked for at once."""
+        if self._ending is not None:
+            return
+        self._committer.whole(self._settler.studied, who, site, finding, self._clock())
+        self._told()
+
+    def _committed(self) -> None:
+        if self._member is not None:
+            self._member.committed()
+        self._dispatch()
+
+    def _told(self) -> None:
+        """Something was settled beside the fetching: a look-up, a study, other agents' messages."""
+        self._dry = None
+        self._committer.settled(idle=not self._in_flight)
+        self._dispatch()
+
+    def _commit_failed(self, error: BaseException) -> None:
+        """End with the store's error, whatever other end was on its way; nobody waits for what can no longer be written."""
+        code = error.exit_code if isinstance(error, ThresherError) else 1
+        self._ending = Ending(code, str(error) or repr(error))
+        self._ended.set()
+        self._quiet.set()
+
+    def _sleep_until(self, wait: Wait) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if wait.until is not None:
+            delay = max(0.0, min(wait.until - self._clock(), 60.0))
+            self._timer = asyncio.get_running_loop().call_later(delay + _GRAIN_S, self._dispatch)
+
+    def _looked_up(self) -> None:
+        if not self._ended.is_set():
+            self._told()
+
+    async def _tick(self) -> None:
+        """Twice a second: publish the status, watch the disk, look again for work."""
+        ticks = 0
+        loop = asyncio.get_running_loop()
+        while True:
+            planned = loop.time() + _TICK_S
+            await asyncio.sleep(_TICK_S)
+            self._throttle.note(max(0.0, loop.time() - planned), is_behind=self._tools.desk.is_behind)
+            if ticks % _DISK_EVERY == 0:
+                self._paused = low_disk(self._directory, self._settings.limits.min_free_disk)
+            ticks += 1
+            self._sleeps.look()
+            self._requests.flush()
+            self._dispatch()
+            self._publish("crawling" if self._in_flight else "waiting")
+
+    def _publish(self, state: str) -> None:
+        status = self._fill(self._clock())
+        self._loop_lag.fill(status)
+        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
+        waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
+        status.why = self._ending.why if self._ending else self._trouble() or waits_for
+        if self._member is not None and isinstance(status, Report):
+            status.resting = self._resting() if self._member.is_quiet else ""
+            status.answered_before = self._before[1]
+            self._member.fill(status)
+        self._report(status)
+
+    def _fill(self, now: float) -> Status:
+        """Bring the status up to date."""
+        status = self._status
+        status.at, status.running_s = now, now - self._started_at
+        self._settler.totals.fill(status)
+        fill_hosts(status, self._frontier.snapshot(now))
+        status.run_pages = status.pages - self._before[0]
+        status.in_flight = len(self._in_flight)
+        status.pages_per_s = self._rate.update(now, status.pages)
+        status.cpu_s, status.rss_bytes = usage()
+        return status

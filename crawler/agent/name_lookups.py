@@ -1,0 +1,46 @@
+"""Names are looked up before their hosts get ready: one task a name, beside the fetching."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import Cause
+from thresher.crawler.fetch.dns import LookupFailed, Resolver
+
+Failed = Callable[[str, Cause, str, float], None]  # name, why, in words, now
+
+
+class Lookups:
+    """The look-ups of one agent that are under way."""
+
+    def __init__(
+        self, frontier: Frontier, resolver: Resolver, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]
+    ) -> None:
+        """failed: told of a name without an address.    done: called when one has ended."""
+        self._frontier = frontier
+        self._resolver = resolver
+        self._failed = failed
+        self._clock = clock
+        self._done = done
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Resolve the names that the frontier needs."""
+        for hostname in self._frontier.lookups():
+            task = group.create_task(self._resolve(hostname))
+            self.tasks.add(task)
+            task.add_done_callback(self._ended)
+
+    async def _resolve(self, hostname: str) -> None:
+        answer = await self._resolver.resolve(hostname)
+        now = self._clock()
+        if isinstance(answer, LookupFailed):
+            self._failed(hostname, answer.cause, answer.detail, now)
+        else:
+            self._frontier.resolved(hostname, now)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        self._done()

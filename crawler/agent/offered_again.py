@@ -1,0 +1,61 @@
+"""Quarantined work that the operator offers again (`thresher quarantine DIR --again`), carried out when an agent starts.
+
+Each is a visit, in which it leaves the quarantine. What kills its receiver once more goes back, in the next life. A message whose site
+another agent has by now is sent on to it; the answer to a filter's request is got by requesting the same once more.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from thresher.crawler.children.crash_suspects import offered_work, words_of
+from thresher.crawler.cluster.inbox import Arrivals, unreadable
+from thresher.crawler.core.model import Purpose, Request
+from thresher.crawler.settlement.effects import asked_by
+from thresher.crawler.settlement.settler import Settler
+from thresher.crawler.visit import Tools
+from thresher.storage.schema import QuarantineRecord
+from thresher.storage.store import Store
+
+
+class Offered:
+    """Tries again what was set aside."""
+
+    def __init__(self, store: Store, tools: Tools, settler: Settler, arrivals: Arrivals) -> None:
+        self._store = store
+        self._tools = tools
+        self._settler = settler
+        self._arrivals = arrivals
+
+    def carry_out(self, now: float) -> None:
+        """Do all that is offered, in the order in which it was set aside."""
+        for key, record in self._store.quarantine.all():
+            if record.offered:
+                self._try(key, record, now)
+                self._store.end_visit()
+
+    def _try(self, key: bytes, record: QuarantineRecord, now: float) -> None:
+        work, suspects = offered_work(key), self._tools.suspects
+        if (trial := suspects.guilty(work)) is not None:
+            self._store.quarantine.change(key, replace(record, offered=False, at=now, why=words_of(trial)))
+        else:
+            with suspects.trying(work):
+                self._do(key, record, now)
+        suspects.done(work)
+
+    def _do(self, key: bytes, record: QuarantineRecord, now: float) -> None:
+        match record.kind:
+            case "finding":
+                self._settler.found(record.who, record.site, record.payload, now)
+            case "answer":
+                self._settler.requested(*asked_by(record.who), Request(record.url, Purpose(record.purpose)), now)
+                self._settler.close()
+            case _:
+                try:
+                    deed = None if self._arrivals.send_on(record.payload) else self._arrivals.read(record.payload)
+                except Exception as error:  # nothing has been done: it stays
+                    self._store.quarantine.change(key, replace(record, offered=False, at=now, why=unreadable(error)))
+                    return
+                if deed is not None:
+                    self._arrivals.do(deed, now)
+        self._store.quarantine.take(key, record)

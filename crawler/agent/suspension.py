@@ -1,0 +1,54 @@
+"""Did this process sleep? Stopped by a signal, or with the whole machine: what timed out meanwhile is nobody's fault.
+
+A look that comes long after the last one tells of a stop (the monotonic clock ran on); a wall clock that ran ahead of the monotonic one
+tells of a suspended machine. A wall clock set forward by hand looks the same: some failures are excused then, which costs a request each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from math import inf
+
+from msgspec.structs import replace
+
+from thresher.crawler.core.model import Cause, Failed, Outcome
+
+LONG_S = 2.0  # between two looks, or of lead: no loop that works is that late
+_OURS = frozenset(
+    (
+        *(Cause.CONN_TIMEOUT, Cause.CONN_RESET, Cause.TIMEOUT_FIRST_BYTE, Cause.TIMEOUT_HEADERS, Cause.TIMEOUT_TOTAL),
+        *(Cause.TOO_SLOW, Cause.DISCONNECTED, Cause.INCOMPLETE, Cause.DNS_TIMEOUT),
+    )
+)
+
+
+class Sleeps:
+    """Looks at both clocks; to be asked to look more often than every `LONG_S`."""
+
+    def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._wall, self._monotonic = wall, monotonic
+        self._seen = monotonic()
+        self._lead = wall() - self._seen
+        self._woke = -inf
+
+    def look(self) -> None:
+        """Notice a sleep that has ended."""
+        now = self._monotonic()
+        lead = self._wall() - now
+        if now - self._seen > LONG_S or lead - self._lead > LONG_S:
+            self._woke = now
+        self._seen, self._lead = now, lead
+
+    def now(self) -> float:
+        """Return the time on the scale that `excuse` knows."""
+        return self._monotonic()
+
+    def excuse(self, outcome: Outcome | None, began: float) -> Outcome | None:
+        """Return what a request that began at `began` came to; if it failed over a sleep, the fault is on our side of the wire."""
+        if not isinstance(outcome, Failed) or outcome.cause not in _OURS:
+            return outcome
+        self.look()
+        if began > self._woke:
+            return outcome
+        return replace(outcome, cause=Cause.SLEPT, detail=f"{outcome.cause}: {outcome.detail}")

@@ -1,0 +1,78 @@
+"""How an agent's tools are put together from settings and store: the one place that knows every constructor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from thresher.config.settings import Settings
+from thresher.crawler.children.crash_suspects import Suspects
+from thresher.crawler.children.studies import Studies
+from thresher.crawler.clock import Clock
+from thresher.crawler.cluster.member import Team
+from thresher.crawler.core.own_site import OwnSite
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.fetch.address_guard import AddressGuard
+from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.gates.link_gate import LinkGate
+from thresher.crawler.gates.robots_cache import RobotsBook
+from thresher.crawler.page.batch_reader import Desk
+from thresher.crawler.page.parser import Parser
+from thresher.crawler.version import VERSION
+from thresher.crawler.visit import Tools
+from thresher.filters.base import Plug
+from thresher.filters.panel import Panel
+from thresher.filters.registry import plugs
+from thresher.storage.store import Store
+from thresher.storage.tables.bare_seeds import BareSeeds
+
+
+def assemble(
+    directory: Path,
+    store: Store,
+    settings: Settings,
+    clock: Clock,
+    *,
+    team: Team | None = None,
+    filters: Sequence[Plug] | None = None,
+) -> Tools:
+    """Make what journeys need; inside a running loop. team: the other agents, if there are any.    filters: in place of the registry's."""
+    identity = settings.identity
+    rules = url_rules(settings)
+    urls = URLSpace(store.secret, rules)
+    guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), rules.ports)
+    resolver = Resolver(settings.dns, guard=guard, clock=clock)
+    fetcher = Fetcher(
+        settings.fetch,
+        user_agent=identity.user_agent(VERSION),
+        from_header=identity.from_header,
+        resolver=resolver,
+        guard=guard,
+        address_connections=settings.politeness.address_connections,
+        elsewhere=team.addresses if team else None,
+    )
+    ownership = team.ownership if team else None
+    bare = BareSeeds.of(store)
+    chosen = plugs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
+    panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
+    parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
+    suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
+    links = LinkGate(urls, store.seen, panel, settings, ownership)
+    return Tools(
+        settings=settings,
+        urls=urls,
+        resolver=resolver,
+        fetcher=fetcher,
+        parser=parser,
+        desk=Desk(parser, suspects, links, panel, urls=urls, settings=settings, clock=clock),
+        robots=RobotsBook(store.robots, urls, settings, agent=identity.agent),
+        panel=panel,
+        links=links,
+        suspects=suspects,
+        studies=Studies(panel, suspects, store.quarantine),
+        clock=clock,
+        bare=bare,
+        ownership=ownership,
+    )

@@ -1,0 +1,83 @@
+"""Validation of rules on the living site: the pages that a list lacks are fetched by a small crawl of their own, under all of politeness.
+
+The crawl takes the wanted URLs as seeds and nothing else (`scope.type: page`), with no filter in between, into a store that is thrown away.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from thresher.config.settings import Filters, Scope, Settings
+from thresher.crawler.agent.agent import Agent
+from thresher.crawler.analysis.dust_lists import stored
+from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.start.opening import check_startable
+from thresher.filters.dust.urllist import Sighting
+from thresher.storage.store import Store
+from thresher.storage.view import View
+
+_LONGEST_WAIT_S = 120.0  # for a host that backs off
+
+
+class Fetching:
+    """Fetches pages for validation; a URL is asked for once."""
+
+    def __init__(self, directory: Path, settings: Settings) -> None:
+        self._directory = directory
+        self._settings = settings
+        self._asked: set[str] = set()
+        self._answered: set[str] = set()
+
+    async def fetch(self, urls: Sequence[str]) -> list[Sighting]:
+        """Return what the pages at `urls` show; those that fail, redirect or may not be fetched come as errors."""
+        space = URLSpace(bytes(16), url_rules(self._settings))
+        canonical = {text: url for url in urls if url not in self._asked for text in _canonical(space, url)}
+        self._asked.update(urls)
+        await self._crawl(list(canonical))
+        with View(self._directory) as view:
+            pages = {sighting.url: sighting for sighting in stored(view)}
+        found = []
+        for text, url in canonical.items():
+            page = pages.get(text)
+            found.append(Sighting(url, 599) if page is None else msgspec.structs.replace(page, url=url))
+        return found
+
+    @property
+    def n_asked(self) -> int:
+        """How many URLs were asked for."""
+        return len(self._asked)
+
+    async def _crawl(self, urls: list[str]) -> None:
+        settings = msgspec.structs.replace(self._settings, seeds=urls)
+        exists = (self._directory / "state").exists()
+        store = Store.open(self._directory, settings, time.time()) if exists else Store.create(self._directory, settings, time.time())
+        with store:
+            agent = Agent(self._directory, store, settings, report=lambda _: None, filters=())
+            try:
+                await agent.run()
+            finally:
+                await agent.close()
+
+
+@contextmanager
+def fetching(settings: Settings) -> Iterator[Fetching]:
+    """Give what fetches; its store is gone afterwards. Raises UsageError without a contact."""
+    check_startable(settings)
+    limits = msgspec.structs.replace(settings.limits, max_wait=min(settings.limits.max_wait, _LONGEST_WAIT_S), max_redirects=0)
+    own = msgspec.structs.replace(settings, scope=Scope(type="page"), filters=Filters(), limits=limits)
+    with TemporaryDirectory(prefix="thresher-dust-") as directory:
+        yield Fetching(Path(directory) / "store", own)
+
+
+def _canonical(space: URLSpace, url: str) -> list[str]:
+    try:
+        return [space.canonical(url)]
+    except BadURL:
+        return []

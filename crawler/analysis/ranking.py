@@ -1,0 +1,189 @@
+"""What `rank` ranks: the link graph of a file or of a crawl, at the level of pages, hosts or sites.
+
+Over URLs as they were found, a redirect is a link to its target unless it is told not to be, and a link of a page to itself is none unless
+it is told to be one; both hold for a file as well, which has no redirects of its own. A crawl knows URLs that no link joins, a file cannot:
+`linked` leaves them out. So a crawl and the links exported from it are one graph under the same choices. Collapsed, the URLs of one page
+are one node (storage/representatives.py) and errors are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.places import Level, Places, places
+from thresher.crawler.graph.collapse import DROPPED, collapse
+from thresher.crawler.graph.csr import F64, I64, Bools, Graph
+from thresher.crawler.graph.hits import Hits, hits
+from thresher.crawler.graph.pagerank import JUMP, Ranks, Variant, layers, pagerank
+from thresher.crawler.graph.reading import NamedGraph
+from thresher.storage.graph import StoredLinks, read_links, redirects
+from thresher.storage.packing import pack_u64
+from thresher.storage.representatives import representatives
+from thresher.storage.schema import URL, URLS
+from thresher.storage.view import View
+
+_CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crawled:
+    """What a crawl adds to a graph. fetches: nodes in the order of their pages' fetches, each once."""
+
+    fetches: I64
+    depths: I64  # clicks from a seed, [n_nodes]
+
+    def is_fetched(self) -> Bools:
+        found = np.zeros(len(self.depths), dtype=np.bool_)
+        found[self.fetches] = True
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """A graph of URLs. urls: gives the text of nodes, in their order."""
+
+    where: str  # for messages
+    graph: Graph
+    urls: Callable[[Iterable[int]], Iterator[str]]
+    crawled: Crawled | None = None
+    n_redirects: int = 0  # that were known, whether they count or not
+    n_self_links: int = 0
+
+    def linked(self) -> Subject:
+        """Return the same without the nodes that no link leads to or from."""
+        graph = self.graph
+        nodes = np.flatnonzero(graph.out_degrees() + graph.in_degrees())
+        found = collapse(graph, np.where(graph.out_degrees() + graph.in_degrees() > 0, np.arange(graph.n_nodes), DROPPED), self_links=True)
+        crawled = self.crawled
+        if crawled is not None:
+            fetches = found.at[crawled.fetches]
+            crawled = Crawled(fetches[fetches >= 0], crawled.depths[nodes])
+        return replace(self, graph=found.graph, urls=lambda at: self.urls(int(nodes[node]) for node in at), crawled=crawled)
+
+    def places(self, level: Level) -> Places:
+        """Group the nodes by host or site; raises UsageError where nodes are no URLs."""
+        assert level != "page"
+        try:
+            return places(self.urls(range(self.graph.n_nodes)), level)
+        except ValueError as error:
+            raise UsageError(
+                f"{self.where}: expected URLs, as hosts and sites are those of URLs, found the node {error}. Rank by page, over all links"
+            ) from None
+
+
+def of_file(where: str, found: NamedGraph, *, self_links: bool = False) -> Subject:
+    """Return the subject that a graph file holds."""
+    graph, is_self = found.graph, _self_links(found.graph)
+    if not self_links and is_self.any():
+        graph = graph.keeping(~is_self)
+    return Subject(where, graph, lambda nodes: (found.name(node) for node in nodes), n_self_links=int(is_self.sum()))
+
+
+def of_store(view: View, *, collapsed: bool, with_redirects: bool = True, self_links: bool = False) -> Subject:
+    """Return the link graph of a crawl: all known URLs, or the pages that they stand for.
+
+    with_redirects, self_links: whether these are links, where nothing is collapsed.
+    """
+    links = read_links(view)
+    known = links.known
+    graph = Graph(links.offsets, links.targets)
+    n_self_links, n_redirects = int(_self_links(graph).sum()), 0
+    if collapsed:
+        to = representatives(view, known)
+    else:
+        to = np.where(known.states > 0, np.arange(len(known.states)), -1)
+        pairs = _redirects(view, graph.n_nodes)
+        n_redirects = len(pairs)
+        if with_redirects and n_redirects:
+            graph = Graph.from_links(np.append(graph.sources(), pairs[:, 0]), np.append(graph.targets, pairs[:, 1]), graph.n_nodes)
+    found = collapse(graph, to, self_links=self_links and not collapsed)
+    return Subject(
+        str(view.path),
+        found.graph,
+        lambda nodes: _texts(view, found.nodes, nodes),
+        _crawled(links, found.nodes, found.at),
+        n_redirects,
+        n_self_links,
+    )
+
+
+def _self_links(graph: Graph) -> Bools:
+    return np.asarray(graph.sources() == graph.targets, dtype=np.bool_)
+
+
+def _redirects(view: View, n_nodes: int) -> I64:
+    """Return (original, target) of the redirects between known URLs, [n, 2]."""
+    pairs = [(source, target) for source, target, _ in redirects(view) if 0 < source < n_nodes and 0 < target < n_nodes]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _crawled(links: StoredLinks, nodes: I64, at: I64) -> Crawled:
+    """Return the fetches in order: of the URLs of one page, the first fetch counts."""
+    known = links.known
+    pages = np.flatnonzero(known.is_page)
+    fetched = at[pages[np.argsort(known.visits[pages], kind="stable")]]
+    fetched = fetched[fetched >= 0]
+    _, firsts = np.unique(fetched, return_index=True)
+    return Crawled(fetched[np.sort(firsts)], known.depths[nodes].astype(np.int64))
+
+
+def _texts(view: View, seqs: I64, nodes: Iterable[int]) -> Iterator[str]:
+    wanted = iter(nodes)
+    while chunk := list(islice(wanted, _CHUNK)):
+        for value in view.get_many(URLS, [pack_u64(int(seqs[node])) for node in chunk]):
+            yield "" if value is None else URL.decode(value).text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """A graph at one level with its ranks. members: how many URLs each node has, and of these how many were fetched; None for pages."""
+
+    level: Level
+    graph: Graph
+    names: Callable[[Iterable[int]], Iterator[str]]
+    found: Ranks
+    hits: Hits | None
+    members: tuple[I64, I64 | None] | None
+
+
+def rank(
+    subject: Subject,
+    *,
+    level: Level = "page",
+    variant: Variant = "all",
+    jump: float = JUMP,
+    tolerance: float = 1e-9,
+    with_hits: bool = False,
+) -> Ranking:
+    """Rank pages, hosts or sites. Hosts and sites vote once for each other one that any of their pages links to."""
+    if level == "page":
+        hosts = subject.places("host").of if variant != "all" else None
+        found = pagerank(layers(subject.graph, variant, hosts), jump=jump, tolerance=tolerance)
+        return Ranking(level, subject.graph, subject.urls, found, hits(subject.graph) if with_hits else None, None)
+    groups = subject.places(level)
+    graph = subject.graph.grouped(groups.of, len(groups.names))
+    found = pagerank(graph, jump=jump, tolerance=tolerance)
+    return Ranking(
+        level,
+        graph,
+        lambda nodes: (groups.names[node] for node in nodes),
+        found,
+        hits(graph) if with_hits else None,
+        _members(subject, groups),
+    )
+
+
+def _members(subject: Subject, groups: Places) -> tuple[I64, I64 | None]:
+    n = len(groups.names)
+    of_fetches = None if subject.crawled is None else np.bincount(groups.of[subject.crawled.fetches], minlength=n)
+    return np.bincount(groups.of, minlength=n), of_fetches
+
+
+def best(ranks: F64, top: int | None) -> I64:
+    """Return the nodes in the order of their ranks, equal ones in that of their numbers."""
+    return np.argsort(-ranks, kind="stable")[:top]

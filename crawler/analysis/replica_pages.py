@@ -1,0 +1,148 @@
+"""Pages with their texts and links from where they are kept, sketched as they are read: JSON lines, or a store. For commands.
+
+A line is `{"url": …, "text": …, "links": […]}`; links may be relative, and are put in canonical form as a crawl does. What is no page is
+counted by what is wrong with it, and the first of each kind is remembered for the report.
+
+A store keeps bodies, so each page is parsed once more for its text. A copy whose body was not stored has the text of the page that it
+copies. A link to a redirect leads to where that ends.
+
+Time: 0.2 ms a line of 10 KB and 60 links; 0.6 ms a stored page of 25 KB. Memory: the sketches, and 100 bytes a redirect.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+
+from thresher.crawler.core.model import U64
+from thresher.crawler.core.sketch import token_hashes
+from thresher.crawler.core.url import BadURL, URLRules, URLSpace, origin_of
+from thresher.filters.near_replica.sketching import Recipe, Sketcher, Sketches
+from thresher.storage.export.content import text_of
+from thresher.storage.export.pages import current_pages
+from thresher.storage.export.texts import Texts
+from thresher.storage.graph import redirects
+from thresher.storage.schema import PageRecord
+from thresher.storage.view import View
+
+_MAX_URL = 8192
+_CHUNK = 200
+_MAX_HOPS = 5
+_NO_TOKENS: U64 = np.empty(0, dtype=np.uint64)
+
+
+class PageLine(msgspec.Struct):
+    """A page as a line of a file."""
+
+    url: str
+    text: str
+    links: list[str] = []
+
+
+@dataclass(slots=True)
+class Reading:
+    """Pages as they were read."""
+
+    sketches: Sketches
+    n_read: int = 0
+    faults: Counter[str] = field(default_factory=Counter)  # what is wrong → lines or pages
+    first: dict[str, str] = field(default_factory=dict)  # what is wrong → where it was met first
+
+    def fault(self, what: str, where: str) -> None:
+        self.faults[what] += 1
+        self.first.setdefault(what, where)
+
+
+def space() -> URLSpace:
+    """Return the canonical form in which pages of files are named."""
+    return URLSpace(bytes(16), URLRules(max_length=_MAX_URL, max_path_segments=_MAX_URL, ports=None))
+
+
+def read_lines(file: BinaryIO, recipe: Recipe) -> Reading:
+    """Read pages from JSON lines; of lines with one URL the first counts."""
+    reading, sketcher, urls = Reading(NOTHING), Sketcher(recipe), space()
+    decoder = msgspec.json.Decoder(PageLine)
+    known: set[str] = set()
+    for raw in file:
+        if raw.isspace():
+            continue
+        reading.n_read += 1
+        where = f"line {reading.n_read:,}"
+        try:
+            line = decoder.decode(raw)
+            url = urls.canonical(line.url)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            reading.fault('no JSON object with "url" and "text"', f"{where}: {error}")
+        except BadURL as error:
+            reading.fault("no URL of the web", f"{where}: {error.detail}")
+        else:
+            if url in known:
+                reading.fault("a URL that was there before", f"{where}: {url}")
+                continue
+            known.add(url)
+            sketcher.add(url, origin_of(url), token_hashes(line.text), urls.resolve(url, line.links)[0])
+    reading.sketches = sketcher.close()
+    return reading
+
+
+def read_store(view: View, recipe: Recipe) -> Reading:
+    """Read the pages of a crawl that answered with success."""
+    reading, sketcher = Reading(NOTHING), Sketcher(recipe)
+    links = _StoredLinks(view)
+    with_text: dict[bytes, int] = {}  # fingerprint → number of a page with this text
+    copies: list[tuple[int, bytes]] = []
+    pages = ((visit, page) for visit, page in current_pages(view) if 200 <= page.status < 300)
+    while chunk := list(islice(pages, _CHUNK)):
+        for (visit, page), targets in zip(chunk, links.of([visit for visit, _ in chunk]), strict=True):
+            tokens = _tokens(view, visit, page)
+            if tokens is not None and page.fingerprint:
+                with_text.setdefault(page.fingerprint, reading.n_read)
+            elif tokens is None and page.fingerprint:
+                copies.append((reading.n_read, page.fingerprint))
+            elif tokens is None and page.n_bytes:
+                reading.fault("without text that can be read", page.url)
+            sketcher.add(page.url, origin_of(page.url), _NO_TOKENS if tokens is None else tokens, targets)
+            reading.n_read += 1
+    for number, text in copies:
+        if text in with_text:
+            sketcher.same_text(number, with_text[text])
+        else:
+            reading.fault("whose text was not stored", sketcher.url(number))
+    reading.sketches = sketcher.close()
+    return reading
+
+
+def _tokens(view: View, visit: int, page: PageRecord) -> U64 | None:
+    body = view.bodies.get(visit) if page.has_body else None
+    text = None if body is None else text_of(body, page, view.settings.identity.agent)
+    return None if text is None else token_hashes(text)
+
+
+class _StoredLinks:
+    """The URLs that stored pages link to, redirects followed to their ends."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._texts = Texts(view)
+        self._ends = {original: target for original, target, _ in redirects(view) if original and target}
+
+    def of(self, visits: list[int]) -> Iterator[list[str]]:
+        for visit in visits:
+            seqs = {self._end(seq) for seq in self._view.links.read(visit)}
+            yield list(self._texts.of_seqs(seqs).values())
+
+    def _end(self, seq: int) -> int:
+        for _ in range(_MAX_HOPS):
+            if seq not in self._ends:
+                break
+            seq = self._ends[seq]
+        return seq
+
+
+NOTHING = Sketcher(Recipe()).close()

@@ -1,0 +1,1 @@
+"""What `thresher bench` measures."""

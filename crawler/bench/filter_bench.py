@@ -1,0 +1,165 @@
+"""What the filters are worth together and each by itself: one labelled web crawled again and again, judged by the web's own labels.
+
+The same crawl with every filter off, which is plain breadth-first; with all of them; with all but one. Each may make the same number of
+requests, those that filters make for themselves counted, robots.txt not; what a crawl did after the last one that counts is left out. A
+page is useful if it is the first that a crawl kept of its document. A document is lost if the crawl did not keep it and will not: it is
+not merely late, waiting or unmet when the requests were used up.
+
+Media stays on in all of them: what is no page is fetched by none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from thresher.config.settings import Filters, Settings
+from thresher.crawler.agent.agent import Agent
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import State
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.storage.schema import PageRecord
+from thresher.storage.store import Store
+from thresher.storage.view import View
+
+PLAIN, ALL = "plain", "all"
+_ALWAYS_ON = "media"
+_LATE = ("queued", "not met")
+_FETCHED = "fetched"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one crawl came to."""
+
+    name: str
+    fetches: int
+    useful_at: list[int]  # number of the fetch that gave each useful page, from 1
+    wasted: Counter[str]  # fetches that gave none, by part and kind of what they showed
+    lost: Counter[str]  # documents, by part, kind and what became of their URLs
+    cpu_s: float  # of the requests that count
+    is_cut: bool  # by the number of requests; else there was nothing left to do
+
+    def useful(self, fetches: int) -> int:
+        """Return the useful pages of the first so many fetches."""
+        return bisect_right(self.useful_at, fetches)
+
+    def rate(self, fetches: int) -> float:
+        """Return useful pages per fetch at a budget of so many, which a crawl that ended before has not used up."""
+        return self.useful(fetches) / min(fetches, self.fetches)
+
+
+def names() -> list[str]:
+    """Return the filters that can be left out."""
+    every = [field.name for field in msgspec.structs.fields(Filters) if hasattr(field.default_factory, "mode")]
+    return [name for name in every if name != _ALWAYS_ON]
+
+
+def ablations(without: Sequence[str]) -> dict[str, list[str]]:
+    """Return row → the filters that are on: none, all, all but each of `without`."""
+    every = names()
+    return {PLAIN: [], ALL: every} | {f"all but {name}": [other for other in every if other != name] for name in without}
+
+
+def with_filters(settings: Settings, on: Sequence[str]) -> Settings:
+    """Return settings with these filters enforced and the others off."""
+    of = settings.filters
+    modes = {name: msgspec.structs.replace(getattr(of, name), mode="enforce" if name in on else "off") for name in names()}
+    return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, **modes))
+
+
+def crawls(web: LabelledWeb, settings: Settings, rows: Mapping[str, Sequence[str]], fetches: int, directory: Path) -> Iterator[Outcome]:
+    """Make one crawl after another, each in a store of its own in the directory; raises UsageError for one that ends early."""
+    for name, on in rows.items():
+        yield _crawl(web, with_filters(settings, on), name, fetches, directory / name.replace(" ", "-"))
+
+
+def _crawl(web: LabelledWeb, settings: Settings, name: str, fetches: int, path: Path) -> Outcome:
+    log = path.with_suffix(".log")
+    limits = msgspec.structs.replace(settings.limits, max_pages=min(fetches, settings.limits.max_pages or fetches))
+    settings = msgspec.structs.replace(settings, limits=limits, log=msgspec.structs.replace(settings.log, requests=str(log)))
+    before = _cpu_s()
+    why = asyncio.run(_run(path, settings))
+    cpu_s = _cpu_s() - before
+    made = [fields[6] for line in log.read_text("ascii").splitlines() if (fields := line.split("\t"))[4] != "robots"]
+    is_cut = len(made) >= fetches
+    if not made or not (is_cut or why.startswith("nothing is")):
+        raise UsageError(f"{name}: the crawl ended after {len(made):,} of {fetches:,} requests: {why}. A figure of it would mean nothing")
+    requested = made[:fetches]
+    fates = _fates(path, set(requested))
+    useful_at, wasted = _judge(web, requested, fates)
+    lost = _lost(web, fates, is_cut=is_cut)
+    return Outcome(name, len(requested), useful_at, wasted, lost, cpu_s * len(requested) / len(made), is_cut)
+
+
+async def _run(path: Path, settings: Settings) -> str:
+    with Store.create(path, settings, time.time()) as store:
+        agent = Agent(path, store, settings, report=lambda _: None)
+        try:
+            return (await agent.run()).why
+        finally:
+            await agent.close()
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of children that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _fates(path: Path, in_time: set[str]) -> dict[str, str]:
+    """Return what became of each known URL; one that was fetched, but not in time, still waits."""
+    with View(path) as view:
+        space = URLSpace(view.secret, url_rules(view.settings))
+        pages = {page.url: page for _, page in view.all_pages()}
+        fates = {}
+        for url, row in view.all_urls():
+            if url.text in pages:
+                fates[url.text] = _of_page(pages[url.text]) if url.text in in_time else "queued"
+            elif row.state == State.HELD:
+                holders = {holder.split()[0] for holder in view.held.holders(space.key(url.text))}
+                fates[url.text] = f"held by {' and '.join(sorted(holders))}"
+            else:
+                fates[url.text] = row.state.name.lower()
+    return fates
+
+
+def _of_page(page: PageRecord) -> str:
+    if page.keep:
+        return _FETCHED
+    return f"dropped by {' and '.join(sorted({verdict.filter for verdict in page.verdicts if not verdict.keep}))}"
+
+
+def _judge(web: LabelledWeb, requested: Sequence[str], fates: Mapping[str, str]) -> tuple[list[int], Counter[str]]:
+    """Return which fetches gave a useful page, and the kinds of those that did not."""
+    met, useful_at, wasted = set[str](), list[int](), Counter[str]()
+    for number, url in enumerate(requested, 1):
+        label = web.label(url)
+        if label.document and label.document not in met and fates.get(url) == _FETCHED:
+            met.add(label.document)
+            useful_at.append(number)
+        else:
+            wasted[f"{label.part or 'elsewhere'} {label.kind}"] += 1
+    return useful_at, wasted
+
+
+def _lost(web: LabelledWeb, fates: Mapping[str, str], *, is_cut: bool) -> Counter[str]:
+    """Count the documents that the crawl has not and will not have."""
+    lost = Counter[str]()
+    for urls in web.truth().documents().values():
+        found = {fates.get(url, "not met") for url in urls}
+        if _FETCHED in found or (is_cut and (found == {"not met"} or "queued" in found)):
+            continue
+        label = web.label(urls[0])
+        causes = sorted(found - set(_LATE)) or sorted(found)
+        lost[f"{label.part} {label.kind} {label.variant}".strip() + f": {'; '.join(causes)}"] += 1
+    return lost

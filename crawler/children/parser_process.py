@@ -1,0 +1,122 @@
+"""The child that parses pages nobody dares to parse in the crawler: large ones and those that may be bombs.
+
+It reads requests from its standard input and answers on its standard output, one at a time, until the input ends. Memory, processor time,
+files and core dumps are limited, and it dies with its parent. It may be killed at any moment: it holds nothing.
+
+    message = length (4 bytes, big-endian), msgpack
+    parent → child: Setup, Request, Request ...        child → parent: empty message when ready, Parsed, Parsed ...
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import resource
+import signal
+import struct
+import sys
+import time
+from typing import BinaryIO, Final
+
+import msgspec
+from selectolax.lexbor import SelectolaxError
+
+from thresher.crawler.core import html
+from thresher.crawler.core.parsed import Parsed
+
+LENGTH: Final = struct.Struct(">I")
+OUT_OF_MEMORY: Final = 3  # exit code
+OUT_OF_TIME: Final = (-signal.SIGPROF, -signal.SIGXCPU)  # exit codes as a parent sees them
+_MAX_FILES: Final = 16
+_LARGE: Final = 1 << 20  # bytes; the memory of a larger page goes back to the system at once
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class Setup(msgspec.Struct, array_like=True, frozen=True):
+    """What holds for the child's whole life."""
+
+    agent: str
+    max_links: int
+    memory: int  # bytes of address space
+    timeout: float  # seconds of processor time for one page
+
+
+class Request(msgspec.Struct, array_like=True, frozen=True):
+    """A page as it came from the wire."""
+
+    body: bytes
+    content_type: str
+    mime_type: str
+    headers: list[str]  # X-Robots-Tag
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    setup = msgspec.msgpack.decode(receive(source), type=Setup)
+    _limit(setup.memory)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
+    send(sink, b"")
+    requests = msgspec.msgpack.Decoder(Request)
+    encode = msgspec.msgpack.Encoder().encode
+    while message := receive(source):
+        request, is_large = requests.decode(message), len(message) > _LARGE
+        del message  # a large page leaves little room
+        allow_seconds(setup.timeout)
+        try:
+            reply = encode(_parse(request, setup))
+        except (MemoryError, SelectolaxError):
+            sys.exit(OUT_OF_MEMORY)
+        send(sink, reply)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        del request, reply
+        if is_large and hasattr(libc, "malloc_trim"):
+            libc.malloc_trim(0)
+
+
+def _parse(request: Request, setup: Setup) -> Parsed | None:
+    return html.read(
+        request.body,
+        request.content_type,
+        request.mime_type,
+        agent=setup.agent,
+        max_links=setup.max_links,
+        headers=request.headers,
+        is_isolated=True,
+    )
+
+
+def _limit(memory: int) -> None:
+    """Bound what the process may take, once everything is imported."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_FILES, _MAX_FILES))
+
+
+def allow_seconds(timeout: float) -> None:
+    """Let the process use as much processor time from now on before the system kills it: by a timer, and by a limit in whole seconds."""
+    signal.setitimer(signal.ITIMER_PROF, timeout)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = math.ceil(time.process_time() + timeout) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
+def receive(source: BinaryIO) -> bytes:
+    """Return the next message, b"" at the end of the input."""
+    prefix = source.read(LENGTH.size)
+    return source.read(LENGTH.unpack(prefix)[0]) if len(prefix) == LENGTH.size else b""
+
+
+def send(sink: BinaryIO, message: bytes) -> None:
+    """Write one message."""
+    sink.write(LENGTH.pack(len(message)))
+    sink.write(message)
+    sink.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Studies: what filters think about for too long to do it in the event loop (mining a site takes seconds) is done by a child process.
+
+A filter asks for a study of a site; the material is gathered in the loop when the study's turn comes, in pieces between which the loop goes
+on; the finding is told in the loop, in a commit of its own. One study runs at a time. One that the child dies of, or that takes too long,
+is given up for this life of the crawl; one that kills the agent while it is gathered, or whose finding is quarantined, for good.
+
+The child is started when it is first needed, about 0.3 s of processor time, and ended with the crawl.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from thresher.crawler.children import python
+from thresher.crawler.children.crash_suspects import Suspects, gathering_work
+from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME
+from thresher.crawler.children.study_process import LONGEST_S
+from thresher.filters.panel import Panel
+from thresher.storage.tables.quarantine import Quarantine
+
+_PATIENCE: Final = 10.0  # times the processor time that a study may take, on the wall: a last resort
+_READ_BUFFER: Final = 1 << 20
+_log = logging.getLogger(__name__)
+
+Asked = tuple[str, bytes]  # filter, site
+
+
+class Studies:
+    """A queue of studies and the child that does them."""
+
+    def __init__(self, panel: Panel, suspects: Suspects, quarantine: Quarantine) -> None:
+        self._panel = panel
+        self._suspects = suspects
+        self._quarantine = quarantine
+        self._waiting: dict[Asked, None] = {}
+        self._current: Asked | None = None
+        self._given_up: set[Asked] = set()
+        self._wake = asyncio.Event()
+        self._child: Process | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a study is under way or waits."""
+        return bool(self._waiting) or self._current is not None
+
+    def ask(self, who: str, site: bytes) -> None:
+        """Have a filter's material on a site studied; asking again before its turn changes nothing."""
+        asked = (who, site)
+        if asked == self._current or asked in self._given_up:
+            return
+        if self._suspects.guilty(gathering_work(who, site)) is not None or self._quarantine.has_finding(who, site):
+            self._given_up.add(asked)
+            return
+        self._waiting[asked] = None
+        self._wake.set()
+
+    async def run(self, found: Callable[[str, bytes, bytes], None]) -> None:
+        """Do the studies one after another until cancelled. found(filter, site, finding) is told each result, in the loop."""
+        try:
+            while True:
+                await self._wake.wait()
+                while self._waiting:
+                    self._current = next(iter(self._waiting))
+                    del self._waiting[self._current]
+                    await self._study(*self._current, found)
+                    self._current = None
+                self._wake.clear()
+        finally:
+            await self._end()
+
+    async def _study(self, who: str, site: bytes, found: Callable[[str, bytes, bytes], None]) -> None:
+        material = await self._gathered(who, site)
+        try:
+            async with asyncio.timeout(_PATIENCE * LONGEST_S):
+                finding = await self._ask_child(who, material)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
+            self._given_up.add((who, site))
+            code = await self._end()
+            why = f"it took more than {LONGEST_S:.0f} s of processor time" if code in OUT_OF_TIME else error or type(error).__name__
+            _log.error("a study of filter %s was given up: %s", who, why)
+            return
+        self._current = None  # what the finding asks for may be another study of the same site
+        found(who, site, finding)
+
+    async def _gathered(self, who: str, site: bytes) -> bytes:
+        pieces: list[bytes] = []
+        source, work = self._panel.gather(who, site), gathering_work(who, site)
+        while True:
+            with self._suspects.trying(work):
+                piece = next(source, None)
+            if piece is None:
+                return b"".join(pieces)
+            pieces.append(piece)
+            await asyncio.sleep(0)
+
+    async def _ask_child(self, who: str, material: bytes) -> bytes:
+        child = self._child = self._child or await _start()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for message in (who.encode(), material):
+            child.stdin.write(LENGTH.pack(len(message)))
+            child.stdin.write(message)
+            await child.stdin.drain()
+        n_bytes = LENGTH.unpack(await child.stdout.readexactly(LENGTH.size))[0]
+        return await child.stdout.readexactly(n_bytes)
+
+    async def _end(self) -> int | None:
+        """Kill the child and wait until it is gone; return its exit code, None if there was none."""
+        child, self._child = self._child, None
+        if child is None:
+            return None
+        with suppress(ProcessLookupError):
+            child.kill()
+        if child.stdin is not None:
+            child.stdin.close()
+        return await child.wait()
+
+
+async def _start() -> Process:
+    return await asyncio.create_subprocess_exec(
+        *python.command("thresher.crawler.children.study_process"),
+        stdin=PIPE,
+        stdout=PIPE,
+        env=python.environment(OPENBLAS_NUM_THREADS="1"),
+        limit=_READ_BUFFER,
+        start_new_session=True,  # Ctrl-C is for the crawler
+    )

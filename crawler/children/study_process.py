@@ -1,0 +1,48 @@
+"""The child in which filters study what they gathered: minutes of processor time may pass, and the crawl goes on.
+
+It reads requests from its standard input and answers on its standard output, one at a time, until the input ends. It holds nothing and may
+be killed at any moment; it dies with its parent, and of a study that takes more than `LONGEST_S` of processor time: not of one that waits
+its turn on a loaded machine.
+
+    message = length (4 bytes, big-endian), bytes
+    parent → child: name of the filter, material, name, material ...        child → parent: finding, finding ...
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from thresher.crawler.children.parser_process import allow_seconds, receive, send
+from thresher.filters.dust import memory as dust
+from thresher.filters.dust.study import study as study_dust
+
+LONGEST_S: Final = 300.0  # processor time of one study
+STUDIES: Final[dict[str, Callable[[bytes], bytes]]] = {dust.NAME: study_dust}
+_MEMORY: Final = 2 << 30  # bytes of address space
+_NICENESS: Final = 5  # the crawl goes before
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.nice(_NICENESS)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
+    while name := receive(source):
+        material = receive(source)
+        allow_seconds(LONGEST_S)
+        send(sink, STUDIES[name.decode()](material))
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+
+if __name__ == "__main__":
+    main()

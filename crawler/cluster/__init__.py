@@ -1,0 +1,1 @@
+"""Several agents of one crawl: their messages, their shards, who owns what, and when all is done."""

@@ -1,0 +1,150 @@
+"""What the other agents write to this one, carried out: each message is a visit, committed with the sender's watermark.
+
+A message is read to its end before anything is changed; one that cannot be read, and one that killed an earlier life of this agent
+(crawler/children/crash_suspects.py), is quarantined in the visit that moves the watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from thresher.crawler.children.crash_suspects import message_work
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.messages import Answered, Ask, Edge, End, Links, Message, News, RobotsAnswer, RobotsAsk, decode, outcome_of
+from thresher.crawler.core.model import FILTERS_OWN, Cause, CrawlURL, Failed, Purpose, Request
+from thresher.crawler.gates.link_gate import Gated
+from thresher.crawler.settlement.outbox import in_place_of_origin, robots_hop
+from thresher.crawler.settlement.settler import Settler
+from thresher.crawler.visit import Tools
+from thresher.storage.schema import QuarantineRecord
+from thresher.storage.store import Store
+
+Deed = Callable[[float], None]  # what a message asks for, done at a time
+_WORDS: dict[type, str] = {
+    Links: "links",
+    Edge: "redirects",
+    End: "ends of redirects",
+    RobotsAsk: "questions for robots.txt",
+    RobotsAnswer: "answers for robots.txt",
+}
+_UNREADABLE = "unreadable messages"
+
+
+class Arrivals:
+    """Carries messages out, in the order of their numbers."""
+
+    def __init__(self, store: Store, frontier: Frontier, tools: Tools, settler: Settler) -> None:
+        self._store = store
+        self._frontier = frontier
+        self._tools = tools
+        self._settler = settler
+
+    def carry_out(self, sender: int, packed: bytes, now: float) -> None:
+        """Do what a message asks for, or quarantine it. Nothing here awaits."""
+        number = self._store.lanes.heard(sender) + 1
+        work, suspects = message_work(sender, number), self._tools.suspects
+
+        def aside(why: str) -> QuarantineRecord:
+            return QuarantineRecord("message", kind_of(packed), now, why, payload=packed, sender=sender, number=number)
+
+        try:
+            deed = self.read(packed)
+        except Exception as error:  # whatever is wrong with it, nothing has been done yet
+            suspects.set_aside(work, aside(unreadable(error)))
+        else:
+            suspects.attempt(work, lambda: self.do(deed, now), aside)
+        self._store.lanes.hear(sender)
+        self._store.end_visit()
+
+    def do(self, deed: Deed, now: float) -> None:
+        """Do what was read; the caller ends the visit."""
+        deed(now)
+        self._settler.close()
+
+    def send_on(self, packed: bytes) -> bool:
+        """Send a message to the agent that has its site by now, if that is another; return whether it is."""
+        owners, message = self._tools.ownership, decode(packed)
+        key = self._place(message) if owners is not None else b""
+        if owners is None or not key or owners.is_own(key):
+            return False
+        self._store.lanes.send(owners.owner(key), packed)
+        return True
+
+    def _place(self, message: Message) -> bytes:
+        """Return the key of what a message is about, b"" if it may be of any site: links are sorted by their sites as any are."""
+        match message:
+            case Edge(target=text) | RobotsAsk(hop=text) | Ask(url=text):
+                return self._tools.urls.key(text)
+            case End(original=key):
+                return key
+            case _:
+                return b""
+
+    def read(self, packed: bytes) -> Deed:
+        """Return what a message asks for. Changes nothing; raises whatever an unreadable message makes it raise."""
+        url, settler, panel = self._tools.urls.url, self._settler, self._tools.panel
+        message: Message = decode(packed)
+        owners, key = self._tools.ownership, self._place(message)
+        if owners is not None and key and not owners.is_own(key):
+            raise ValueError(f"it is about a site that agent {owners.owner(key)} has")
+        match message:
+            case Links() as links:
+                gated = self._tools.links.gate(list(dict.fromkeys(links.texts)))
+                url(links.source)
+                return lambda now: self._links(links, gated, now)
+            case Edge() as edge:
+                return lambda now: settler.told_of_redirect(edge.original, edge.target, now)
+            case End() as end:
+                target = url(end.target)
+                return lambda now: settler.told_of_end(end.original, end.hops, target, end.status, end.fingerprint, now)
+            case RobotsAsk() as ask:
+                hop = robots_hop(ask, url(ask.hop))
+                return lambda now: self._ask(ask, hop, now)
+            case RobotsAnswer() as answer:
+                asked, outcome = url(answer.asked), outcome_of(answer, self._tools.urls)
+                return lambda now: settler.told_of_robots(asked, outcome, now)
+            case Ask() as wish:
+                if Purpose(wish.purpose) not in FILTERS_OWN:
+                    raise ValueError(f"a filter asks for a request with the purpose {Purpose(wish.purpose).name}")
+                request = Request(wish.url, Purpose(wish.purpose))
+                return lambda now: settler.requested(wish.asker, wish.who, request, now)
+            case Answered() as answered:
+                read = panel.read_answer(answered.who, answered.reduced)
+                return lambda now: settler.learned(panel.answered_abroad(answered.who, answered.reduced, read), now)
+            case News() as news:
+                found = panel.read_news(news.who, news.news)
+                return lambda now: settler.learned(panel.told(news.who, news.news, found), now)
+
+    def _links(self, links: Links, gated: Gated, now: float) -> None:
+        source = self._tools.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
+        sifted = self._tools.links.sift(source, gated, is_redirect=links.is_redirect)
+        self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)
+        for site in self._store.site_links.add(source.key[:8], set(links.sites)):
+            self._frontier.linked(site)
+
+    def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
+        self._tools.robots.wait_for(hop, {in_place_of_origin(ask)})
+        if not self._frontier.request_ahead(hop, now):
+            self._settler.told_of_robots(hop, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
+
+
+def unreadable(error: Exception) -> str:
+    """Return in words why a message could not be read."""
+    return f"cannot be read: {type(error).__name__}: {error}"
+
+
+def kind_of(packed: bytes) -> str:
+    """Return what kind of message this is, in words."""
+    try:
+        message = decode(packed)
+    except ValueError:
+        return _UNREADABLE
+    match message:
+        case News(who=who):
+            return f"news of {who}"
+        case Ask(who=who):
+            return f"requests of {who}"
+        case Answered(who=who):
+            return f"answers to {who}"
+        case _:
+            return _WORDS[type(message)]

@@ -1,0 +1,75 @@
+"""What an agent is beside others: its lanes, and what the supervisor lets it do and asks it for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from thresher.crawler.cluster.shared_addresses import SharedAddresses
+from thresher.crawler.cluster.transport import Lanes
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.settlement.group_commit import Committer
+from thresher.crawler.status import Order, Report
+from thresher.storage.partitions import lanes_path
+from thresher.storage.store import Store
+
+
+class Team(NamedTuple):
+    """What the agents of one crawl have in common, as one of them sees it."""
+
+    ownership: Ownership
+    addresses: SharedAddresses
+
+
+class Member:
+    """One of several agents. Its share of `limits.max_pages` is granted; until the first grant it has none."""
+
+    def __init__(
+        self,
+        directory: Path,
+        store: Store,
+        team: Team,
+        carry_out: Callable[[int, bytes], None],
+        committer: Committer,
+        *,
+        failed: Callable[[StoreError], None],
+    ) -> None:
+        """carry_out: does what a sender's message asks for, as a visit.    failed: told of a store that is too old for good."""
+        self.may_have = 0  # pages in all
+        self._grant = 0
+        self._wave = 0
+        self._lanes = Lanes(
+            lanes_path(directory),
+            store,
+            team.ownership,
+            carry_out=carry_out,
+            behind=lambda: committer.behind or committer.broken,
+            failed=failed,
+        )
+
+    async def run(self, heard: Callable[[], None]) -> None:
+        """Talk with the others until cancelled. heard: called when messages were carried out."""
+        await self._lanes.run(heard)
+
+    def committed(self) -> None:
+        """Send and acknowledge what is on disk now."""
+        self._lanes.committed()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no message waits to be carried out."""
+        return self._lanes.is_quiet
+
+    def obey(self, order: Order, n_pages: int) -> None:
+        """Take an order. n_pages: that the agent has, or has asked for."""
+        self._wave = order.wave or self._wave
+        if order.grant:
+            self._grant, self.may_have = order.grant, max(order.may_have, n_pages)
+
+    def fill(self, report: Report) -> None:
+        """Write into a report what the supervisor goes by."""
+        sent, heard = self._lanes.counts()
+        report.sent, report.heard = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in heard.items()}
+        report.wave, report.grant, report.may_have = self._wave, self._grant, self.may_have

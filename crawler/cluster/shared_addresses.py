@@ -1,0 +1,183 @@
+"""The addresses in use by all agents of one machine: who may start a request at one, decided in shared memory.
+
+Names of several sites may lie on one address, and their sites belong to different agents. So that `politeness.address_connections` and
+`address_delay` hold for all of them together, each address in use has a row in a file that every agent maps:
+
+    hash of the address 8 ‖ not before 8 (seconds of the machine's monotonic clock) ‖ called for until 8 (of the same)
+    ‖ 64 × requests in flight 2, one count for each agent ‖ 64 × open connections 2, idle ones among them
+
+An agent that starts a request reserves it there under the file's lock: 5 µs. So does one that opens a connection: if there are as many as
+may be, one of them is idle, since requests are bounded, too; the agent calls for it, and whoever has it closes it within 50 ms. The last 8
+bytes of the file count the calls, so that nobody looks at each address in vain.
+
+An agent that died has left its counts; the supervisor strikes them, as its connections are closed. Two addresses that find no row of their
+own share one, and are asked more slowly for it.
+
+Memory: 2.3 MB in all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import struct
+import time
+from pathlib import Path
+
+import xxhash
+
+from thresher.crawler.core.ownership import MOST_AGENTS
+from thresher.storage.private import private
+
+_N_ROWS = 8192
+_PROBES = 16
+_HEAD = struct.Struct("=Qdd")
+_COUNTS = struct.Struct(f"={MOST_AGENTS}H")
+_CONNECTIONS = _HEAD.size + _COUNTS.size  # where they begin in a row
+_ROW = _CONNECTIONS + _COUNTS.size
+_COUNT = struct.Struct("=H")
+_CALLS = struct.Struct("=Q")
+_SIZE = _N_ROWS * _ROW + _CALLS.size
+_CALLED_S = 0.2  # that a call lasts, if it is not repeated
+_FULL_S = 0.02  # until the next look at an address that others use to its limit
+
+
+def create(path: Path) -> None:
+    """Make the file anew, for a run of the crawl; no agent has it open."""
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with open(path, "wb", opener=private) as file:
+        file.write(bytes(_SIZE))  # written, as a mapped hole in a full disk is a SIGBUS
+
+
+def strike(path: Path, agent: int) -> None:
+    """Take out the counts of an agent that has died, if there is a file."""
+    if path.exists():
+        SharedAddresses(path, agent, connections=0, gap_s=0.0).close()
+
+
+class SharedAddresses:
+    """One agent's hold on the file: implements `core.ports.AddressUse` and `fetch.address_connections.ConnectionUse`."""
+
+    def __init__(self, path: Path, me: int, *, connections: int, gap_s: float) -> None:
+        """connections, gap_s: what one address is asked for at once, and how far apart, by all agents."""
+        self._connections = connections
+        self._gap_s = gap_s
+        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._rows = mmap.mmap(self._file, _SIZE)
+        self._mine = _HEAD.size + me * _COUNT.size
+        self._opened = _CONNECTIONS + me * _COUNT.size
+        self._in_flight: dict[str, list[int]] = {}  # where the row of each request begins
+        self._open: dict[str, list[int]] = {}  # and of each connection
+        self._last: dict[str, tuple[float, float]] = {}  # not before: until the last start, and by it
+        self._n_calls = self._calls()
+        for mine in (self._mine, self._opened):
+            for at in range(mine, _N_ROWS * _ROW, _ROW):  # ours alone
+                if _COUNT.unpack_from(self._rows, at)[0]:
+                    _COUNT.pack_into(self._rows, at, 0)
+
+    def start(self, address: str, *, is_own: bool = False) -> float:
+        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
+
+        is_own: of one's own site: the gap is neither waited for nor begun.
+        """
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        try:
+            now = time.monotonic()
+            at = self._find(_name(address), now)
+            name, not_before, called = _HEAD.unpack_from(self._rows, at)
+            if not_before > now and not is_own:
+                return float(not_before) - now
+            if sum(_COUNTS.unpack_from(self._rows, at + _HEAD.size)) >= self._connections:
+                return _FULL_S
+            by = not_before if is_own else now + self._gap_s
+            _HEAD.pack_into(self._rows, at, name, by, called)
+            self._add(at + self._mine, 1)
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
+        self._in_flight.setdefault(address, []).append(at)
+        self._last[address] = (not_before, by)
+        return 0.0
+
+    def end(self, address: str, *, was_used: bool) -> None:
+        """Free a reservation, as if it had never been if no request was made and nobody has started since."""
+        places = self._in_flight[address]
+        at = places.pop()
+        before, by = self._last[address]
+        if not places:
+            del self._in_flight[address], self._last[address]
+        self._add(at + self._mine, -1)
+        if was_used:
+            return
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        try:
+            name, not_before, called = _HEAD.unpack_from(self._rows, at)
+            if not_before == by:
+                _HEAD.pack_into(self._rows, at, name, before, called)
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
+
+    def connect(self, address: str) -> bool:
+        """Reserve a connection; False if there are as many as may be: then it is called for."""
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        try:
+            now = time.monotonic()
+            at = self._find(_name(address), now)
+            name, not_before, _ = _HEAD.unpack_from(self._rows, at)
+            if sum(_COUNTS.unpack_from(self._rows, at + _CONNECTIONS)) >= self._connections:
+                _HEAD.pack_into(self._rows, at, name, not_before, now + _CALLED_S)
+                _CALLS.pack_into(self._rows, _N_ROWS * _ROW, self._calls() + 1)
+                return False
+            self._add(at + self._opened, 1)
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
+        self._open.setdefault(address, []).append(at)
+        return True
+
+    def disconnect(self, address: str) -> None:
+        """Free the reservation of a connection."""
+        places = self._open[address]
+        self._add(places.pop() + self._opened, -1)
+        if not places:
+            del self._open[address]
+
+    def has_calls(self) -> bool:
+        """Return whether anybody has called for a connection since this was last asked."""
+        before, self._n_calls = self._n_calls, self._calls()
+        return before != self._n_calls
+
+    def is_called_for(self, address: str) -> bool:
+        """Return whether somebody waits for a connection at an address at which this agent has one."""
+        called: float = _HEAD.unpack_from(self._rows, self._open[address][-1])[2] if address in self._open else 0.0
+        return called > time.monotonic()
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._rows.close()
+        os.close(self._file)
+
+    def _calls(self) -> int:
+        return int(_CALLS.unpack_from(self._rows, _N_ROWS * _ROW)[0])
+
+    def _add(self, at: int, n: int) -> None:
+        _COUNT.pack_into(self._rows, at, _COUNT.unpack_from(self._rows, at)[0] + n)
+
+    def _find(self, name: int, now: float) -> int:
+        """Return where the address's row begins; one that nobody needs becomes its own."""
+        free = -1
+        for n in range(name, name + _PROBES):
+            at = n % _N_ROWS * _ROW
+            found, not_before, _ = _HEAD.unpack_from(self._rows, at)
+            if found == name:
+                return at
+            if free < 0 and not_before <= now and not any(self._rows[at + _HEAD.size : at + _ROW]):
+                free = at
+        if free < 0:
+            return name % _N_ROWS * _ROW
+        _HEAD.pack_into(self._rows, free, name, 0.0, 0.0)
+        return free
+
+
+def _name(address: str) -> int:
+    return xxhash.xxh3_64_intdigest(address.encode()) or 1

@@ -1,0 +1,303 @@
+"""The lanes between the agents of one machine: messages out of the outbox over unix sockets, acknowledged as far as they are on disk.
+
+Every agent listens, and calls every other. The caller says who it is, is told how far it was heard, and sends what follows:
+
+    caller → listener   agent 2, then any number of times: number 8 ‖ bytes 4 ‖ message
+    caller ← listener   number 8: everything up to it is carried out and on disk; said first, then after commits
+
+- Only what is committed goes out, and only what is committed is acknowledged: whoever dies, the next connection begins where the receiver's
+  disk ends. What comes again is passed over; a gap ends the connection.
+- At most `_WINDOW` messages are on their way to an agent; all others wait in LMDB. Nobody who fetches ever waits for a lane. A receiver
+  that is behind with its commits reads no further.
+
+Memory: the window, twice, for each pair of agents. Time: about 10 µs a message on either side, beside what it asks for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.ownership import Ownership
+from thresher.storage import failpoint
+from thresher.storage.store import Store
+from thresher.storage.tables.lanes import heard_durably, outgoing, sent_durably
+
+_WINDOW = 512  # messages that are sent and not acknowledged
+_INBOX = 2 * _WINDOW  # messages that wait to be carried out, of all senders; past that no more are read
+_SLICE_S = 0.005  # how long messages are carried out before others have their turn
+_CALL_AGAIN_S = 0.05
+_BEHIND_S = 0.02
+_LONGEST = 64 << 20  # bytes of a message
+_HELLO = struct.Struct(">H")
+_ACK = struct.Struct(">Q")
+_FRAME = struct.Struct(">QI")
+
+
+class Lanes:
+    """Both ends, at one agent, of its lanes to and from the others."""
+
+    def __init__(
+        self,
+        directory: Path,
+        store: Store,
+        ownership: Ownership,
+        *,
+        carry_out: Callable[[int, bytes], None],
+        behind: Callable[[], bool],
+        failed: Callable[[StoreError], None],
+    ) -> None:
+        """directory: of the sockets.    carry_out: a sender's message, as a visit.    behind: whether the store is.    failed: for good."""
+        self._directory = directory
+        self._store = store
+        self._me = ownership.me
+        self._carry_out = carry_out
+        self._behind = behind
+        self._out = {to: _Outgoing(store, to, self._me, failed) for to in ownership.others}
+        self._in: dict[int, _Incoming] = {}  # by sender, the connection that counts
+        self.is_over = False
+        self.connections: set[_Incoming] = set()  # all that are open
+        self._inbox: deque[tuple[int, int, bytes]] = deque()  # sender, number, message
+        self._arrived = asyncio.Event()
+
+    async def run(self, settled: Callable[[], None]) -> None:
+        """Listen, call the others, and carry out what they send, until cancelled. settled: called when messages were carried out."""
+        place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # as the way to a socket must be short
+        try:
+            loop, own = asyncio.get_running_loop(), f"/proc/self/fd/{place}/{self._me}"
+            server = await loop.create_unix_server(lambda: _Incoming(self), own, start_serving=False)
+            async with server, asyncio.TaskGroup() as group:
+                await server.start_serving()
+                for to, lane in self._out.items():
+                    group.create_task(lane.keep_calling(f"/proc/self/fd/{place}/{to}"))
+                await self._work(settled)
+        finally:
+            self.is_over = True
+            for connection in [*self.connections]:
+                connection.hang_up()
+            os.close(place)
+
+    async def _work(self, settled: Callable[[], None]) -> None:
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            until = time.monotonic() + _SLICE_S  # the loop's own clock stands still between its rounds
+            while self._inbox and time.monotonic() < until and not self._behind():
+                sender, number, message = self._inbox.popleft()
+                if number == self._store.lanes.heard(sender) + 1:
+                    failpoint.reached("heard")
+                    self._carry_out(sender, message)
+            settled()
+            if self._inbox:
+                self._arrived.set()
+                await asyncio.sleep(_BEHIND_S if self._behind() else 0)
+            else:
+                for connection in self._in.values():
+                    connection.read_on()
+
+    def committed(self) -> None:
+        """Send what has come to be on disk, and acknowledge what has."""
+        for lane in self._out.values():
+            lane.send_more()
+        for connection in self._in.values():
+            connection.acknowledge()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing waits to be carried out."""
+        return not self._inbox
+
+    def counts(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Return how many messages were sent to, and how many of, each of the others were carried out."""
+        lanes = self._store.lanes
+        return {to: lanes.sent(to) for to in self._out}, {sender: lanes.heard(sender) for sender in self._out}
+
+    # -- what a connection calls
+
+    def called(self, connection: _Incoming, sender: int) -> int:
+        """Let this be the connection of a sender; return the number that it was heard up to, for good."""
+        self._in[sender] = connection
+        self._inbox = deque(item for item in self._inbox if item[0] != sender)
+        return heard_durably(self._store, sender)
+
+    def arrived(self, connection: _Incoming, sender: int, number: int, message: bytes) -> bool:
+        """Take a message in; return whether there is room for more."""
+        if self._in.get(sender) is connection:
+            self._inbox.append((sender, number, message))
+            self._arrived.set()
+        return len(self._inbox) < _INBOX
+
+    def heard(self, sender: int) -> int:
+        """Return how far a sender was heard, for good."""
+        return heard_durably(self._store, sender)
+
+
+class _Outgoing(asyncio.Protocol):
+    """The lane to one agent."""
+
+    def __init__(self, store: Store, to: int, me: int, failed: Callable[[StoreError], None]) -> None:
+        self._failed = failed
+        self._store = store
+        self._to = to
+        self._me = me
+        self._transport: asyncio.WriteTransport | None = None
+        self._lost = asyncio.Event()
+        self._buffer = b""
+        self._acked = -1  # up to this number; -1: the receiver has not said yet
+        self._deleted = 0  # up to this number
+        self._sent = 0  # up to this number, over this connection
+        self._is_full = False
+
+    async def keep_calling(self, path: str) -> None:
+        """Stay connected, until cancelled."""
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                self._lost.clear()
+                with suppress(OSError):
+                    await loop.create_unix_connection(lambda: self, path)
+                    await self._lost.wait()
+                await asyncio.sleep(_CALL_AGAIN_S)
+        finally:
+            if self._transport is not None:
+                self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's are no subclass
+        self._buffer, self._acked, self._is_full = b"", -1, False
+        self._transport.write(_HELLO.pack(self._me))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._lost.set()
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self.send_more()
+
+    def data_received(self, data: bytes) -> None:
+        """Take the newest acknowledgement; those before it say less."""
+        data = self._buffer + data
+        whole = len(data) - len(data) % _ACK.size
+        self._buffer = data[whole:]
+        if not whole:
+            return
+        through = int(_ACK.unpack_from(data, whole - _ACK.size)[0])
+        if through > sent_durably(self._store, self._to):
+            self._failed(_older(f"agent {self._to} has had {through} messages, of which agent {self._me} does not know all"))
+            return
+        if self._acked < 0:
+            self._sent = through
+        self._forget(through)
+        self._acked = through
+        self.send_more()
+
+    def _forget(self, through: int) -> None:
+        """Delete what has arrived for good."""
+        if not self._deleted:
+            waiting = outgoing(self._store, self._to, 0, 1)
+            self._deleted = waiting[0][0] - 1 if waiting else through
+        self._store.lanes.forget(self._to, self._deleted + 1, through)
+        self._deleted = max(self._deleted, through)
+
+    def send_more(self) -> None:
+        """Send what is on disk, as far as the window goes."""
+        transport = self._transport
+        if transport is None or transport.is_closing() or self._acked < 0 or self._is_full:
+            return
+        if self._store.lanes.sent(self._to) <= self._sent:
+            return
+        room = self._acked + _WINDOW - self._sent
+        for number, message in outgoing(self._store, self._to, self._sent, room) if room > 0 else ():
+            if number != self._sent + 1:
+                self._failed(_older(f"message {self._sent + 1} of agent {self._me} to agent {self._to} is gone"))
+                return
+            transport.write(_FRAME.pack(number, len(message)) + message)
+            self._sent = number
+            failpoint.reached("sent")
+            if self._is_full or transport.is_closing():
+                break
+
+
+class _Incoming(asyncio.Protocol):
+    """One connection of another agent."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._sender = -1  # until it has said so
+        self._acked = 0
+        self._next = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._lanes.connections.add(self)
+        if self._lanes.is_over:
+            self.hang_up()  # it was accepted when the end had come
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._lanes.connections.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in whole messages, in the order of their numbers."""
+        buffer, at = self._buffer, 0
+        buffer += data
+        if self._sender < 0 and len(buffer) >= _HELLO.size:
+            self._sender, at = _HELLO.unpack_from(buffer)[0], _HELLO.size
+            self._acked = self._lanes.called(self, self._sender)
+            self._next = self._acked + 1
+            self._say(self._acked)
+        while self._sender >= 0 and len(buffer) - at >= _FRAME.size:
+            number, size = _FRAME.unpack_from(buffer, at)
+            if number != self._next or size > _LONGEST:
+                self.hang_up()
+                return
+            if len(buffer) - at < _FRAME.size + size:
+                break
+            at += _FRAME.size
+            self._take(number, bytes(buffer[at : at + size]))
+            at += size
+        del buffer[:at]
+
+    def _take(self, number: int, message: bytes) -> None:
+        self._next = number + 1
+        if not self._lanes.arrived(self, self._sender, number, message) and self._transport is not None:
+            self._transport.pause_reading()
+
+    def read_on(self) -> None:
+        """Read further, if reading was paused."""
+        if self._transport is not None and not self._transport.is_reading():
+            self._transport.resume_reading()
+
+    def acknowledge(self) -> None:
+        """Say how far the sender was heard for good, if that is further than before."""
+        through = self._lanes.heard(self._sender)
+        if through > self._acked:
+            self._acked = through
+            self._say(through)
+
+    def _say(self, number: int) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(_ACK.pack(number))
+
+    def hang_up(self) -> None:
+        """End the connection; the other side calls again."""
+        if self._transport is not None:
+            self._transport.abort()
+
+
+def _older(what: str) -> StoreError:
+    return StoreError(f"{what}: one shard is older than the others. Restore all of them from one backup")

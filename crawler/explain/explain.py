@@ -1,0 +1,379 @@
+"""The story of one URL from the store: its form, state and reason, the way it was found, what became of it, and what decides about it now.
+
+Nothing is written. Every URL has an answer: fetched, redirected, failed, waiting, refused, held, an alias, never seen, no URL at all.
+Time: a few reads; a URL that is not known, or was refused, also costs one pass over the log of skipped URLs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.governing import governed, options_of
+from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason, State
+from thresher.crawler.core.order.by_name import order_by_name
+from thresher.crawler.core.politeness import Rulebook, rule_of
+from thresher.crawler.core.ports import Entry, HostRecord, Lane
+from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.explain.spelling import Step, steps
+from thresher.crawler.explain.today import Today, decide
+from thresher.storage.export.fields import iso
+from thresher.storage.export.judged import Standing, named_keys, verdict_object
+from thresher.storage.export.pages import page_object
+from thresher.storage.export.texts import Texts
+from thresher.storage.schema import PageRecord, SeenRow, SkipLine, UrlRecord
+from thresher.storage.tables.bare_seeds import BareSeeds, http_form
+from thresher.storage.view import View
+
+_MOST_HOPS = 100  # of the way from a seed
+_MOST_AHEAD = 10_000  # rows of a queue that are counted
+_MOST_ORIGINALS = 20  # redirects to the URL that are named
+_MOST_SKIPS = 10
+
+
+class Hop(msgspec.Struct, kw_only=True):
+    """One step back on the way from a seed: the URL that named the one before."""
+
+    url: str
+    how: str  # link, redirect, alias
+    depth: int | None
+
+
+class Waiting(msgspec.Struct, kw_only=True):
+    """The URL's place in its host's queue, and the host's clock."""
+
+    host: str
+    lane: str
+    rank: int
+    attempts: int
+    ahead: int | None  # URLs of the host that come first; None: more than are counted
+    due_at: str | None  # not before; None: at once
+    why: str
+    next_at: str | None
+    backoff_until: str | None
+    crawl_delay: float | None
+    failures: int  # in a row
+    parked: str | None
+    parked_until: str | None
+
+
+class Story(msgspec.Struct, kw_only=True):
+    """Everything that is known of a URL, and `answer`, which says it in a sentence."""
+
+    asked: str
+    url: str | None = None  # canonical form
+    steps: list[Step] = []
+    state: str = "unknown"  # or bad_url, or a state of the store
+    reason: str | None = None
+    option: str | None = None  # what governs the reason, by commas
+    detail: str | None = None
+    found_at: str | None = None
+    chain: list[Hop] = []  # from what named the URL back to a seed
+    depth: int | None = None
+    site_depth: int | None = None
+    hops: int | None = None
+    purpose: str | None = None
+    crawl: str = ""  # what the crawl is doing, or how it ended; "" if the teller was not told
+    waiting: Waiting | None = None
+    failure: dict[str, Any] | None = None
+    page: dict[str, Any] | None = None
+    verdicts: list[dict[str, Any]] = []  # all that were given, oldest first
+    redirect: dict[str, Any] | None = None
+    redirected_from: list[str] = []
+    end_of_chain: dict[str, Any] | None = None
+    alias_of: dict[str, str] | None = None
+    holders: list[str] = []
+    crashes: int = 0  # of our own processes while they worked on it
+    skips: list[dict[str, Any]] = []
+    today: Today | None = None
+    answer: str = ""
+
+
+class Explainer:
+    """Tells stories from one store. `settings` are those that decide today; the URLs' form is the store's own."""
+
+    def __init__(self, view: View, settings: Settings, now: float, *, crawl: str = "") -> None:
+        self._view = view
+        self._crawl = crawl
+        self._settings = msgspec.structs.replace(settings, seeds=[*settings.seeds, *BareSeeds.of(view).http_forms()])
+        self._now = now
+        self._own = URLSpace(view.secret, url_rules(view.settings))
+        self._todays = URLSpace(view.secret, url_rules(settings))
+        self._rules = Rulebook(view.settings)
+        self._texts = Texts(view)
+
+    def story(self, asked: str) -> Story:
+        """Return the whole story of a URL as an operator writes it."""
+        story = Story(asked=asked, crawl=self._crawl)
+        try:
+            url = self._own.seed(asked)
+        except BadURL as error:
+            story.state, story.reason, story.detail = "bad_url", str(error.reason), error.detail
+            story.skips = self._skips(asked.strip())
+        else:
+            url, row = self._known_form(asked, url)
+            story.url, story.steps = url.text, steps(asked, url.text)
+            if row is not None:
+                self._known(story, url, row)
+            if row is None or row.state is State.REFUSED:
+                story.skips = self._skips(url.text)
+        story.option = _option(story)
+        story.today = self._today(asked if story.url is None else story.url, story)
+        story.answer = f"{recorded(story)} Found today, it would {story.today.outcome}."
+        return story
+
+    def _known_form(self, asked: str, url: CrawlURL) -> tuple[CrawlURL, SeenRow | None]:
+        """Return the URL with its row; where no scheme was written, its http form if that is the one that the crawl went on with."""
+        row = self._view.seen.row(url.key)
+        if (row is None or row.reason is Reason.NO_HTTPS) and self._own.is_bare(asked):
+            http = self._own.url(http_form(url.text))
+            if (found := self._view.seen.row(http.key)) is not None:
+                return http, found
+        return url, row
+
+    # -- what is recorded
+
+    def _known(self, story: Story, url: CrawlURL, row: SeenRow) -> None:
+        record = self._view.seen.record(row.seq)
+        story.state, story.reason = row.state.name.lower(), None if row.reason is None else str(row.reason)
+        story.found_at = iso(record.found_at)
+        story.depth, story.site_depth, story.hops = row.seed_distance, row.site_depth, row.hops
+        story.purpose = Purpose(row.purpose).name.lower()
+        story.chain = self._chain(url.key, record)
+        self._outcome(story, url, row)
+        if row.state is State.QUEUED:
+            story.waiting = self._waiting(url, row)
+        story.holders = self._view.held.holders(url.key)
+        alias = self._view.aliases.get(url.key)
+        if alias is not None:
+            story.alias_of = {"url": alias.to_text, "rule": alias.rule}
+        story.crashes = self._view.suspects.crashes(url.key)
+
+    def _chain(self, key: bytes, record: UrlRecord) -> list[Hop]:
+        """Walk from what named the URL back to a seed."""
+        hops: list[Hop] = []
+        passed = {key}
+        while record.via not in (NO_KEY, *passed) and len(hops) < _MOST_HOPS:
+            passed.add(record.via)
+            row = self._view.seen.row(record.via)
+            if row is None:
+                break
+            how = self._how(record.via, key)
+            key, record = record.via, self._view.seen.record(row.seq)
+            hops.append(Hop(url=record.text, how=how, depth=row.seed_distance))
+        return hops
+
+    def _how(self, source: bytes, target: bytes) -> str:
+        edge = self._view.redirects.edge(source)
+        if edge is not None and edge.to_key == target:
+            return "redirect"
+        return "alias" if self._view.aliases.get(source) is not None else "link"
+
+    def _outcome(self, story: Story, url: CrawlURL, row: SeenRow) -> None:
+        """Add what its requests came to."""
+        view = self._view
+        failure = view.failures.get(url.key)
+        if failure is not None:
+            story.failure = {**msgspec.structs.asdict(failure), "at": iso(failure.at)}
+        page = view.pages.read(row.visit) if row.visit else None
+        if page is not None and page.key == url.key:
+            story.page = page_object(view, row.visit, page)
+        story.verdicts = self._verdicts(url.key, page if story.page is not None else None)
+        edge = view.redirects.edge(url.key)
+        if edge is not None:
+            target = view.seen.row(edge.to_key) if edge.to_key else None
+            state = "unknown" if target is None else target.state.name.lower()
+            story.redirect = {"to": edge.to_text, "status": edge.status, "at": iso(edge.found_at), "state": state}
+        story.redirected_from = list(self._texts.of_keys(view.redirects.into(url.key, _MOST_ORIGINALS)).values())
+        pair = view.redirects.pair(url.key)
+        if pair is not None:
+            story.end_of_chain = {"url": pair.target_text, "hops": pair.hops, "status": pair.status or None, "end": "settled"}
+        elif edge is not None:
+            end, hops = view.redirects.chain_end(url.key)
+            story.end_of_chain = {"url": None, "hops": hops, "status": None, "end": end}
+
+    def _verdicts(self, key: bytes, page: PageRecord | None) -> list[dict[str, Any]]:
+        """Return every verdict on a page or a redirect, those that were revised and those that revised them, with their times."""
+        given = [Standing(verdict, 0.0) for verdict in page.verdicts] if page else []
+        revised = [Standing(revision.verdict, revision.at) for revision in self._view.verdicts.revisions(key)]
+        texts = self._texts.of_keys(named_keys([*given, *revised]))
+        fetched_at = page.fetched_at if page else 0.0
+        return [{**verdict_object(said, texts), "at": iso(said.revised_at or fetched_at)} for said in (*given, *revised)]
+
+    def _skips(self, text: str) -> list[dict[str, Any]]:
+        """Return the first lines of the log of skipped URLs that are about this one."""
+        found: list[SkipLine] = []
+        for line in self._view.all_skipped():
+            if line.url == text:
+                found.append(line)
+                if len(found) == _MOST_SKIPS:
+                    break
+        names = self._texts.of_keys(bytes.fromhex(line.via) for line in found)
+        return [{"reason": line.reason, "by": line.by, "detail": line.detail, "via": names.get(bytes.fromhex(line.via))} for line in found]
+
+    # -- what it waits for
+
+    def _waiting(self, url: CrawlURL, row: SeenRow) -> Waiting | None:
+        """Find the URL's row in its host's queue; None if it is not there (it may have left a moment ago)."""
+        queue = self._own.queue_key(url.host)
+        host = self._view.queues.host(queue)
+        found = self._find(queue, url, row)
+        if host is None or found is None:
+            return None
+        entry, ahead = found
+        due = max(host.next_at, host.backoff_until, host.parked_until)
+        if entry.lane is Lane.RETRY:
+            due = max(due, entry.rank / 1e6)
+        return Waiting(
+            host=host.name,
+            lane=entry.lane.name.lower(),
+            rank=entry.rank,
+            attempts=entry.attempt,
+            ahead=ahead,
+            due_at=iso(due) if due > self._now else None,
+            why=self._why(host, entry, ahead),
+            next_at=iso(host.next_at),
+            backoff_until=iso(host.backoff_until),
+            crawl_delay=host.crawl_delay if host.crawl_delay >= 0 else None,
+            failures=host.failures,
+            parked=host.parked or None,
+            parked_until=iso(host.parked_until),
+        )
+
+    def _find(self, queue: bytes, url: CrawlURL, row: SeenRow) -> tuple[Entry, int | None] | None:
+        """Return the URL's row in its queue, and how many rows come first: None if they are too many to be counted."""
+        n_ahead = 0
+        for lane in Lane:
+            for entry in self._view.queues.head(queue, lane, _MOST_AHEAD):
+                if entry.seq == row.seq:
+                    return entry, n_ahead
+                n_ahead += 1
+        rank = order_by_name(self._view.settings.frontier.order, self._view.queues).rank(row.site_depth, row.worth)
+        entry = Entry(Lane.FRESH, rank, row.seq, 0, url)
+        return (entry, None) if self._view.queues.has(queue, entry) else None
+
+    def _why(self, host: HostRecord, entry: Entry, ahead: int | None) -> str:
+        """Return what the URL waits for in the first place."""
+        now = self._now
+        if host.parked and not 0 < host.parked_until <= now:
+            until = f"until {iso(host.parked_until)}" if host.parked_until else "until the configuration changes"
+            return f"its host is parked by {governed(host.parked)} {until}"
+        if host.backoff_until > now:
+            return f"its host asked for time or answered 429 or 503: nothing before {iso(host.backoff_until)}"
+        if entry.lane is Lane.RETRY and entry.rank / 1e6 > now:
+            return f"it failed and is tried again at {iso(entry.rank / 1e6)}"
+        if ahead != 0:
+            count = f"more than {_MOST_AHEAD:,}" if ahead is None else f"{ahead:,}"
+            return "one URL of its host comes first" if ahead == 1 else f"{count} URLs of its host come first"
+        if host.next_at > now:
+            return f"its host is in its delay ({rule_of(host, self._rules.of(host.name, is_own=True))}) until {iso(host.next_at)}"
+        return "it is the next of its host"
+
+    # -- what would become of it
+
+    def _today(self, text: str, story: Story) -> Today:
+        try:
+            canonical = self._todays.seed(text).text
+        except BadURL as error:
+            return Today(rulings=[], robots=None, outcome=f"be refused: {governed(error.reason, error.detail)}")
+        is_seed = canonical in self._settings.seeds
+        depth = 0 if is_seed else story.depth
+        url = self._todays.url(canonical, seed_distance=depth or 0, site_depth=story.site_depth or 0, hops=story.hops or 0)
+        return decide(url, depth, self._settings, self._todays, self._view, self._now, is_seed=is_seed)
+
+
+def without_store(asked: str, settings: Settings) -> Story:
+    """Return what the configuration alone says of a URL."""
+    story = Story(asked=asked)
+    space = URLSpace(bytes(16), url_rules(settings))  # canonical forms do not depend on a crawl's secret
+    try:
+        url = space.seed(asked)
+    except BadURL as error:
+        story.state, story.reason, story.detail = "bad_url", str(error.reason), error.detail
+        story.option = _option(story)
+        story.answer = recorded(story)
+        return story
+    story.url, story.steps = url.text, steps(asked, url.text)
+    story.today = decide(url, None, settings, space, None, 0.0)
+    story.answer = f"No store was asked. Under this configuration it would {story.today.outcome}."
+    return story
+
+
+def _option(story: Story) -> str | None:
+    """Return the options that govern what stood in the URL's way."""
+    failed = story.failure["reason"] if story.failure is not None else story.skips[0]["reason"] if story.skips else ""
+    return options_of(story.reason or failed) or None
+
+
+def recorded(story: Story) -> str:
+    """Return in a sentence what the store says of a URL."""
+    match story.state:
+        case "bad_url":
+            return f"It is no URL that this crawl may request: {governed(story.reason or '', story.detail or '')}."
+        case "unknown":
+            return _never_known(story)
+        case "queued":
+            crawl = f" The crawl is {story.crawl}." if story.crawl else ""
+            return f"It waits to be fetched: {story.waiting.why}.{crawl}" if story.waiting else f"It is just being fetched.{crawl}"
+        case "held":
+            return f"It is held back by {', '.join(story.holders) or 'nobody'}."
+        case "alias":
+            alias = story.alias_of or {"url": "another URL", "rule": "that is gone"}
+            return f"It was not fetched, as an alias of {alias['url']} (rule {alias['rule']})."
+        case "refused":
+            by = f" by {story.skips[0]['by']}" if story.skips and story.skips[0]["by"] else ""
+            return f"It was found and not fetched: {governed(story.reason or '')}{by}."
+        case "outbox":
+            return "It belongs to another agent, which has not taken it over yet."
+        case _:
+            return _done(story)
+
+
+def _never_known(story: Story) -> str:
+    if not story.skips:
+        return "It is not known to this crawl: no page that was read names it, or it was refused by a rule beyond what the log keeps."
+    first = story.skips[0]
+    by = f" by {first['by']}" if first["by"] else ""
+    return f"It was found and not taken up: {governed(first['reason'])}{by}."
+
+
+def _later(story: Story) -> str:
+    """Return what was said of it after it had been recorded, the last word of each filter."""
+    last = {verdict["filter"]: verdict for verdict in story.verdicts if "revised_at" in verdict}
+    words = []
+    for name, verdict in last.items():
+        kind = f", {verdict['evidence']['kind']}" if "kind" in verdict["evidence"] else ""
+        if "canonical" in verdict["evidence"]:
+            words.append(f" At {verdict['revised_at']} it was found by {name} to be an alias of {verdict['evidence']['canonical']}.")
+            continue
+        word = f"judged {verdict['reason'] or 'no good'}{kind}" if not verdict["keep"] else "cleared"
+        words.append(f" At {verdict['revised_at']} it was {word} by {name}.")
+    return "".join(words)
+
+
+def _done(story: Story) -> str:
+    if story.redirect is not None:
+        to, end = story.redirect, story.end_of_chain
+        came_to = f"; the target is {to['state']}"
+        if end is not None and end["end"] == "loop":
+            came_to = f"; that is a loop: after {end['hops']} hop(s) it comes back to a URL of its own"
+        elif end is not None and end["end"] == "too_long":
+            came_to += f"; its chain of {end['hops']} hops is too long to be followed to an end"
+        elif end is not None and end["url"] is not None:
+            came_to = f", which came to {end['url']} in {end['hops']} hops" if end["url"] != to["to"] else ", where the chain ends"
+        why = f"; not followed: {story.reason}" if story.reason else ""
+        return f"It was fetched at {to['at']} and redirected ({to['status']}) to {to['to']}{came_to}{why}.{_later(story)}"
+    failure, page = story.failure, story.page
+    if page is not None and not page["failed"]:
+        dropped = [verdict["filter"] for verdict in page["verdicts"] if not verdict["keep"]]
+        fate = "kept" if page["keep"] else f"not kept ({', '.join(dropped) or 'by a filter'})"
+        return f"It was fetched at {page['fetched_at']} with status {page['status']}, and {fate}.{_later(story)}"
+    if failure is not None and story.reason is not None:
+        return f"It was requested at {failure['at']} and its body refused: {governed(story.reason, failure['detail'])}."
+    if failure is not None:
+        tries = f"after {failure['attempts']} tries" if failure["attempts"] > 1 else "at the first try"
+        return f"It could not be fetched, {tries}: {governed(failure['reason'], failure['detail'])}."
+    return f"It is done: {story.reason or 'its record is of a later visit'}."

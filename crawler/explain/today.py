@@ -1,0 +1,161 @@
+"""What would become of a URL if it were found today: every gate that needs no request, asked in the order of a journey; nothing is changed.
+
+With a store the learned gate sees the filters' memories, and robots.txt is its stored record; without one only the configuration speaks.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.governing import governed, options_of
+from thresher.crawler.core.model import CrawlURL, Hold, LinkBatch, Reason, Rewrite, Verdict
+from thresher.crawler.core.robots import RobotsRecord
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.gates.link_gate import LinkGate
+from thresher.crawler.gates.robots_cache import RobotsBook, Standing
+from thresher.filters.base import Candidate, Plug
+from thresher.filters.panel import Panel
+from thresher.filters.registry import plugs
+from thresher.storage.export.fields import iso
+from thresher.storage.view import View
+
+PASS = "pass"  # noqa: S105 - a word for people, no password
+
+
+class Ruling(msgspec.Struct, kw_only=True):
+    """One gate's answer. `by` is a filter or a setting, `answer` is "pass", a reason, or what else the filter does with the URL."""
+
+    by: str
+    gate: str
+    mode: str = "enforce"
+    answer: str = PASS
+    detail: str = ""
+
+    @property
+    def stops(self) -> bool:
+        """Whether the URL would not be queued as it stands."""
+        return self.answer != PASS and self.mode == "enforce"
+
+
+class RobotsStory(msgspec.Struct, kw_only=True):
+    """What the stored robots.txt of the URL's origin says of it."""
+
+    standing: str  # allowed, denied, unreachable; unknown: never fetched, or too long ago
+    kind: str | None = None  # rules; allow: there is no file; unreachable
+    rules_allow: bool | None = None  # what the last file says, however old
+    status: int | None = None
+    fetched_at: str | None = None
+    expires_at: str | None = None
+    crawl_delay: float | None = None
+    detail: str | None = None
+
+
+class Today(msgspec.Struct, kw_only=True):
+    """The gates' answers, and what they come to: the end of "found today, it would …"."""
+
+    rulings: list[Ruling]
+    robots: RobotsStory | None  # None without a store
+    outcome: str
+
+
+def decide(
+    url: CrawlURL, depth: int | None, settings: Settings, space: URLSpace, view: View | None, now: float, *, is_seed: bool = False
+) -> Today:
+    """Ask every gate; a seed is asked of the static one alone. depth: clicks from a seed, None if nothing is known of the way there."""
+    filters = plugs(settings, settings.seeds)
+    rulings = _static(url, filters)
+    if view is None:
+        return Today(rulings=rulings, robots=None, outcome=_outcome(rulings, None))
+    panel = Panel(filters, view.memory, audit_share=settings.filters.audit_share)
+    gate = LinkGate(space, view.seen, panel, settings)
+    if not is_seed:
+        rulings += [_depth(url, depth, gate), *_learned(url, panel)]
+    robots = robots_story(url, RobotsBook(view.robots, space, settings, agent=settings.identity.agent), now)
+    return Today(rulings=rulings, robots=robots, outcome=_outcome(rulings, robots))
+
+
+def _static(url: CrawlURL, filters: tuple[Plug, ...]) -> list[Ruling]:
+    candidate = Candidate(url.text, url.host, url.site)
+    return [
+        Ruling(by=plug.name, gate="static", mode=plug.mode.value, answer=str(plug.static.refuses(candidate) or PASS))
+        for plug in filters
+        if plug.static is not None
+    ]
+
+
+def _depth(url: CrawlURL, depth: int | None, gate: LinkGate) -> Ruling:
+    if depth is None:
+        return Ruling(by="limits.max_depth", gate="depth", detail="its distance from a seed is not known")
+    answer = "depth_limit" if gate.is_too_deep(depth, url.text) else PASS
+    return Ruling(by="limits.max_depth", gate="depth", answer=answer, detail=f"{depth} click{'' if depth == 1 else 's'} from a seed")
+
+
+def _learned(url: CrawlURL, panel: Panel) -> list[Ruling]:
+    """Ask the filters that learn, with the memories as they are; nothing is learned from it."""
+    sitting = panel.links(LinkBatch.of(url))
+    modes = {plug.name: plug.mode.value for plug in panel.plugs if plug.learned is not None}
+    said: dict[str, Ruling] = {}
+    for verdicts, is_audited in ((sitting.judgement.refused, bool(sitting.audited)), (sitting.said or {}, False)):
+        for verdict in verdicts.values():
+            said[verdict.filter] = _refusal(verdict, modes[verdict.filter], is_audited=is_audited)
+    for who, effect in sitting.effects:
+        if isinstance(effect, Rewrite) and effect.url == url.text:
+            said[who] = Ruling(by=who, gate="learned", answer="rewritten", detail=f"to {effect.to} by rule {effect.rule}")
+        elif isinstance(effect, Hold) and effect.url == url.text:
+            said[who] = Ruling(by=who, gate="learned", answer="held", detail=f"by {effect.holder}")
+    return [said.get(name) or Ruling(by=name, gate="learned", mode=mode) for name, mode in modes.items()]
+
+
+def _refusal(verdict: Verdict, mode: str, *, is_audited: bool) -> Ruling:
+    evidence = ", ".join(f"{name} {value}" for name, value in verdict.evidence.items())
+    if is_audited:
+        return Ruling(by=verdict.filter, gate="learned", mode="audited", answer=str(verdict.reason), detail=evidence)
+    return Ruling(by=verdict.filter, gate="learned", mode=mode, answer=str(verdict.reason or "refused_by_filter"), detail=evidence)
+
+
+def robots_story(url: CrawlURL, book: RobotsBook, now: float) -> RobotsStory:
+    """Return what robots.txt says of the URL, as far as it is known."""
+    standing = book.ask(url, now).standing.value
+    record = book.record(url.host)
+    if record is None:
+        return RobotsStory(standing=standing, detail="robots.txt of this origin has not been fetched")
+    has_rules = record.kind == "rules"
+    return RobotsStory(
+        standing=standing,
+        kind=record.kind,
+        rules_allow=book.rules(record).allows(url.text) if has_rules else None,
+        status=record.status or None,
+        fetched_at=iso(record.fetched_at),
+        expires_at=iso(record.expires_at),
+        crawl_delay=book.crawl_delay(record) if has_rules else None,
+        detail=_robots_detail(record, now, obeys=book.obeys(url)),
+    )
+
+
+def _robots_detail(record: RobotsRecord, now: float, *, obeys: bool) -> str | None:
+    if not obeys:
+        return "robots.txt is not obeyed for this URL"
+    return record.detail or ("expired: it is fetched again before the next page" if record.expires_at <= now else None)
+
+
+def _outcome(rulings: list[Ruling], robots: RobotsStory | None) -> str:
+    """Return what the answers come to: the first gate that stops the URL decides."""
+    for ruling in rulings:
+        if ruling.stops:
+            said = governed(ruling.answer, ruling.by, ruling.detail)
+            return f"be {said}" if ruling.answer in ("held", "rewritten") else f"be refused: {said}"
+    audited = ", as an audit" if any(ruling.mode == "audited" for ruling in rulings) else ""
+    if robots is None:
+        return "pass every gate that the configuration alone decides"
+    match robots.standing:
+        case Standing.DENIED.value:
+            return f"be queued{audited} and refused when its turn comes: robots.txt denies it ({options_of(Reason.ROBOTS_DENIED)})"
+        case Standing.UNREACHABLE.value:
+            wait = f"nothing is fetched before {robots.expires_at} ({options_of(Reason.ROBOTS_UNREACHABLE)})"
+            return f"be queued{audited} and wait: robots.txt is unreachable, so that {wait}"
+        case Standing.UNKNOWN.value:
+            last = "" if robots.rules_allow is not False else "; the last one that was read denies it"
+            return f"be queued{audited} and fetched if robots.txt, which would be fetched first, allows it{last}"
+        case _:
+            return f"be queued{audited} and fetched in its turn"

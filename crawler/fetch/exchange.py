@@ -1,0 +1,80 @@
+"""One exchange as the wire saw it, whoever speaks the protocol: what deadlines.py times, causes.py explains and the client fills in."""
+
+from __future__ import annotations
+
+from thresher.crawler.core.model import Cause
+
+MAX_INTERIM = 20  # responses before the final one
+
+
+class WireFault(Exception):  # noqa: N818 - a fault of the peer, as FAULTS names it
+    """The response was ended by our own rule."""
+
+    def __init__(self, cause: Cause, detail: str) -> None:
+        super().__init__(detail)
+        self.cause = cause
+        self.detail = detail
+
+
+class Exchange:
+    """One request and what came back for it, as the wire saw it. Times are the event loop's."""
+
+    __slots__ = (
+        "address",
+        "budget",
+        "fault",
+        "first_byte_at",
+        "head_at",
+        "is_cut",
+        "is_reused",
+        "n_interim",
+        "read_at",
+        "sent_at",
+        "syntax_error",
+        "wire_bytes",
+    )
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget  # wire bytes
+        self.wire_bytes = 0
+        self.address = ""
+        self.sent_at = 0.0  # 0: not connected yet
+        self.first_byte_at = 0.0
+        self.head_at = 0.0  # end of the final response's headers
+        self.read_at = 0.0  # last byte
+        self.n_interim = 0
+        self.is_reused = False  # the connection had served before
+        self.is_cut = False  # the connection broke before the body's end
+        self.fault: WireFault | None = None
+        self.syntax_error = ""  # what aiohttp's parser says of the body
+
+    def received(self, n_bytes: int, now: float) -> WireFault | None:
+        """Count what has come from the wire; return the fault if that is more than the budget."""
+        self.read_at = now
+        if not self.wire_bytes:
+            self.first_byte_at = now
+        self.wire_bytes += n_bytes
+        if self.wire_bytes <= self.budget:
+            return None
+        return WireFault(Cause.PROTOCOL_WIRE_BUDGET, f"{self.wire_bytes} bytes received, at most {self.budget}")
+
+
+class Connections:
+    """Which connections are open, and how many may be: past that, none is kept for later."""
+
+    def __init__(self, at_most: int) -> None:
+        self.at_most = at_most
+        self._open: set[object] = set()
+
+    @property
+    def n_open(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    def opened(self, connection: object) -> None:
+        """Count a connection that has been made."""
+        self._open.add(connection)
+
+    def lost(self, connection: object) -> None:
+        """Forget a connection. Also to be called where connecting fails: uvloop may have told of its beginning, and tells of no end."""
+        self._open.discard(connection)

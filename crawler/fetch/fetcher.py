@@ -1,0 +1,358 @@
+"""One request: from a canonical URL to `Fetched | Redirect | Failed`, whatever the server does.
+
+A client speaks the protocol: lean_client.py, or aiohttp_client.py as the reference. Around either stand
+
+    address_guard.py  every socket is opened only to an address that may be reached
+    address_connections.py   and that has a place for one more connection
+    dns.py      the names, from a cache that knows their lifetimes
+    exchange.py every byte counted, below or in the parser
+    content_coding.py the body, bounded in what it decodes to
+    causes.py         every exception has a cause
+    deadlines.py      the time limits of all phases
+
+and the text of the URL is the request line, byte for byte: what robots.txt and scope judged is what is sent.
+
+A request is sent again at once in one case only: on a connection that had served before and was closed without a byte, since then
+the server has not seen it [RFC 9112, 9.3.1]. Every other repetition is the frontier's.
+
+Memory: the body, twice while it is joined.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import resource
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Protocol
+
+from thresher.config.settings import Fetch
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
+from thresher.crawler.core.politeness import parse_retry_after
+from thresher.crawler.core.url_spelling import latin1_href
+from thresher.crawler.fetch.address_connections import AddressConnections, ConnectionUse
+from thresher.crawler.fetch.address_guard import AddressGuard
+from thresher.crawler.fetch.content_coding import ACCEPT_ENCODING, BodyDecoder, DecodeError
+from thresher.crawler.fetch.deadlines import Limits, Watch, Watches
+from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.exchange import Connections, Exchange
+from thresher.crawler.fetch.lean_client import LeanClient
+
+WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
+SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the connection can be kept
+GLANCE_S = 2.0  # and for how long
+RATE_GRACE_S = 10.0
+RETRY_AFTER_MAX_S = 86_400.0
+RETRY_AFTER_UNREADABLE_S = 60.0
+
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_THROTTLED = frozenset((429, 503))
+_TRY_AGAIN = frozenset((408, 425))
+
+if TYPE_CHECKING:
+    from thresher.crawler.fetch.aiohttp_client import AiohttpClient
+
+HeadGate = Callable[[Head], Reason | None]
+
+
+class Body(Protocol):
+    """The body of a response as it comes from the wire."""
+
+    async def readany(self) -> bytes: ...
+
+    def is_eof(self) -> bool: ...
+
+    def at_eof(self) -> bool: ...
+
+
+class Response(Protocol):
+    """A response whose head has been received."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def raw_headers(self) -> tuple[tuple[bytes, bytes], ...]: ...
+
+    @property
+    def content(self) -> Body: ...
+
+    def close(self) -> None:
+        """Give up the connection with what is still on it."""
+
+
+class Client(Protocol):
+    """Whoever speaks HTTP/1.1: lean_client.py or aiohttp_client.py."""
+
+    faults: tuple[type[Exception], ...]  # what reading a response may raise
+
+    def blame(self, error: Exception, exchange: Exchange, /) -> tuple[Cause, str]:
+        """Return why the request failed."""
+        ...
+
+    def get(self, text: str, exchange: Exchange, /) -> AbstractAsyncContextManager[Response]: ...
+
+    async def close(self) -> None: ...
+
+
+class Fetcher:
+    """The crawl's only way to the web. Make it inside the running loop, close it there."""
+
+    def __init__(
+        self,
+        settings: Fetch,
+        *,
+        user_agent: str,
+        from_header: str,
+        resolver: Resolver,
+        guard: AddressGuard,
+        address_connections: int,
+        elsewhere: ConnectionUse | None = None,
+        rate_grace_s: float = RATE_GRACE_S,
+    ) -> None:
+        """address_connections: to one address, idle ones counted.    elsewhere: those of other agents, if there are any."""
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._watches = Watches(self._loop, Limits.of(settings, rate_grace_s))
+        self._connections = Connections(_spare_descriptors(settings.concurrency))
+        self._places = AddressConnections(guard, address_connections, elsewhere=elsewhere)
+        self._client: Client = _client_class(settings.client)(
+            headers=_headers(settings, user_agent, from_header),
+            resolver=resolver,
+            tls=_tls(settings.ca_file),
+            connections=self._connections,
+            places=self._places,
+        )
+
+    async def fetch(
+        self,
+        url: CrawlURL,
+        *,
+        head_gate: HeadGate | None = None,
+        max_body: int | None = None,
+        total_timeout: float | None = None,
+    ) -> Outcome:
+        """Request `url` once. Never raises for what the web does.
+
+        head_gate: judges status and headers; a reason refuses the body.    max_body: bytes, decoded.    total_timeout: seconds.
+        """
+        at_most = self._settings.max_body if max_body is None else max_body
+        total_s = self._settings.total_timeout if total_timeout is None else total_timeout
+        exchange = Exchange(at_most + WIRE_LEEWAY)
+        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most), total_s)
+        if _was_stale(outcome, exchange):
+            exchange = Exchange(at_most + WIRE_LEEWAY)
+            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most), total_s)
+        if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
+            self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
+        return outcome
+
+    async def close(self) -> None:
+        """Close every connection; requests in flight fail."""
+        self._places.close()
+        await self._client.close()
+
+    async def _request(self, fetch: _Fetch, total_s: float) -> Outcome:
+        watch = self._watches.start(fetch.exchange, total_s)
+        try:
+            async with self._client.get(fetch.url.text, fetch.exchange) as response:
+                return await fetch.read(response, watch)
+        except asyncio.CancelledError:
+            if not watch.absorb():
+                raise
+            cause, detail = watch.fault.cause, watch.fault.detail
+        except Exception as error:  # the edge where the clients' exceptions end: causes.py names each, and shows what it does not know
+            cause, detail = self._client.blame(error, fetch.exchange)
+        finally:
+            watch.stop()
+        return fetch.failed(cause, detail, elapsed_s=self._loop.time() - (fetch.exchange.sent_at or watch.began))
+
+
+@dataclass(slots=True)
+class _Fetch:
+    """One request: what is wanted of it, and how its response is read."""
+
+    client: Client
+    url: CrawlURL
+    exchange: Exchange
+    head_gate: HeadGate | None
+    max_body: int
+
+    async def read(self, response: Response, watch: Watch) -> Outcome:
+        """Read the response as far as it is wanted."""
+        exchange, status = self.exchange, response.status
+        head = Head(self.url, status, response.raw_headers, exchange.address, exchange.head_at - exchange.sent_at)
+        if status in _REDIRECTS:
+            target = _location(head)
+            if target:
+                await self._glance(response, watch, head)
+                return Redirect(self.url, head, target, exchange.wire_bytes, self._elapsed_s())
+        cause = _cause_of(status)
+        if cause is not None:
+            body = await self._glance(response, watch, head)
+            asked_s = retry_after_s(head, time.time())
+            return self.failed(cause, f"status {status}", elapsed_s=self._elapsed_s(), retry_after_s=asked_s, head=head, body=body)
+        reason = self.head_gate(head) if self.head_gate is not None else None
+        if reason is not None:
+            await self._glance(response, watch, head)
+            return Fetched(self.url, head, b"", exchange.wire_bytes, self._elapsed_s(), refused=reason)
+        return await self._read_body(response, head)
+
+    async def _read_body(self, response: Response, head: Head) -> Outcome:
+        """Read and decode the body up to the cap."""
+        exchange, content = self.exchange, response.content
+        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self.max_body)
+        wants_more = True
+        try:
+            while wants_more and not content.at_eof():
+                wants_more = decoder.feed(await content.readany())
+            if not wants_more:
+                response.close()
+            elif exchange.is_cut:
+                return self._spoilt(head, Cause.INCOMPLETE, "connection lost", decoder.body)
+            elif not decoder.is_whole():
+                return self._spoilt(head, Cause.TRUNCATED_ENCODING, "the encoded stream does not end", decoder.body)
+        except DecodeError as error:
+            return self._spoilt(head, error.cause, error.detail, decoder.body)
+        except self.client.faults as error:
+            cause, detail = self.client.blame(error, exchange)
+            return self._spoilt(head, cause, detail, decoder.body if cause is Cause.INCOMPLETE else b"")
+        if _is_odd_transfer(head):
+            decoder.flags.add(Flag.BAD_TRANSFER_ENCODING)
+        return Fetched(self.url, head, decoder.body, exchange.wire_bytes, self._elapsed_s(), frozenset(decoder.flags))
+
+    def _spoilt(self, head: Head, cause: Cause, detail: str, body: bytes) -> Failed:
+        return self.failed(cause, detail, elapsed_s=self._elapsed_s(), head=head, body=body)
+
+    async def _glance(self, response: Response, watch: Watch, head: Head) -> bytes:
+        """Read a body that matters little, if it is small and comes at once; else give up the connection."""
+        content, decoder = response.content, BodyDecoder(",".join(head.all(b"content-encoding")), SMALL_BODY)
+        length = head.get(b"content-length")
+        n_read = 0
+        if not content.is_eof():
+            if length.isdecimal() and int(length[:18]) > SMALL_BODY:
+                response.close()
+                return b""
+            watch.hurry(GLANCE_S)
+        try:
+            while n_read <= SMALL_BODY and not content.at_eof():
+                data = await content.readany()
+                n_read += len(data)
+                if not decoder.feed(data):
+                    break
+        except asyncio.CancelledError:
+            if not watch.absorb():
+                raise
+        except DecodeError:
+            pass
+        except self.client.faults:
+            pass  # status and headers have said what matters
+        if not content.at_eof():
+            response.close()
+        return decoder.body
+
+    def _elapsed_s(self) -> float:
+        return max(self.exchange.read_at, self.exchange.head_at) - self.exchange.sent_at
+
+    def failed(
+        self,
+        cause: Cause,
+        detail: str,
+        *,
+        elapsed_s: float,
+        retry_after_s: float | None = None,
+        head: Head | None = None,
+        body: bytes = b"",
+    ) -> Failed:
+        """Return the failure of this request."""
+        return Failed(self.url, cause, detail, elapsed_s, self.exchange.wire_bytes, retry_after_s, head, body)
+
+
+def retry_after_s(head: Head, wall_now: float) -> float | None:
+    """Return the seconds that the server asks us to wait, at most a day; None if it does not ask.
+
+    A date is read against the response's own Date. What is neither form counts as a minute on 429 and 503, for it does ask.
+    """
+    text = head.get(b"retry-after")
+    if not text:
+        return None
+    asked_s = parse_retry_after(text, _sent_at(head.get(b"date"), wall_now))
+    if asked_s is None:
+        return RETRY_AFTER_UNREADABLE_S if head.status in _THROTTLED else None
+    return min(asked_s, RETRY_AFTER_MAX_S)
+
+
+def _sent_at(date: str, wall_now: float) -> float:
+    try:
+        at = parsedate_to_datetime(date[:64])
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return wall_now
+
+
+def _cause_of(status: int) -> Cause | None:
+    """Return the cause of a status that asks for another try, None of any other."""
+    if status < 400:
+        return None
+    if status == 429:
+        return Cause.HTTP_429
+    if status >= 500:
+        return Cause.HTTP_5XX
+    return Cause.HTTP_RETRY if status in _TRY_AGAIN else None
+
+
+def _was_stale(outcome: Outcome, exchange: Exchange) -> bool:
+    """Return whether a kept connection turned out to be closed before the request reached the server."""
+    if not isinstance(outcome, Failed) or not exchange.is_reused or exchange.wire_bytes:
+        return False
+    return outcome.cause in (Cause.DISCONNECTED, Cause.CONN_RESET)
+
+
+def _location(head: Head) -> str:
+    """Return the first Location as text, bytes beyond ASCII percent-encoded, "" if there is none."""
+    return next((latin1_href(value).strip() for name, value in head.headers if name.lower() == b"location"), "")
+
+
+def _is_odd_transfer(head: Head) -> bool:
+    """Return whether the body came in a transfer coding other than chunked, which nobody undid."""
+    return any(value.lower() not in ("", "chunked", "identity") for value in head.all(b"transfer-encoding"))
+
+
+def _client_class(name: str) -> type[LeanClient] | type[AiohttpClient]:
+    """Return the class of a client; importing aiohttp takes a fifth of a second."""
+    if name == "lean":
+        return LeanClient
+    from thresher.crawler.fetch.aiohttp_client import AiohttpClient
+
+    return AiohttpClient
+
+
+def _headers(settings: Fetch, user_agent: str, from_header: str) -> dict[str, str]:
+    accept = ",".join(settings.accept_types)
+    ours = {"User-Agent": user_agent, "Accept": f"{accept},*/*;q=0.1", "Accept-Encoding": ACCEPT_ENCODING}
+    if from_header:
+        ours["From"] = from_header
+    taken = {name.lower() for name in ours}
+    return ours | {name: value for name, value in settings.headers.items() if name.lower() not in taken}
+
+
+@functools.cache
+def _tls(ca_file: str) -> ssl.SSLContext:
+    """Return a context that verifies certificates by the system's authorities and those of `ca_file`."""
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _spare_descriptors(concurrency: int) -> int:
+    """Return how many connections may stay open: half of the descriptors, the rest is for those that open and for the store."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(min(concurrency, soft // 2), (soft - 128) // 2) if soft != resource.RLIM_INFINITY else 1 << 20

@@ -1,0 +1,221 @@
+"""HTTP/1.1 spoken lean: one connection per request, kept for the next to its origin; llhttp parses, asyncio does TLS.
+
+It does what aiohttp's client does for a crawler, in a fifth of the Python: no session, no cookie jar, no timers, no header objects. Every
+guard stands here as it does around aiohttp (aiohttp_protocol.py): every byte counted and bounded, interim responses bounded, header lines
+bounded in number and length, a byte that nobody asked for ends the connection (lean_connection.py), and every socket is opened by the
+address guard.
+
+What goes wrong is a `WireFault` with its cause, or the exception of the connect. The same tests run against both clients.
+
+It stands behind `thresher.crawler.fetch.fetcher.Client`; `fetch.client` chooses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Mapping
+from functools import partial
+from types import TracebackType
+
+import aiohappyeyeballs
+
+from thresher.crawler.fetch.address_connections import AddressConnections
+from thresher.crawler.fetch.address_guard import AddrInfo
+from thresher.crawler.fetch.causes import blame
+from thresher.crawler.fetch.dns import LookupFailed, Resolver, Unresolved
+from thresher.crawler.fetch.exchange import Connections, Exchange, WireFault
+from thresher.crawler.fetch.lean_connection import LeanConnection
+
+KEEP_ALIVE_S = 15.0
+_HAPPY_EYEBALLS_S = 0.25
+
+
+class LeanClient:
+    """The connections, by origin. Make it inside the running loop, close it there."""
+
+    faults: tuple[type[Exception], ...] = (WireFault,)
+    blame = staticmethod(blame)
+
+    def __init__(
+        self,
+        *,
+        headers: Mapping[str, str],
+        resolver: Resolver,
+        tls: ssl.SSLContext,
+        connections: Connections,
+        places: AddressConnections,
+    ) -> None:
+        self._head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
+        self._resolver = resolver
+        self._tls = tls
+        self._connections = connections
+        self._places = places
+        self._loop = asyncio.get_running_loop()
+        self._idle: dict[str, list[LeanConnection]] = {}
+        self._busy: set[LeanConnection] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    def get(self, text: str, exchange: Exchange) -> _Request:
+        """Return a context that requests `text`, a canonical URL, and is left when its response is done with."""
+        return _Request(self, text, exchange)
+
+    async def close(self) -> None:
+        """Close every connection; requests in flight fail."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for connection in [*self._busy, *(one for idle in self._idle.values() for one in idle)]:
+            connection.close()
+        self._idle.clear()
+        await asyncio.sleep(0)  # lets the transports go
+
+    async def acquire(self, text: str, exchange: Exchange) -> LeanConnection:
+        """Send the request on a kept connection or a new one and wait for the final response's head."""
+        scheme, authority, target = _parts(text)
+        origin = text[: len(scheme) + 3 + len(authority)]
+        idle = self._idle.get(origin)
+        if idle:
+            connection = idle[-1]
+            self._wake(connection)
+        else:
+            connection = await self._connect(origin, scheme, authority)
+        self._busy.add(connection)
+        try:
+            connection.begin(exchange, b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target.encode(), authority.encode(), self._head))
+            await connection.head()
+        except BaseException:
+            self.release(connection, is_wanted=False)
+            raise
+        return connection
+
+    def release(self, connection: LeanConnection, *, is_wanted: bool = True) -> None:
+        """Keep a connection whose response is complete for the next request to its origin; close any other."""
+        self._busy.discard(connection)
+        if is_wanted and connection.is_reusable() and self._connections.n_open <= self._connections.at_most:
+            connection.idle_since = self._loop.time()
+            self._idle.setdefault(connection.origin, []).append(connection)
+            self._places.rest(connection.address, connection, partial(self._drop, connection))
+            if self._sweeper is None:
+                self._sweeper = self._loop.call_later(KEEP_ALIVE_S / 3, self._sweep)
+        else:
+            connection.close()
+
+    def lost(self, connection: LeanConnection) -> None:
+        """Forget a connection that has ended."""
+        self._connections.lost(connection)
+        self._wake(connection)
+
+    def _drop(self, connection: LeanConnection) -> None:
+        """Close an idle connection, which nobody can take any more."""
+        self._wake(connection)
+        connection.close()
+
+    def _wake(self, connection: LeanConnection) -> None:
+        """Take a connection from the idle ones, if it is one of them."""
+        idle = self._idle.get(connection.origin)
+        if idle is not None and connection in idle:
+            self._places.wake(connection.address, connection)
+            idle.remove(connection)
+            if not idle:
+                del self._idle[connection.origin]
+
+    def _sweep(self) -> None:
+        """Close what has been idle for long."""
+        before = self._loop.time() - KEEP_ALIVE_S
+        for connection in [one for idle in self._idle.values() for one in idle if one.idle_since < before]:
+            connection.close()
+        self._sweeper = self._loop.call_later(KEEP_ALIVE_S / 3, self._sweep) if self._idle else None
+
+    async def _connect(self, origin: str, scheme: str, authority: str) -> LeanConnection:
+        """Open a connection. Raises Unresolved, BlockedAddress, OSError of the connect, ssl.SSLError."""
+        host, port = _host_and_port(authority, scheme)
+        answer = await self._resolver.resolve(host)
+        if isinstance(answer, LookupFailed):
+            raise Unresolved(answer)
+        sock = await self._open_socket([_addr_info(address, port) for address in answer])
+        connection = LeanConnection(self, origin)
+        try:
+            await self._loop.create_connection(
+                lambda: connection,
+                sock=sock,
+                ssl=self._tls if scheme == "https" else None,
+                server_hostname=host if scheme == "https" else None,
+            )
+        except BaseException:
+            sock.close()
+            self._connections.lost(connection)
+            raise
+        return connection
+
+    async def _open_socket(self, infos: list[AddrInfo]) -> socket.socket:
+        """Connect to one of the addresses. Those that had no place when it was their turn are tried again when they have."""
+        if len(infos) == 1:
+            return await self._connect_socket(infos)
+        async with self._places.place(infos) as attempt:
+            try:
+                return await aiohappyeyeballs.start_connection(
+                    attempt.infos,
+                    happy_eyeballs_delay=_HAPPY_EYEBALLS_S,
+                    loop=self._loop,
+                    socket_factory=self._places.open_socket,
+                )
+            except OSError:
+                if not attempt.full:
+                    raise
+        return await self._open_socket(attempt.full)
+
+    async def _connect_socket(self, infos: list[AddrInfo]) -> socket.socket:
+        async with self._places.place(infos):
+            sock = self._places.open_socket(infos[0])
+        try:
+            sock.setblocking(False)
+            await self._loop.sock_connect(sock, infos[0][4])
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    def opened(self, connection: LeanConnection) -> None:
+        """Count a connection that has been made."""
+        self._connections.opened(connection)
+
+
+class _Request:
+    """`async with client.get(…) as response`."""
+
+    __slots__ = ("_client", "_connection", "_exchange", "_text")
+
+    def __init__(self, client: LeanClient, text: str, exchange: Exchange) -> None:
+        self._client = client
+        self._text = text
+        self._exchange = exchange
+
+    async def __aenter__(self) -> LeanConnection:
+        self._connection = await self._client.acquire(self._text, self._exchange)
+        return self._connection
+
+    async def __aexit__(self, _type: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:
+        self._client.release(self._connection, is_wanted=error is None)
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """Return scheme, authority and request target of a canonical URL; raises ValueError of any other text."""
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise ValueError(f"not a canonical URL: {text!r}")
+    scheme, _, rest = text.partition("://")
+    slash = rest.index("/")
+    return scheme, rest[:slash], rest[slash:]
+
+
+def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
+    host, colon, port = authority.rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = authority, ""
+    return host.strip("[]"), int(port) if port else (443 if scheme == "https" else 80)
+
+
+def _addr_info(address: str, port: int) -> AddrInfo:
+    if ":" in address:
+        return socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port, 0, 0)
+    return socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port)

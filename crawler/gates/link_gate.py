@@ -1,0 +1,187 @@
+"""From the links of a page to the URLs that it adds: static gate, seen test, learned gate.
+
+A link costs nothing but the static gate's remembered answer and one seen test unless it is new. Nothing is written here: `sift` says
+what the links came to, `crawler/settlement/settler.py` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, is_home, origin_of, site_of
+from thresher.filters.base import Candidate, LinkJudgement
+from thresher.filters.panel import Panel, Sitting
+from thresher.filters.scope import matches
+from thresher.storage.schema import SeenRow
+from thresher.storage.tables.seen import SeenSet
+
+_USERINFO = re.compile(r"(?<=//)[^/?#\\\s]*@")
+_GATE_CACHE = 50_000  # URLs whose static verdict is remembered; about 12 MB
+
+
+class Skip(msgspec.Struct, frozen=True):
+    """A link that is not followed, and which filter or rule says so."""
+
+    text: str
+    reason: Reason
+    by: str
+
+
+def presentable(href: str) -> str:
+    """Return what is no URL of ours as it may be written down: without the name and password that it may carry."""
+    return _USERINFO.sub("", href) if "@" in href else href
+
+
+class Gated(NamedTuple):
+    """A page's links by the static gate, which knows nothing of the crawl."""
+
+    texts: Sequence[str]  # of those that pass
+    keys: Sequence[bytes]
+    skips: Sequence[Skip]
+
+
+NONE_GATED = Gated((), (), ())
+
+
+class Sifted(msgspec.Struct, frozen=True):
+    """What a page's links came to."""
+
+    known: list[tuple[bytes, SeenRow, str]] = msgspec.field(default_factory=list)  # key, what is known, canonical text
+    fresh: LinkBatch | None = None
+    sitting: Sitting[LinkJudgement] | None = None
+    skips: list[Skip] = msgspec.field(default_factory=list)
+    foreign: list[CrawlURL] = msgspec.field(default_factory=list)  # new here, and of sites that other agents have
+
+
+class LinkGate:
+    """Static gate, seen test and learned gate for a page's links at a time."""
+
+    def __init__(self, urls: URLSpace, seen: SeenSet, panel: Panel, settings: Settings, ownership: Ownership | None = None) -> None:
+        """ownership: None if every site is this agent's."""
+        self._ownership = ownership
+        self._urls = urls
+        self._seen = seen
+        self._panel = panel
+        self._max_depth = settings.limits.max_depth
+        self._depth_rules = [(override.match, override.max_depth) for override in settings.overrides if override.max_depth is not None]
+        self._cache: dict[str, bytes | tuple[Reason, str]] = {}
+        self._sites: dict[str, str] = {}  # origin → site
+
+    def gate(self, texts: Sequence[str]) -> Gated:
+        """Ask the static gate about canonical, distinct URLs."""
+        remembered, check = self._cache.get, self.check
+        answers = [remembered(text) or check(text) for text in texts]
+        keys = [answer for answer in answers if type(answer) is bytes]
+        if len(keys) == len(texts):
+            return Gated(texts, keys, ())
+        passed = [text for text, answer in zip(texts, answers, strict=True) if type(answer) is bytes]
+        skips = [Skip(text, *answer) for text, answer in zip(texts, answers, strict=True) if type(answer) is not bytes]
+        return Gated(passed, keys, skips)
+
+    def sift(self, source: CrawlURL, gated: Gated, *, is_redirect: bool = False) -> Sifted:
+        """Tell known from new among the links that passed the static gate, and judge the new ones."""
+        rows = self._seen.rows(gated.keys)
+        known = [(key, row, text) for key, row, text in zip(gated.keys, rows, gated.texts, strict=True) if row is not None]
+        sifted = Sifted(known, skips=list(gated.skips))
+        fresh: list[str] = []
+        fresh_keys: list[bytes] = []
+        if len(known) < len(rows):
+            for key, row, text in zip(gated.keys, rows, gated.texts, strict=True):
+                if row is not None:
+                    continue
+                if self.is_too_deep(source.seed_distance + (not is_redirect), text):
+                    sifted.skips.append(Skip(text, Reason.DEPTH_LIMIT, "limits"))
+                else:
+                    fresh.append(text)
+                    fresh_keys.append(key)
+        if self._ownership is not None and fresh:
+            fresh, fresh_keys = self._set_apart(source, fresh, fresh_keys, sifted.foreign, self._ownership, is_redirect=is_redirect)
+        if not fresh:
+            return sifted
+        batch = self._batch(source, fresh, fresh_keys, is_redirect)
+        return Sifted(sifted.known, batch, self._panel.links(batch), sifted.skips, sifted.foreign)
+
+    def _set_apart(
+        self, source: CrawlURL, texts: list[str], keys: list[bytes], foreign: list[CrawlURL], ownership: Ownership, *, is_redirect: bool
+    ) -> tuple[list[str], list[bytes]]:
+        """Return the new URLs of our own sites; those of other agents go to `foreign`. The learned gate is their owner's."""
+        own_texts, own_keys = [], []
+        for text, key in zip(texts, keys, strict=True):
+            if ownership.is_own(key):
+                own_texts.append(text)
+                own_keys.append(key)
+            else:
+                site = self.site(origin_of(text))
+                depth = site_depth(source, text, site, step=not is_redirect)
+                hops = source.hops + 1 if is_redirect else 0
+                distance = source.seed_distance + (not is_redirect)
+                foreign.append(CrawlURL(text, site, origin_of(text), key, distance, depth, hops, via=source.key))
+        return own_texts, own_keys
+
+    def check(self, text: str) -> bytes | tuple[Reason, str]:
+        """Return the URL's key if the static gate passes it, else why not and who says so."""
+        answer = self._cache.get(text)
+        if answer is None:
+            origin = origin_of(text)
+            refusal = self._panel.static(Candidate(text, origin, self.site(origin)))
+            fault = self._urls.fault(origin)
+            answer = (fault, "url") if fault is not None else refusal or self._urls.key(text)
+            if len(self._cache) >= _GATE_CACHE:
+                self._cache.clear()
+            self._cache[text] = answer
+        return answer
+
+    def child(self, batch: LinkBatch, i: int, *, is_redirect: bool, audited: bool = False) -> CrawlURL:
+        """Build the i-th URL of a batch."""
+        source = batch.source
+        return CrawlURL(
+            text=batch.texts[i],
+            site=batch.sites[i],
+            host=batch.hosts[i],
+            key=batch.keys[i],
+            seed_distance=source.seed_distance + (not is_redirect),
+            site_depth=int(batch.site_depths[i]),
+            hops=source.hops + 1 if is_redirect else 0,
+            purpose=Purpose.AUDIT if audited else Purpose.PAGE,
+            via=source.key,
+        )
+
+    def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
+        hosts = tuple([origin_of(text) for text in texts])
+        sites = tuple([self.site(host) for host in hosts])
+        depths = [site_depth(source, text, site, step=not is_redirect) for text, site in zip(texts, sites, strict=True)]
+        return LinkBatch(source, tuple(texts), hosts, sites, tuple(keys), np.array(depths, dtype=np.int32), is_redirect)
+
+    def site(self, origin: str) -> str:
+        """Return the site of an origin; remembered."""
+        site = self._sites.get(origin)
+        if site is None:
+            if len(self._sites) >= _GATE_CACHE:
+                self._sites.clear()
+            site = self._sites[origin] = site_of(hostname_of(origin))
+        return site
+
+    def is_too_deep(self, seed_distance: int, text: str) -> bool:
+        """Return whether a URL lies more clicks from a seed than `limits.max_depth`, or an override, allows."""
+        limit = self._max_depth
+        if self._depth_rules:
+            origin = origin_of(text)
+            candidate = Candidate(text, origin, "")
+            covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, candidate)]
+            limit = max(covering)[1] if covering else limit
+        return limit is not None and seed_distance > limit
+
+
+def site_depth(source: CrawlURL, text: str, site: str, *, step: bool = True) -> int:
+    """Return the depth at which `text` enters its site: 0 at home, `step` more within a site, else its directory's depth."""
+    if is_home(text):
+        return 0
+    return source.site_depth + step if site == source.site else directory_depth(text)

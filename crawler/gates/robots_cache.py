@@ -1,0 +1,164 @@
+"""What the robots.txt of every origin says, kept in the store for a day; parsed rules of the files in use, few, in memory.
+
+robots.txt is the first URL of every origin's queue: it is fetched in place of the first page, under the same host's politeness. A
+redirected robots.txt is followed hop by hop through the frontier, at each target host's pace and without asking that host's robots;
+the rules then hold for the origin that was asked first (RFC 9309, 2.3.1.2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose, Redirect
+from thresher.crawler.core.robots import RobotsRecord, Rules, file_hash, head_of, judge
+from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.filters.base import Candidate
+from thresher.filters.scope import matches
+from thresher.storage.tables.robots import RobotsTable
+
+MAX_HOPS = 5
+_RULES_IN_MEMORY = 512
+_LARGE_FILE = 16 << 10  # bytes; a smaller one is parsed in 10 ms at worst
+_RECORDS_IN_MEMORY = 16_384
+
+
+class Standing(Enum):
+    """What robots.txt says of one URL right now."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    UNKNOWN = "unknown"  # must be fetched (again) first
+    UNREACHABLE = "unreachable"  # everything is disallowed until it is checked again
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A standing with the time of the next check (`UNREACHABLE` only)."""
+
+    standing: Standing
+    until: float = 0.0
+
+
+_ALLOWED, _DENIED, _UNKNOWN = Answer(Standing.ALLOWED), Answer(Standing.DENIED), Answer(Standing.UNKNOWN)
+
+
+class RobotsBook:
+    """Standings by origin. Memory: the records of 16,384 origins, the rules of 512 files."""
+
+    def __init__(self, table: RobotsTable, urls: URLSpace, settings: Settings, *, agent: str) -> None:
+        self._table = table
+        self._urls = urls
+        self._settings = settings.robots
+        self._obeys = [(rule.match, rule.obey_robots) for rule in settings.overrides if rule.obey_robots is not None]
+        self._obeys.sort(key=lambda rule: -len(rule[0]))
+        self._agent = agent
+        self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
+        self._rules: OrderedDict[bytes, Rules] = OrderedDict()
+        self._waiting: dict[str, set[str]] = {}  # hop URL → origins whose robots.txt led there
+        self._unused: set[str] = set()  # origins whose file was read for a URL that has not been judged by it yet
+
+    def ask(self, url: CrawlURL, now: float) -> Answer:
+        """Say what may be done with `url`; costs no I/O for an origin in use.
+
+        A file is good for the URL that it was read for, however long its host had to rest in between and however soon it expires.
+        """
+        if not self.obeys(url):
+            return _ALLOWED
+        record = self.record(url.host)
+        is_unused = url.host in self._unused
+        self._unused.discard(url.host)
+        if record is None or (record.expires_at <= now and not is_unused):
+            return _UNKNOWN
+        if record.kind == "rules":
+            return _ALLOWED if self.rules(record).allows(url.text) else _DENIED
+        return _ALLOWED if record.kind == "allow" else Answer(Standing.UNREACHABLE, record.expires_at)
+
+    def obeys(self, url: CrawlURL) -> bool:
+        """Return whether robots.txt counts for this URL: `robots.obey`, or the longest override that says otherwise."""
+        if self._obeys:
+            candidate = Candidate(url.text, url.host, url.site)
+            for match, obeys in self._obeys:
+                if matches(match, candidate):
+                    return obeys
+        return self._settings.obey
+
+    def record(self, origin: str) -> RobotsRecord | None:
+        """Return what is known of an origin, fresh or not."""
+        record = self._records.get(origin) or self._table.record(self._urls.origin_key(origin))
+        if record is not None:
+            self._remember(origin, record)
+        return record
+
+    def rules(self, record: RobotsRecord) -> Rules:
+        """Return the parsed rules of a record of kind "rules"; one object for all origins with the same file."""
+        rules = self._rules.get(record.file)
+        if rules is None:
+            rules = Rules(self._table.body(record.file), self._agent)
+            self._keep(record.file, rules)
+        else:
+            self._rules.move_to_end(record.file)
+        return rules
+
+    async def read_ahead(self, outcome: Outcome) -> None:
+        """Parse a large file in a thread before `learn` needs its rules: the worst one would hold up the loop for a third of a second."""
+        if isinstance(outcome, Fetched) and len(outcome.body) > _LARGE_FILE:
+            body = head_of(outcome.body, self._settings.max_bytes)
+            self._keep(file_hash(body), await asyncio.to_thread(Rules, body, self._agent))
+
+    def _keep(self, name: bytes, rules: Rules) -> None:
+        self._rules[name] = rules
+        if len(self._rules) > _RULES_IN_MEMORY:
+            self._rules.popitem(last=False)
+
+    def request(self, origin: str) -> CrawlURL:
+        """Return the URL of the origin's robots.txt."""
+        return self._urls.url(f"{origin}/robots.txt", purpose=Purpose.ROBOTS)
+
+    def hop(self, origins: set[str], redirect: Redirect) -> CrawlURL | None:
+        """Return the next hop of a redirected robots.txt and remember who waits for it; None if there is none to follow."""
+        if redirect.url.hops >= MAX_HOPS:
+            return None
+        try:
+            target = self._urls.canonical(redirect.target, redirect.url.text)
+        except BadURL:
+            return None
+        hop = self._urls.url(target, hops=redirect.url.hops + 1, purpose=Purpose.ROBOTS, via=redirect.url.key)
+        self.wait_for(hop, origins)
+        return hop
+
+    def wait_for(self, hop: CrawlURL, origins: set[str]) -> None:
+        """Remember that the robots.txt of these origins led to a hop that is to be requested."""
+        self._waiting.setdefault(hop.text, set()).update(origins)
+
+    def waiting_for(self, url: CrawlURL) -> set[str]:
+        """Return the origins that wait for a hop, and forget that they do."""
+        return self._waiting.pop(url.text, set())
+
+    def learn(self, origin: str, outcome: Outcome, now: float) -> RobotsRecord:
+        """Judge the answer to an origin's robots.txt and write it into the open group."""
+        record, body = judge(origin, outcome, self.record(origin), self._settings, now)
+        self._table.put(self._urls.origin_key(origin), record, body)
+        self._remember(origin, record)
+        if record.kind != "unreachable":
+            self._unused.add(origin)
+        return record
+
+    def crawl_delay(self, record: RobotsRecord) -> float | None:
+        """Return the delay that the record's file asks of us, if any."""
+        return self.rules(record).crawl_delay if record.kind == "rules" else None
+
+    def queue_delay(self, origin: str) -> float | None:
+        """Return the longest delay that any origin of the host queue asks for: http, https, www and bare share one clock."""
+        name = origin.partition("://")[2].removeprefix("www.")
+        records = [self.record(f"{scheme}://{www}{name}") for scheme in ("http", "https") for www in ("", "www.")]
+        return max((delay for record in records if record and (delay := self.crawl_delay(record)) is not None), default=None)
+
+    def _remember(self, origin: str, record: RobotsRecord) -> None:
+        self._records[origin] = record
+        self._records.move_to_end(origin)
+        if len(self._records) > _RECORDS_IN_MEMORY:
+            self._records.popitem(last=False)

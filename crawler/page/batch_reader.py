@@ -1,0 +1,280 @@
+"""The desk: the pages whose bodies arrived in one round of the event loop are read together, each stage for all of them before the next.
+
+Decoding, parsing, hashing words, resolving links and each filter's measuring are different programs, of hundreds of kilobytes some. Taken
+page by page they push each other out of the processor's caches, and each begins cold: that made a page's reading cost half as much again.
+A batch is bounded, and takes as many rounds of the loop as keep each of them short, since nothing else runs during one. A page that must
+be parsed apart leaves the batch and is awaited by its own journey; so do all pages of a host of which one has held up the loop.
+
+Nothing here reads or writes what the crawl knows: what a page is worth is asked when its batch is read, one page after the other, so that
+of two copies that arrive together the second meets the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from thresher.config.settings import Settings
+from thresher.crawler.children.crash_suspects import Suspects
+from thresher.crawler.core import html
+from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
+from thresher.crawler.core.parsed import Parsed
+from thresher.crawler.core.sketch import fingerprint, token_hashes
+from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
+from thresher.crawler.page.loop_watch import Step
+from thresher.crawler.page.parser import Parser
+from thresher.filters.panel import Panel
+from thresher.storage import failpoint
+
+_PAGES: Final = 64  # of a batch: the more, the less a page costs; 16 cost 5 to 8 % more, 100 not less
+_BYTES: Final = 2 << 20
+_ROUND_S: Final = 0.005  # after which a round of the loop begins no further step
+_APART: Final = 10_000  # hosts that are remembered
+_WOKEN: Final = 8  # journeys a round at most: what follows from a page takes as long as reading it
+_HTML: Final = frozenset(("text/html", "application/xhtml+xml", ""))
+_PLAIN: Final = "text/plain"
+_NO_TOKENS: Final[U64] = np.empty(0, dtype=np.uint64)
+
+
+class Reading(msgspec.Struct):
+    """What a body says, and what the filters made of it alone, before anybody judges it."""
+
+    page: Page
+    charset: str
+    links: Gated  # the page's links before the seen test
+    skips: list[Skip]  # links that cannot be followed at all
+    measures: list[Any]  # of the page gate's filters, in their order; none of a request of a filter's own
+
+
+class _Ticket(msgspec.Struct, eq=False):
+    """A page in the batch, and how far it has come."""
+
+    outcome: Fetched
+    read: asyncio.Future[Reading | None]  # None: it must be parsed apart
+    source: html.Source | None = None
+    parsed: Parsed | None = None  # None: it is no text, or nobody dares to parse it
+    tokens: U64 = _NO_TOKENS
+    links: list[str] = []
+    gated: Gated = NONE_GATED
+    skips: list[Skip] = []
+    page: Page | None = None
+    measures: list[Any] = []
+
+    @property
+    def reading(self) -> Reading:
+        assert self.page is not None
+        return Reading(self.page, self.parsed.charset if self.parsed else "", self.gated, self.skips, self.measures)
+
+
+_Stage = Callable[[_Ticket], None]
+
+
+class Desk:
+    """Bodies in, readings out. One per agent."""
+
+    def __init__(
+        self,
+        parser: Parser,
+        suspects: Suspects,
+        links: LinkGate,
+        panel: Panel,
+        *,
+        urls: URLSpace,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._parser = parser
+        self._suspects = suspects
+        self._gate = links.gate
+        self._settings = settings
+        self._urls = urls
+        self._clock = clock
+        self._waiting: list[_Ticket] = []
+        self._batch: list[_Ticket] = []  # that is read, or whose journeys are to be woken
+        self._is_busy = False
+        self.step = Step()  # for who watches the loop
+        self._apart: set[str] = set()  # hosts
+        self._n_woken, self._woken_at = 0, 0.0  # journeys of this batch that were woken last, and when
+        self._journey_s = _ROUND_S  # that each of the journeys took that were woken together lately
+        filters: list[_Stage] = [partial(_measure, measure) for measure in panel.measurers()]
+        self._after_parsing: tuple[_Stage, ...] = (self._hash_words, self._resolve_links, self._gate_links, self._describe, *filters)
+        self._stages: tuple[_Stage, ...] = (self._prepare, self._parse, *self._after_parsing)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more pages wait than the next batch takes."""
+        return len(self._waiting) > _PAGES
+
+    def set_apart(self, host: str) -> None:
+        """Have the host's pages parsed apart from now on. Any thread may say so."""
+        if len(self._apart) >= _APART:
+            self._apart.clear()
+        self._apart.add(host)
+
+    async def read(self, outcome: Fetched) -> Reading:
+        """Read a page; what is not text says little. Raises what our own code fails with on the page."""
+        ticket = _Ticket(outcome, asyncio.get_running_loop().create_future())
+        if not self._is_text(outcome):
+            return self._rest(ticket)
+        if not self._suspects.crashes(outcome.url.key):
+            self._join(ticket)
+            if (reading := await ticket.read) is not None:
+                return reading
+        head = outcome.head
+        ticket.parsed = await self._parser.apart(outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"))
+        return self._rest(ticket)
+
+    def links(self, url: CrawlURL, parsed: Parsed) -> tuple[list[str], list[Skip]]:
+        """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
+        base = self._urls.base(url.text, parsed.base)
+        wanted, skips = parsed.links, []
+        if not self._settings.robots.nofollow_links and any(link.rel for link in wanted):
+            nofollow = [link for link in wanted if "nofollow" in link.rel]
+            wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
+            skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in self._urls.resolve(base, [link.href for link in nofollow])[0]]
+        texts, refused = self._urls.resolve(base, [link.href for link in wanted])
+        skips.extend(Skip(presentable(href), reason, "url") for href, reason in refused)
+        if n_dropped := parsed.n_links - len(parsed.links):
+            is_cut = Flag.LINKS_TRUNCATED in parsed.flags
+            by = f"{n_dropped} links beyond limits.max_links_per_page" if is_cut else f"{n_dropped} links of absurd length"
+            skips.append(Skip(url.text, Reason.LINK_LIMIT if is_cut else Reason.TOO_LONG, by))
+        return texts, skips
+
+    def _is_text(self, outcome: Fetched) -> bool:
+        """Return whether a body is to be parsed; one that ended too many lives is not."""
+        mime_type = outcome.head.mime_type
+        is_text = mime_type in _HTML or mime_type == _PLAIN
+        return is_text and Flag.UNSUPPORTED_ENCODING not in outcome.flags and not self._is_quarantined(outcome)
+
+    def _is_quarantined(self, outcome: Fetched) -> bool:
+        return self._suspects.crashes(outcome.url.key) >= self._suspects.limit
+
+    def _join(self, ticket: _Ticket) -> None:
+        self._waiting.append(ticket)
+        if not self._is_busy:
+            self._is_busy = True
+            asyncio.get_running_loop().call_soon(self._work)
+
+    def _rest(self, ticket: _Ticket) -> Reading:
+        """Read a page alone that is parsed, or is not to be."""
+        for stage in self._after_parsing:
+            stage(ticket)
+        return ticket.reading
+
+    def _work(self) -> None:
+        """Begin a batch; the rest has to wait until its journeys have gone on."""
+        self._batch = batch = self._next_batch()
+        self._take((stage, ticket) for stage in self._stages for ticket in batch)
+
+    def _take(self, steps: Iterator[tuple[_Stage, _Ticket]]) -> None:
+        """Take the batch through as many steps as a round of the loop may last, and through the others in the rounds that follow."""
+        self.step.begin()
+        late = self._clock() + _ROUND_S
+        soon = asyncio.get_running_loop().call_soon
+        for stage, ticket in steps:
+            if not ticket.read.done():
+                self._suspects.name(ticket.outcome.url.key)
+                self.step.host = ticket.outcome.url.host
+                try:
+                    stage(ticket)
+                except Exception as error:  # one page's fault is its own journey's, which records it; the others go on
+                    ticket.read.set_exception(error)
+                if self._clock() > late:
+                    soon(self._take, steps)
+                    break
+        else:
+            self._n_woken = 0
+            soon(self._hand_out)
+        self._suspects.clear()
+        self.step.host = ""
+
+    def _hand_out(self) -> None:
+        """Wake journeys, a few a round of the loop: as many as the last ones say it has time for; after the last turn to the next batch."""
+        now, n = self._clock(), _WOKEN
+        if self._n_woken:
+            self._journey_s = (now - self._woken_at) / self._n_woken
+        while n > 1 and n * self._journey_s > _ROUND_S:
+            n -= 1
+        woken, self._batch = self._batch[:n], self._batch[n:]
+        self._n_woken, self._woken_at = len(woken), now
+        for ticket in woken:
+            if not ticket.read.done():
+                ticket.read.set_result(ticket.reading)
+        self._is_busy = bool(woken or self._waiting)
+        if self._is_busy:
+            asyncio.get_running_loop().call_soon(self._hand_out if woken else self._work)
+
+    def _next_batch(self) -> list[_Ticket]:
+        n_pages = n_bytes = 0
+        for ticket in self._waiting[:_PAGES]:
+            n_bytes += len(ticket.outcome.body)
+            if n_pages and n_bytes > _BYTES:
+                break
+            n_pages += 1
+        batch = self._waiting[:n_pages]
+        del self._waiting[:n_pages]
+        return batch
+
+    # the stages, in their order
+
+    def _prepare(self, ticket: _Ticket) -> None:
+        outcome = ticket.outcome
+        if outcome.url.host not in self._apart:
+            ticket.source = self._parser.prepared(outcome.body, outcome.head.get(b"content-type"), outcome.head.mime_type)
+        if ticket.source is None:
+            ticket.read.set_result(None)
+
+    def _parse(self, ticket: _Ticket) -> None:
+        assert ticket.source is not None
+        failpoint.reached("parsing")
+        ticket.parsed = self._parser.finished(ticket.source, ticket.outcome.head.all(b"x-robots-tag"))
+        ticket.source = None
+
+    def _hash_words(self, ticket: _Ticket) -> None:
+        if ticket.parsed is not None:
+            ticket.tokens = token_hashes(ticket.parsed.raw_text)
+
+    def _resolve_links(self, ticket: _Ticket) -> None:
+        if ticket.parsed is not None:
+            ticket.links, ticket.skips = self.links(ticket.outcome.url, ticket.parsed)
+
+    def _gate_links(self, ticket: _Ticket) -> None:
+        if ticket.outcome.url.purpose not in FILTERS_OWN:
+            ticket.gated = self._gate(ticket.links)
+
+    def _describe(self, ticket: _Ticket) -> None:
+        outcome, parsed = ticket.outcome, ticket.parsed
+        unparsed = frozenset((Flag.PARSE_SKIPPED,)) if self._is_quarantined(outcome) else frozenset()
+        ticket.page = Page(
+            url=outcome.url,
+            status=outcome.head.status,
+            mime_type=outcome.head.mime_type,
+            title=parsed.title if parsed else "",
+            text=parsed.raw_text if parsed else "",
+            tokens=ticket.tokens,
+            fingerprint=fingerprint(ticket.tokens),
+            links=tuple(ticket.links),
+            canonical=self._canonical(outcome.url, parsed.canonical) if parsed and parsed.canonical else "",
+            directives=parsed.directives if parsed else Directives(),
+            n_bytes=len(outcome.body),
+            flags=outcome.flags | (parsed.flags if parsed else unparsed),
+            at=self._clock(),
+        )
+
+    def _canonical(self, url: CrawlURL, named: str) -> str:
+        try:
+            return self._urls.canonical(named, url.text)
+        except BadURL:
+            return ""
+
+
+def _measure(measure: Callable[[Page], Any], ticket: _Ticket) -> None:
+    assert ticket.page is not None
+    if ticket.page.url.purpose not in FILTERS_OWN:
+        ticket.measures.append(measure(ticket.page))

@@ -1,0 +1,191 @@
+"""Parses pages: ordinary ones right here, large and suspicious ones in a child process that can be killed.
+
+lexbor cannot be interrupted and needs minutes for some pages of a hundred kilobytes. `Parser.here` therefore asks `html.bomb` first and
+answers None for what must be isolated; `Parser.apart` sends such a page to a child with limited memory and processor time. A page that
+kills its child keeps the links that a bounded scan of its start finds, and is flagged.
+
+How long a page may take is counted in the child's own processor time, so that a loaded machine costs no page its text. A child that does
+not answer for much longer and has not used that time up either is stopped, swapped out or starved, which is not the page's fault: it is
+replaced, and the page has one more try when those that wait have had their turn.
+
+A child is started when it is first needed and again after a death, about 0.2 s of processor time each; it is replaced after
+`parse.recycle_after` pages, so that what lexbor may leak stays bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from thresher.config.settings import Parse
+from thresher.crawler.children import python
+from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, Request, Setup
+from thresher.crawler.core import html
+from thresher.crawler.core.model import Flag
+from thresher.crawler.core.parsed import Parsed
+
+_START_TIMEOUT_S: Final = 120.0
+_PATIENCE: Final = 30.0  # times the processor time that a page may take, on the wall
+_READ_BUFFER: Final = 1 << 20
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+
+_log = logging.getLogger(__name__)
+
+
+class Parser:
+    """Bodies in, `Parsed` out; never raises for what a page does."""
+
+    def __init__(self, settings: Parse, agent: str, max_links: int, *, patience_s: float | None = None) -> None:
+        """patience_s: after which a child that has not used up its processor time is given up; None = 30 times `parse.timeout`."""
+        self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
+        self._settings = settings
+        self._agent = agent
+        self._max_links = max_links
+        self._turns = asyncio.Semaphore(settings.processes)
+        self._idle: list[_Child] = []
+        keep_freed_memory()
+
+    def here(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str]) -> Parsed | None:
+        """Parse in this process, or return None if the page must be isolated."""
+        source = self.prepared(body, content_type, mime_type)
+        return self.finished(source, robots_headers) if source else None
+
+    def prepared(self, body: bytes, content_type: str, mime_type: str) -> html.Source | None:
+        """Decode a page, the first half of `here`; None if the page must be isolated."""
+        if len(body) > self._settings.isolate_above and not html.is_binary(body, content_type):
+            return None
+        return html.prepared(body, content_type, mime_type)
+
+    def finished(self, source: html.Source, robots_headers: list[str]) -> Parsed:
+        """Parse what is decoded, the second half of `here`."""
+        return html.finished(source, agent=self._agent, max_links=self._max_links, headers=robots_headers)
+
+    async def apart(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str]) -> Parsed:
+        """Parse in a child process. If the child dies of it, take what a scan of the page's start finds and flag the page."""
+        request = Request(body, content_type, mime_type, robots_headers)
+        answer = await self._ask(request) or await self._ask(request) or Flag.PARSE_TIMEOUT
+        if isinstance(answer, Parsed):
+            return answer
+        start, charset = html.decode(body[: html.SCAN_BYTES], content_type)
+        if mime_type == "text/plain":
+            parsed = html.plain(start, charset, agent=self._agent, headers=robots_headers)
+        else:
+            parsed = await asyncio.to_thread(html.scan, start, charset, self._max_links, agent=self._agent, headers=robots_headers)
+        return replace(parsed, flags=parsed.flags | {answer})
+
+    async def close(self) -> None:
+        """End the children. No page may be under way."""
+        while self._idle:
+            await self._idle.pop().end()
+
+    async def _ask(self, request: Request) -> Parsed | Flag | None:
+        """Have a child parse a page; a flag says how the child died of it. Callers beyond the number of children wait their turn.
+
+        None: the child neither answered nor died, though it was given much longer than the page may take.
+        """
+        async with self._turns:
+            child = self._idle.pop() if self._idle else await self._start()
+            if child is None:
+                return Flag.PARSE_SKIPPED
+            is_in_step = False
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    answer = await child.ask(request)
+                is_in_step = True
+            except TimeoutError:
+                _log.warning("a parser process did not answer in %.0f s; it is replaced", self._patience_s)
+                return None
+            except (asyncio.IncompleteReadError, ConnectionError):
+                return Flag.PARSE_TIMEOUT if await child.died() in OUT_OF_TIME else Flag.PARSE_CRASH
+            finally:  # also when the caller is cancelled: the child would answer the next question with this answer
+                if is_in_step and child.n_answers < self._settings.recycle_after:
+                    self._idle.append(child)
+                else:
+                    await child.end()
+            return answer
+
+    async def _start(self) -> _Child | None:
+        """Start a child; None if the system has no room for one."""
+        setup = Setup(self._agent, self._max_links, self._settings.memory, self._settings.timeout)
+        try:
+            return await _Child.start(setup)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            _log.error("no parser process could be started, a page was only scanned for links: %s", error)
+            return None
+
+
+class _Child:
+    """One parser process. One question at a time; after an unanswered one it can only be ended."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._input = process.stdin
+        self._output = process.stdout
+        self._answers = msgspec.msgpack.Decoder(Parsed)
+        self.n_answers = 0
+
+    @classmethod
+    async def start(cls, setup: Setup) -> _Child:
+        """Start a process and wait until it is ready."""
+        child = cls(
+            await asyncio.create_subprocess_exec(
+                *python.command("thresher.crawler.children.parser_process"),
+                stdin=PIPE,
+                stdout=PIPE,
+                env=python.environment(OPENBLAS_NUM_THREADS="1"),
+                limit=_READ_BUFFER,
+                start_new_session=True,  # Ctrl-C is for the crawler
+            )
+        )
+        is_ready = False
+        try:
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                await child._exchange(msgspec.msgpack.encode(setup))
+            is_ready = True
+        finally:
+            if not is_ready:
+                await child.end()
+        return child
+
+    async def ask(self, request: Request) -> Parsed:
+        """Have a page parsed. Raises IncompleteReadError or ConnectionError if the process dies of it."""
+        answer = self._answers.decode(await self._exchange(msgspec.msgpack.encode(request)))
+        self.n_answers += 1
+        return answer
+
+    async def died(self) -> int:
+        """Wait for the end of a process that has closed its output; return its exit code, below zero the signal that ended it."""
+        return await self._process.wait()
+
+    async def end(self) -> None:
+        """Kill the process and wait until it is gone. One that has ended its output is dying already."""
+        if not self._output.at_eof():
+            with suppress(ProcessLookupError):
+                self._process.kill()
+        self._input.close()
+        await self._process.wait()
+
+    async def _exchange(self, message: bytes) -> bytes:
+        self._input.write(LENGTH.pack(len(message)))
+        self._input.write(message)
+        await self._input.drain()
+        n_bytes = LENGTH.unpack(await self._output.readexactly(LENGTH.size))[0]
+        return await self._output.readexactly(n_bytes)
+
+
+def keep_freed_memory() -> None:
+    """Make glibc keep up to 64 MiB of freed memory: by default it returns each page's tree and faults it in again, 120 µs a page."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_TRIM_THRESHOLD, 64 << 20)
+        mallopt(_M_MMAP_THRESHOLD, 4 << 20)

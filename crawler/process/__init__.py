@@ -1,0 +1,1 @@
+"""The processes of a crawl: agents started, watched and restarted; how each ends."""

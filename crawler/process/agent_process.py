@@ -1,0 +1,200 @@
+"""Main of an agent's process: `… agent_process DIR [STAGES | --settle]`, started by the supervisor, or by the benchmark.
+
+With STAGES, a file, the CPU time by stage is sampled and written there at the end. With --settle nothing is fetched.
+
+DIR is a shard; what of the crawl is its agent's, the table of partitions says. Speaks one JSON line per status on standard output;
+standard input is a leash: when it closes, the supervisor is gone and the process ends at once, as if killed. One of several agents is
+given orders over it, a JSON line each.
+
+The first SIGINT, SIGTERM or SIGHUP stops gracefully (exit 3), the second commits what has settled and exits 130, 143 or 129. One that comes
+before there is an agent ends the process at once, as if killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import os
+import resource
+import select
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+import msgspec
+import uvloop
+
+from thresher.config.settings import Settings
+from thresher.crawler.agent.agent import Agent
+from thresher.crawler.agent.cpu_stages import Sampler
+from thresher.crawler.cluster.member import Team
+from thresher.crawler.cluster.shard import left_behind, open_store, ownership_of
+from thresher.crawler.cluster.shared_addresses import SharedAddresses
+from thresher.crawler.core.errors import DiskError, ThresherError
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.ending import Ending
+from thresher.crawler.error_log import divert, log_to
+from thresher.crawler.process.leaving import leave
+from thresher.crawler.status import Order, Status, usage
+from thresher.storage.faults import address_space_in_words, as_ours, is_ours
+from thresher.storage.partitions import ADDRESSES, crawl_of, lanes_path
+from thresher.storage.store import PATIENCE_S, Store
+
+_SETTLE = "--settle"
+_PR_SET_PDEATHSIG = 1
+_YOUNG_OBJECTS = 50_000  # that come before the collector looks: hardly any of a page are garbage that only it can find
+_SWITCH_S = 0.0001  # that a thread waits for the interpreter: the writer does at every body, and what it has not written yet takes memory
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Order).decode
+
+
+def main(*, patience_s: float = PATIENCE_S) -> None:
+    """Run one agent on the store in the directory that the command line names; exit with its ending's code.
+
+    patience_s: how long a disk that refuses is tried again before the agent gives up with exit 74.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no KeyboardInterrupt halfway through the opening of a store
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was, while modules were imported
+    directory = Path(sys.argv[1])
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if select.select([0], [], [], 0)[0]:
+        _leash()  # the supervisor died before it could take this process with it: leave the store to the next one
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _raise_descriptor_limit()
+    operator = divert(crawl_of(directory)[0])
+    code = 1
+    try:
+        ownership = ownership_of(directory)
+        store, settings = open_store(directory, patience_s=patience_s)
+        log_to(operator, settings.log.level)
+        with store:
+            code = uvloop.run(_crawl(directory, store, settings, ownership, operator)).code
+            store.close(commit=code != DiskError.exit_code)
+    except Exception as error:  # the edge of the process: the supervisor says that it died, the log why
+        known = _known(error)
+        if known is None or known.exit_code == code:
+            _log_death(error, operator)
+        else:
+            with suppress(OSError):  # the terminal may have been closed
+                print(f"thresher: {known}", file=operator)
+            code = known.exit_code
+    leave(code)
+
+
+def _known(error: BaseException) -> ThresherError | None:
+    """Return the error with an exit code that is at the bottom of this one, None if there is none."""
+    if isinstance(error, BaseExceptionGroup):
+        return next((known for one in error.exceptions if (known := _known(one)) is not None), None)
+    return as_ours(error) if is_ours(error) else None
+
+
+def _log_death(error: BaseException, operator: TextIO) -> None:
+    """Write to the error log what this process dies of; of memory the operator is told, who alone can give it more."""
+    if _lacks_memory(error):
+        with suppress(OSError):
+            print(f"thresher: agent {os.getpid()} is out of memory: {address_space_in_words()}. Raise the limit", file=operator)
+    print(f"{datetime.now(UTC).isoformat(timespec='seconds')} agent {os.getpid()} dies:", file=sys.stderr)
+    traceback.print_exception(error)
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_lacks_memory, error.exceptions))
+    return isinstance(error, MemoryError)
+
+
+def _on_loop_error(operator: TextIO, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what no task awaits. Without memory the loop cannot even read what wakes it, and would say so without end: die, as if killed."""
+    error = context.get("exception")
+    if isinstance(error, MemoryError):
+        _log_death(error, operator)
+        os._exit(1)
+    loop.default_exception_handler(context)
+
+
+async def _crawl(directory: Path, store: Store, settings: Settings, ownership: Ownership | None, operator: TextIO) -> Ending:
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(partial(_on_loop_error, operator))
+    stages = Path(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] != _SETTLE else None
+    if _SETTLE in sys.argv[2:]:
+        settings = msgspec.structs.replace(settings, limits=msgspec.structs.replace(settings.limits, max_pages=0))
+    elsewhere = left_behind(crawl_of(directory)[0]) if ownership is None else None  # of several, the supervisor keeps the limits
+    agent = Agent(directory, store, settings, report=_report, team=_team(directory, settings, ownership), left_behind=elsewhere)
+    loop.add_reader(0, _leash, _Orders(agent))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, _signalled, agent, number)
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(_SWITCH_S)
+    gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
+    sampler = Sampler() if stages is not None else None
+    if sampler is not None:
+        sampler.start()
+    try:
+        return await agent.run()
+    finally:
+        if sampler is not None and stages is not None:
+            sampler.stop()
+            sampler.write(stages, writer_cpu_s=store.writer_cpu_s, total_cpu_s=usage()[0])
+        await agent.close()
+
+
+def _team(directory: Path, settings: Settings, ownership: Ownership | None) -> Team | None:
+    """Return what the agent shares with others, None if it is alone."""
+    if ownership is None:
+        return None
+    polite = settings.politeness
+    path = lanes_path(directory) / ADDRESSES
+    return Team(ownership, SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay))
+
+
+def _signalled(agent: Agent, number: signal.Signals) -> None:
+    if agent.stopping:
+        agent.leave(128 + number, f"forced by {number.name}")
+    else:
+        agent.stop(f"stopped by {number.name}")
+
+
+def _report(status: Status) -> None:
+    """Write one status line; a supervisor that no longer reads is gone."""
+    try:
+        os.write(1, _encode(status) + b"\n")
+    except BrokenPipeError:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Orders:
+    """The lines of standard input."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._rest = b""
+
+    def take(self, read: bytes) -> None:
+        *lines, self._rest = (self._rest + read).split(b"\n")
+        for line in lines:
+            self._agent.obey(_decode(line))
+
+
+def _leash(orders: _Orders | None = None) -> None:
+    """End at once when standard input closes; obey what comes over it."""
+    read = os.read(0, 4096)
+    if not read:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if orders is not None:
+        orders.take(read)
+
+
+def _raise_descriptor_limit() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+if __name__ == "__main__":
+    main()

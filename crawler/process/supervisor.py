@@ -1,0 +1,314 @@
+"""The supervisor: starts each agent in a process of its own, shows their progress, and restarts one on its own disk when it dies or hangs.
+
+An agent dies when it is killed or crashes; it hangs when it has sent no status for 30 s, or none at all for 2 min: a large store takes its
+time to open. It is started again after a growing pause; when it dies three times in a minute without one more page, and without knowing
+of one more piece of work that kills it (crawler/children/crash_suspects.py), the supervisor gives up with exit 1 and the state is safe.
+Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are final.
+
+One agent ends by itself. Several rest, each when it has nothing to do, until all do (crawler/cluster/termination.py); then they are told to
+end. If one ends for good otherwise, the others are told to stop, and why; the gravest exit code is the crawl's. An agent that died, or
+never came to say anything, counts in the status with what its shard has committed.
+
+SIGINT, SIGTERM and SIGHUP are passed on: the first stops gracefully, the second at once. An agent that has not ended 10 s after the second
+is killed, at the third any is: that costs what had not been committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from thresher.config.settings import Settings
+from thresher.crawler.children import python
+from thresher.crawler.cluster.shard import counted, left_behind, progress
+from thresher.crawler.cluster.shared_addresses import strike
+from thresher.crawler.cluster.termination import LIMITS, Crew
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.ending import Ending, finished
+from thresher.crawler.error_log import NAME
+from thresher.crawler.process.agent_life import AgentLife
+from thresher.crawler.status import Order, Report, StateName, Status, merged
+from thresher.storage.partitions import ADDRESSES, lanes_path, shard_path
+from thresher.storage.private import private
+from thresher.storage.rot import damage
+
+SILENCE_S = 30.0
+SETTLE = "--settle"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AGENT = tuple(python.command("thresher.crawler.process.agent_process"))
+_GRAVEST = (1, 2, 6, 5, 74, 143, 130, 129, 3, 4, 0)  # first
+_FORCED_S = 10.0
+_ENDED = ("done", "stopped", "failed")
+_ENDS_WELL = (0, 3, 4)
+_FAULTS = {
+    2: "its configuration cannot be used",
+    5: "its store is in use by another process",
+    6: "its store is damaged or of another version",
+    74: "the disk refuses writes",
+}
+_DEATHS = 3
+_DEATHS_WITHIN_S = 60.0
+# signals by which a process dies that reads in memory where a damaged page sends it
+_BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
+
+
+class Display(Protocol):
+    """Where the progress goes."""
+
+    def update(self, status: Status) -> None: ...
+
+    def note(self, message: str) -> None: ...
+
+
+class Supervisor:
+    """One crawl's processes."""
+
+    def __init__(
+        self,
+        directory: Path,
+        display: Display,
+        *,
+        n_agents: int = 1,
+        settings: Settings | None = None,
+        settle: bool = False,
+        silence_s: float = SILENCE_S,
+        agent: Sequence[str] = AGENT,
+    ) -> None:
+        """settings: of the crawl, where there are several agents.    settle: they fetch nothing, and end once all messages have arrived.
+
+        agent: the command that starts one, to which its shard is added.
+        """
+        self._settle = settle
+        self._directory = directory
+        self._display = display
+        self._n_agents = n_agents
+        self._limits = (settings or Settings()).limits
+        self._silence_s = silence_s
+        self._agent = agent
+        self._lives: dict[int, AgentLife] = {}
+        self._reports: dict[int, Report] = {}  # of this life of each agent
+        self._counted: dict[int, Status] = {}  # what each shard had when its agent began
+        self._signals: list[int] = []
+        self._stop: Ending | None = None  # what the others are told when one has ended for good
+        self._fault = ""  # what ended the crawl that no agent could say
+        self._unreadable: set[int] = set()  # agents whose stores are damaged
+        self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
+        self._left_behind = left_behind(directory)
+        self._crew = Crew(n_agents, self._most_pages(), self._tell)
+        self._end: Ending | None = None
+        self._n_restarts = 0
+        self.status = Status()
+
+    def _most_pages(self) -> int | None:
+        """Return how many pages its agents may have in all, None for any number."""
+        if self._settle:
+            return 0
+        return None if self._limits.max_pages is None else max(0, self._limits.max_pages - self._left_behind.pages)
+
+    async def run(self) -> int:
+        """Crawl to an end; return the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup a terminal may close
+                loop.add_signal_handler(number, self._signalled, number)
+        codes = await asyncio.gather(*(self._keep(agent) for agent in range(self._n_agents)))
+        code = min(codes, key=_GRAVEST.index)
+        if self._reports or code in (1, StoreError.exit_code):  # else none was ever at work: the status that is there is of others
+            self._conclude(code)
+        return code
+
+    def _conclude(self, code: int) -> None:
+        """Write how the crawl has ended, with the figures of those agents that did not live to send their last ones."""
+        was_said = [report.state for report in self._reports.values()]
+        self._survey("stopped")
+        status = self.status
+        if self._end is not None and code == self._end.code:
+            status.why = self._end.why
+        elif code not in _ENDS_WELL and code < 128 and "failed" not in was_said:
+            status.state, status.why = "failed", self._fault
+        elif self._signals and not status.why:  # no agent lived to say so
+            status.why = f"{'forced' if code > 128 else 'stopped'} by {signal.Signals(self._signals[-1]).name}"
+        write_status(self._directory, status)
+
+    def _survey(self, state: StateName) -> None:
+        """Bring the status of the whole up to date.    state: of agents that are gone without their last word"""
+        for agent in range(self._n_agents):
+            report = self._reports.get(agent)
+            if report is not None and report.state in _ENDED:
+                continue
+            last = None
+            if agent not in self._unreadable:
+                with suppress(StoreError):
+                    last = counted(shard_path(self._directory, agent), state)
+            if last is not None:
+                self._counted[agent] = last
+                self._reports.pop(agent, None)
+            elif report is not None:  # what the agent said is all there is
+                report.state, report.why = state, ""
+        self._merge()
+
+    def _merge(self) -> None:
+        known: dict[int, Status] = {**self._counted, **self._reports}
+        self.status = merged(list(known.values()), self._left_behind)
+        self.status.restarts = self._n_restarts
+
+    @property
+    def was_signalled(self) -> bool:
+        """Whether it was told to stop."""
+        return bool(self._signals)
+
+    async def _keep(self, agent: int) -> int:
+        """Let an agent live until it ends for good; return its exit code."""
+        shard = shard_path(self._directory, agent)
+        while True:
+            before = progress(shard)
+            self._reports.pop(agent, None)
+            with suppress(StoreError):
+                self._counted[agent] = counted(shard, "starting")
+            command = (*self._agent, str(shard), *((SETTLE,) if self._settle else ()))
+            life = self._lives[agent] = AgentLife(
+                command,
+                silence_s=self._silence_s,
+                note=lambda what: self._note(agent, what),
+            )
+            self._crew.started(agent)
+            code = await life.run(self._signals, lambda report: self._heard(agent, report))
+            strike(lanes_path(self._directory) / ADDRESSES, agent)
+            if code in _GRAVEST and code != 1:
+                break
+            if self._signals:  # it died of them, before it could handle any
+                code = 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
+                break
+            final = await self._after_death(agent, code, before)
+            if final is not None:
+                code = final
+                break
+            if self._stop is not None:
+                return 3
+        if code == StoreError.exit_code:
+            self._unreadable.add(agent)
+        if code not in _ENDS_WELL:
+            self._fault = self._fault or f"{self._name(agent)} ended with exit {code}: {_FAULTS.get(code, 'it was forced to')}"
+        if self._end is None:
+            self._stop_the_others(agent, code)
+        return code
+
+    async def _after_death(self, agent: int, code: int, before: int) -> int | None:
+        """Say what became of an agent that died; return the exit code if that was its last life, None once it may be started again.
+
+        before: its progress when this life began.
+        """
+        how = f"{how_ended(code)}, {self._directory / NAME} says more"
+        if -code in _BY_DAMAGE and await self._is_damaged(agent):  # before this process reads the store itself
+            return StoreError.exit_code
+        if self._may_restart(agent, progressed=progress(shard_path(self._directory, agent)) > before):
+            pause = 0.2 * 2 ** len(self._deaths[agent])
+            self._note(agent, f"died ({how}); it is restarted on its own disk in {pause:.1f} s")
+            self._n_restarts += 1
+            self.status.restarts = self._n_restarts
+            await asyncio.sleep(pause)
+            return None
+        if await self._is_damaged(agent):
+            return StoreError.exit_code
+        died = f"died {_DEATHS} times without progress (last {how})"
+        self._fault = self._fault or f"{self._name(agent)} {died}; the state is safe"
+        self._note(agent, f"{died}; the state is safe: `thresher resume` goes on")
+        return 1
+
+    async def _is_damaged(self, agent: int) -> bool:
+        """Look whether what an agent died of is its store; if so, say it. Nothing is read from it any more."""
+        found = await asyncio.to_thread(damage, shard_path(self._directory, agent))
+        if found:
+            self._fault = self._fault or found[0]
+            self._note(agent, f"cannot go on: {found[0]}")
+        return bool(found)
+
+    def _stop_the_others(self, agent: int, code: int) -> None:
+        """One agent has ended and was not told to: what it has of the crawl the others cannot do."""
+        if self._stop is not None or self._signals:
+            return
+        self._stop = Ending(3, self._fault if code not in _ENDS_WELL else f"{self._name(agent)} has ended (exit {code})")
+        for other in self._lives:
+            if other != agent:
+                self._tell(other, Order(end=self._stop.why, code=self._stop.code))
+
+    def _name(self, agent: int) -> str:
+        return "the agent" if self._n_agents == 1 else f"agent {agent}"
+
+    def _note(self, agent: int, what: str) -> None:
+        self._display.note(f"{self._name(agent)} {what}")
+
+    def _heard(self, agent: int, report: Report) -> None:
+        self._reports[agent] = report
+        self._merge()
+        write_status(self._directory, self.status)
+        self._display.update(self.status)
+        if (end := self._end or self._stop) is not None:
+            self._tell(agent, Order(end=end.why, code=end.code))  # a life that began after the others were told
+        elif self._n_agents > 1 and not self._signals:
+            self._consider_end(self._crew.heard(agent, report))
+
+    def _consider_end(self, why: str) -> None:
+        """End the crawl if it is at an end, or at a limit that counts for all agents, whatever is in flight."""
+        max_bytes, max_pages, max_time = self._limits.max_bytes, self._limits.max_pages, self._limits.max_time
+        if max_bytes is not None and self.status.wire_bytes >= max_bytes:
+            self._end = Ending(0, "limits.max_bytes reached")
+        elif max_time is not None and max(report.running_s for report in self._reports.values()) >= max_time:
+            self._end = Ending(0, "limits.max_time reached")
+        elif why and max_pages is not None and self.status.pages >= max_pages:
+            self._end = Ending(0, "limits.max_pages reached")
+        elif why and any(report.resting.startswith(LIMITS) for report in self._reports.values()):
+            self._end = Ending(0, why)
+        elif why:
+            before = self._left_behind.pages + self._left_behind.redirects
+            before += sum(report.answered_before for report in self._reports.values())
+            self._end = finished(why, self.status, answered_before=before, max_error_rate=self._limits.max_error_rate)
+        if self._end is not None:
+            for other in self._lives:
+                self._tell(other, Order(end=self._end.why, code=self._end.code))
+
+    def _tell(self, agent: int, order: Order) -> None:
+        self._lives[agent].order(order)
+
+    def _signalled(self, number: int) -> None:
+        self._signals.append(number)
+        for life in self._lives.values():
+            life.signal(number)
+        if len(self._signals) == 2:
+            asyncio.get_running_loop().call_later(_FORCED_S, self._kill)
+        elif len(self._signals) > 2:
+            self._kill()
+
+    def _kill(self) -> None:
+        for life in self._lives.values():
+            life.signal(signal.SIGKILL)
+
+    def _may_restart(self, agent: int, *, progressed: bool) -> bool:
+        now, deaths = time.monotonic(), self._deaths[agent]
+        if progressed:
+            deaths.clear()
+        deaths.append(now)
+        return len(deaths) < _DEATHS or now - deaths[0] > _DEATHS_WITHIN_S
+
+
+def how_ended(code: int) -> str:
+    """Return an exit code of a process of ours in words."""
+    return signal.Signals(-code).name if code < 0 else f"exit {code}"
+
+
+def write_status(directory: Path, status: Status) -> None:
+    """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the last one stays."""
+    temporary = directory / "status.json.tmp"
+    with suppress(OSError):
+        with open(temporary, "wb", opener=private) as file:
+            file.write(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
+        temporary.replace(directory / "status.json")

@@ -1,0 +1,221 @@
+"""Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
+
+A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
+links to it, or a second redirect leads to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be
+worth more, under an order that uses cash (crawler/core/order/cash.py). One in whose name its host's robots.txt is being asked for is moved
+when that has been answered. Pages fetched since then are not moved, nor is what waits for another try.
+"""
+
+from __future__ import annotations
+
+import logging
+from operator import itemgetter
+
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import CrawlURL, Failed, Reason, State
+from thresher.crawler.core.order.cash import Cash
+from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.url import directory_depth, origin_of
+from thresher.crawler.gates.link_gate import Sifted, Skip
+from thresher.crawler.settlement.effects import Effector
+from thresher.crawler.settlement.outbox import Post
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import Tools
+from thresher.storage.schema import SeenRow
+from thresher.storage.tables import Organs
+from thresher.storage.tables.bare_seeds import http_form
+
+_log = logging.getLogger(__name__)
+_SITE = itemgetter(slice(8))  # of a key
+_REMEMBERED = 32_768  # URLs whose finders are; 5 MB
+
+
+class Admission:
+    """Writes what `LinkGate.sift` found."""
+
+    def __init__(
+        self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, effects: Effector, post: Post | None = None
+    ) -> None:
+        """post: to the other agents, if there are any."""
+        self._post = post
+        self._organs = organs
+        self._frontier = frontier
+        self._tools = tools
+        self._totals = totals
+        self._effects = effects
+        self._cash = Cash(frontier.order.cash_steps or 1)
+        self._finders: dict[int, bytes] = {}  # key of the page that named a URL first, by sequence number
+        self._later: dict[int, tuple[Entry, SeenRow]] = {}  # a leased URL's row, and what that is to be; by sequence number
+
+    def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False, gift: float | None = None) -> list[int]:
+        """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order.
+
+        gift: cash for each of them, where another agent has the source and says so.
+        """
+        for skip in sifted.skips:
+            self._skip(skip, source.key)
+        site, step, hops = source.key[:8], not is_redirect, source.hops + 1 if is_redirect else 0
+        depth, distance = source.site_depth + step, source.seed_distance + step
+        each, gain = self._gift(source, sifted) if gift is None else gift, self._cash.gain
+        for key, row, text in sifted.known:
+            state, _, row_depth, row_distance, row_hops, _, seq, _, before = row
+            if state is State.QUEUED:
+                worth = gain(seq, before, each) if each else before
+                if (
+                    worth != before
+                    or distance < row_distance
+                    or hops < row_hops
+                    or (row_depth and (depth < row_depth or key[:8] != site or (is_redirect and row_hops)))
+                ):
+                    nearest = row._replace(seed_distance=min(distance, row_distance), hops=min(hops, row_hops), worth=worth)
+                    self._rediscovered(source, key, row, nearest, text, step=step)
+        numbers = [row.seq for _, row, _ in sifted.known]
+        if sifted.sitting is not None and sifted.sitting.said:
+            for verdict in sifted.sitting.said.values():
+                self._totals.would_save(verdict.filter)
+        if sifted.fresh is not None:
+            found = (self._admit_new(i, sifted, each, now, is_redirect=is_redirect) for i in range(len(sifted.fresh)))
+            numbers += [seq for seq in found if seq > 0]
+        if self._frontier.order.counts_sites:
+            self._count_sites(source, sifted)
+        if self._post is not None:
+            numbers += self._post.links(source, sifted, self._cash, each, now, is_redirect=is_redirect)
+        return numbers
+
+    def _gift(self, source: CrawlURL, sifted: Sifted) -> float:
+        """Return how much cash the page gives to each of its links."""
+        row = self._organs.seen.row(source.key) if self._frontier.order.cash_steps else None
+        if row is None:
+            return 0.0
+        return self._cash.gift(
+            row.seq, row.worth, len(sifted.known) + (len(sifted.fresh) if sifted.fresh is not None else 0) + len(sifted.foreign)
+        )
+
+    def _count_sites(self, source: CrawlURL, sifted: Sifted) -> None:
+        """Let the sites that are linked to know of one more that links to them."""
+        sites = {key[:8] for key, _, _ in sifted.known}
+        if sifted.fresh is not None:
+            sites.update(map(_SITE, sifted.fresh.keys))
+        for site in self._organs.site_links.add(source.key[:8], sites):
+            self._frontier.linked(site)
+
+    def seed(self, url: CrawlURL, now: float) -> None:
+        """Queue a seed that is not known yet, or record why it is refused."""
+        answer = self._tools.links.check(url.text)
+        if isinstance(answer, bytes):
+            self.enqueue(url, now)
+        else:
+            self._skip(Skip(url.text, *answer), b"")
+            self._organs.seen.add(url, State.REFUSED, answer[0], now)
+
+    def give_way(self, url: CrawlURL, failure: Failed, now: float) -> None:
+        """Refuse a seed given without a scheme that https does not reach, and queue its http form in its place."""
+        http = self._tools.urls.url(http_form(url.text))
+        _log.warning("%s: no connection by https (%s, %s); %s is asked for", url.text, failure.cause, failure.detail, http.text)
+        self._skip(Skip(url.text, Reason.NO_HTTPS, str(failure.cause)), url.via)
+        self._organs.seen.settle(url.key, State.REFUSED, Reason.NO_HTTPS)
+        if self._organs.seen.row(http.key) is None:
+            self.seed(http, now)
+
+    def enqueue(self, url: CrawlURL, now: float, cash: float = 0.0) -> int:
+        """Make a new URL known and queue it with what it is given; return its sequence number, -1 if it is refused and only counted."""
+        refusal = self._frontier.refuses(url)
+        if refusal is not None:
+            self._skip(Skip(url.text, refusal, "limits"), url.via)
+            return self._refused(url, refusal, "limits", now)
+        worth = self._cash.level_of(1.0 + cash)
+        seq = self._organs.seen.add(url, State.QUEUED, None, now, worth)
+        self._remember(seq, url.via)
+        if cash:
+            self._cash.begin(seq, 1.0 + cash)
+        self._frontier.push(Entry(Lane.FRESH, self._frontier.order.rank(url.site_depth, worth), seq, 0, url), now)
+        return seq
+
+    def _refused(self, url: CrawlURL, reason: Reason, by: str, now: float) -> int:
+        """Make a refused URL known, unless its rule's rows are used up; return its sequence number, -1 if it is only counted."""
+        if not self._organs.rules.may_record(f"{by}:{reason}"):
+            return -1
+        return self._organs.seen.add(url, State.REFUSED, reason, now)
+
+    def requeue(self, url: CrawlURL, row: SeenRow, now: float) -> None:
+        """Queue a known URL that was refused before."""
+        self._organs.seen.update(url.key, row._replace(state=State.QUEUED, reason=None))
+        rank = self._frontier.order.rank(url.site_depth, row.worth)
+        refusal = self._frontier.push(Entry(Lane.FRESH, rank, row.seq, 0, url), now)
+        if refusal is not None:
+            self._organs.seen.settle(url.key, State.REFUSED, refusal)
+
+    def _admit_new(self, i: int, sifted: Sifted, cash: float, now: float, *, is_redirect: bool) -> int:
+        """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
+        batch, sitting = sifted.fresh, sifted.sitting
+        assert batch is not None
+        assert sitting is not None
+        url = self._tools.links.child(batch, i, is_redirect=is_redirect, audited=i in sitting.audited)
+        if sitting.judgement.admitted[i]:
+            self._totals.audited(int(i in sitting.audited))
+            return self.enqueue(url, now, cash)
+        verdict = sitting.judgement.refused.get(i)
+        if verdict is None:
+            return self._effects.set_aside(url, sitting.effects, now)
+        reason = verdict.reason or Reason.REFUSED_BY_FILTER
+        self._skip(Skip(url.text, reason, verdict.filter), url.via)
+        self._totals.saved(verdict.filter)
+        return self._refused(url, reason, verdict.filter, now)
+
+    def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
+        """Move a waiting URL forward if this link brings it nearer, or makes it worth more."""
+        if not step and row.hops:
+            depth = 0  # the second redirect that leads there: what many redirects lead to is to be known soon
+        elif key[:8] == source.key[:8]:
+            depth = source.site_depth + step
+        else:
+            is_found_twice = self._found_by(row.seq)[:8] not in (b"", key[:8], source.key[:8])  # first by a third site
+            depth = 0 if is_found_twice else directory_depth(text)
+        nearest = nearest._replace(site_depth=min(depth, row.site_depth))
+        if row.seq in self._later:
+            nearest = _nearest(nearest, self._later[row.seq][1])
+        if nearest == row:
+            return
+        origin = origin_of(text)
+        via = self._found_by(row.seq)
+        place = (nearest.seed_distance, nearest.site_depth, nearest.hops)
+        nearer = CrawlURL(text, self._tools.links.site(origin), origin, key, *place, row.purpose, via)
+        self._move(Entry(Lane.FRESH, self._frontier.order.rank(row.site_depth, row.worth), row.seq, 0, nearer), nearest)
+
+    def _move(self, waiting: Entry, nearest: SeenRow) -> None:
+        """Move a row forward, now or when its lease has ended."""
+        is_moved = self._frontier.raise_rank(waiting, self._frontier.order.rank(nearest.site_depth, nearest.worth))
+        if is_moved:
+            self._organs.seen.update(waiting.url.key, nearest)
+        elif is_moved is None:
+            self._later[nearest.seq] = waiting, nearest
+
+    def landed(self, seq: int) -> None:
+        """Move a URL forward that was found nearer while it was leased, if it waits again."""
+        if seq in self._later:
+            self._move(*self._later.pop(seq))
+
+    def _found_by(self, seq: int) -> bytes:
+        """Return the key of the page that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
+        via = self._finders.get(seq)
+        return self._remember(seq, self._organs.seen.record(seq).via) if via is None else via
+
+    def _remember(self, seq: int, via: bytes) -> bytes:
+        if len(self._finders) >= _REMEMBERED:
+            self._finders.clear()
+        self._finders[seq] = via
+        return via
+
+    def _skip(self, skip: Skip, via: bytes) -> None:
+        self._totals.skip(skip.reason)
+        self._organs.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+
+
+def _nearest(one: SeenRow, other: SeenRow) -> SeenRow:
+    """Return the best of what two finders say of a URL."""
+    return one._replace(
+        seed_distance=min(one.seed_distance, other.seed_distance),
+        site_depth=min(one.site_depth, other.site_depth),
+        hops=min(one.hops, other.hops),
+        worth=max(one.worth, other.worth),
+    )

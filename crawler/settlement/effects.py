@@ -1,0 +1,345 @@
+"""What filters ask for beside a verdict, carried out in the commit of the visit that made them ask.
+
+| effect  | on a new URL                     | on a waiting URL                  | on any other             |
+|---------|----------------------------------|-----------------------------------|--------------------------|
+| Rewrite | recorded as alias, target queued | leaves the queue, becomes alias   | nothing                  |
+| Hold    | recorded as held                 | leaves the queue, becomes held    | held: one more holder    |
+| Release | –                                | –                                 | held: queued when no holder is left |
+| Free    | –                                | –                                 | held: queued when only the asking filter held it |
+| Request | queued ahead of its host's queue, under all of politeness; an audit revives what was set aside and brings forward what waits |
+| Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
+| Recall  | –                                | –                                 | alias: queued, as if no rule had named it |
+| Study   | what the filter gathered of a site is studied off the loop |||
+| Park    | the host's URLs stay queued, nothing more of it is fetched for a day |||
+| Tell    | the filter learns it where the site is: here, or at the agent that has it |||
+
+A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. A Request that cannot be queued is answered at once;
+one to a host that another agent has is made there, under that host's politeness, and its answer travels back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import (
+    FILTERS_OWN,
+    Answer,
+    CrawlURL,
+    Free,
+    Hold,
+    Park,
+    Purpose,
+    Reason,
+    Recall,
+    Release,
+    Request,
+    Revise,
+    Rewrite,
+    State,
+    Study,
+    Tell,
+)
+from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.url import BadURL
+from thresher.crawler.settlement.outbox import Post
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import Tools
+from thresher.filters.panel import Asked, Learned, Record
+from thresher.storage.schema import SeenRow
+from thresher.storage.tables import Organs
+
+_REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
+PARKED_S = 86_400.0
+_KEY = 16
+_AT = "\n"  # between a filter and the agent at which it asks; no name contains it
+_FREED_AT_ONCE = 500  # URLs in one commit: some 20 ms
+_LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
+
+
+def asked_by(asker: str) -> tuple[int | None, str]:
+    """Return who asked for a request, by its row: the agent, None if it is this one, and the filter."""
+    who, _, agent = asker.partition(_AT)
+    return int(agent) if agent else None, who
+
+
+class Effector:
+    """Carries out effects on the store and the frontier."""
+
+    def __init__(self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, post: Post | None = None) -> None:
+        """post: to the other agents, if there are any."""
+        self._post = post
+        self._me = tools.ownership.me if tools.ownership is not None else 0
+        self._organs = organs
+        self._frontier = frontier
+        self._tools = tools
+        self._totals = totals
+        self._settled: list[CrawlURL] = []
+        self._notes: list[Record] = []  # of requests that were answered at once
+        self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, what names it
+
+    def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
+        """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
+
+        Targets of new aliases are queued first: not before, as they may stand among the links of the same page.
+        """
+        targets, self._targets = self._targets, []
+        for text, alias, via in targets:
+            self._queue_target(text, alias, via, now)
+        self._free(self._organs.held.free(_FREED_AT_ONCE), now)  # of what was released before
+        self._carry_out(asked, now)
+        settled, self._settled = self._settled, []
+        notes, self._notes = self._notes, []
+        return settled, notes
+
+    def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
+        for who, effect in asked:
+            match effect:
+                case Rewrite():
+                    self._rewrite(effect, who, now)
+                case Hold():
+                    self._hold(effect, who)
+                case Release():
+                    self._release(effect.holder, now)
+                case Free():
+                    self._free(self._organs.held.drop(effect.key, f"{who} "), now)
+                case Request(purpose=Purpose.AUDIT):
+                    self._audit(effect.url, now)
+                case Request():
+                    self.request(effect, who, now)
+                case Revise():
+                    self._organs.verdicts.revise(effect.page, effect.verdict, now)
+                case Recall():
+                    self._recall(effect, now)
+                case Study():
+                    self._tools.studies.ask(who, effect.site)
+                case Park():
+                    self._frontier.park(self._tools.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
+                case Tell():
+                    self._tell(effect, who, now)
+
+    def set_aside(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
+        """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule's rows are used up."""
+        for who, effect in effects:
+            if isinstance(effect, Rewrite) and effect.url == url.text:
+                self._totals.saved(who)
+                return self._new_alias(url, effect, who, now)
+            if isinstance(effect, Hold) and effect.url == url.text:
+                self._totals.saved(who)
+                seq = self._organs.seen.add(url, State.HELD, Reason.HELD_BY_FILTER, now)
+                self._organs.held.hold(url.key, effect.holder)
+                return seq
+        raise AssertionError(f"{url.text} was set aside by no effect")
+
+    def hold_back(self, url: CrawlURL, holds: Iterable[Asked], now: float) -> None:
+        """Record a URL whose turn has come, and whose row is gone from its queue, as held, or as the alias of another."""
+        row = self._organs.seen.row(url.key)
+        assert row is not None, f"{url.text} waited and is not known"
+        for who, effect in holds:
+            if isinstance(effect, Rewrite):
+                self._rewrite_late(url, row, effect, who, now)
+                return
+        self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
+        for who, effect in holds:
+            assert isinstance(effect, Hold)
+            self._totals.saved(who)
+            self._organs.held.hold(url.key, effect.holder)
+
+    def _rewrite_late(self, url: CrawlURL, row: SeenRow, effect: Rewrite, who: str, now: float) -> None:
+        """Make a URL whose turn has come an alias; if its target was made its alias before, one of them is fetched: this one."""
+        if self._leads_back(effect.to, url.key):
+            self._requeue(url.key, row, Purpose.AUDIT, Lane.AHEAD, now)
+            return
+        self._totals.saved(who)
+        self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+        self._organs.aliases.put(url.key, effect.to, effect.rule)
+        self._settled.append(url)
+        self._queue_target(effect.to, url, url.key, now)
+
+    def _recall(self, effect: Recall, now: float) -> None:
+        """Queue aliases again; one alone as an audit, so that the rule which stands is not applied to it again."""
+        if len(effect.key) == _KEY:
+            found = self._organs.aliases.get(effect.key)
+            if found is not None and self._canonical(found.to_text) == effect.of:
+                self._unalias(effect.key, Purpose.AUDIT, now)
+            return
+        for key in [key for key, alias in self._organs.aliases.of_site(effect.key) if effect.of in alias.rule.split("+")]:
+            self._unalias(key, Purpose.PAGE, now)
+
+    def _unalias(self, key: bytes, purpose: Purpose, now: float) -> None:
+        row = self._organs.seen.row(key)
+        if row is not None and row.state is State.ALIAS:
+            self._organs.aliases.forget(key)
+            self._requeue(key, row, purpose, Lane.FRESH, now)
+
+    def _new_alias(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
+        seq, via = -1, url.via
+        if self._organs.rules.may_record(f"{who}:{effect.rule}"):
+            seq, via = self._organs.seen.add(url, State.ALIAS, Reason.REWRITTEN, now), url.key
+            self._organs.aliases.put(url.key, effect.to, effect.rule)
+        self._targets.append((effect.to, url, via))
+        return seq
+
+    def _rewrite(self, effect: Rewrite, who: str, now: float) -> None:
+        """Take a waiting URL out of its queue and make it an alias; new ones were made so when they were set aside."""
+        url, row = self._known(effect.url)
+        if url is None or row is None or row.state is not State.QUEUED or self._leads_back(effect.to, url.key):
+            return
+        if self._frontier.withdraw(url, row.seq, row.worth):
+            self._totals.saved(who)
+            self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+            self._organs.aliases.put(url.key, effect.to, effect.rule)
+            self._settled.append(url)
+            self._queue_target(effect.to, url, url.key, now)
+
+    def _leads_back(self, text: str, key: bytes) -> bool:
+        """Return whether the aliases that begin at `text` lead to the URL of this key."""
+        for _ in range(_LONGEST_CIRCLE):
+            target = self._canonical(text)
+            if target is None:
+                return False
+            at = self._tools.urls.key(target)
+            alias = self._organs.aliases.get(at)
+            if at == key or alias is None:
+                return at == key
+            text = alias.to_text
+        return True
+
+    def _queue_target(self, text: str, alias: CrawlURL, via: bytes, now: float) -> None:
+        """Queue the canonical URL of an alias, at the alias's own place in the crawl, unless it is known or out of scope."""
+        target = self._canonical(text)
+        if target is None or not isinstance(self._tools.links.check(target), bytes):
+            return
+        if self._organs.seen.row(self._tools.urls.key(target)) is None:
+            url = self._tools.urls.url(target, seed_distance=alias.seed_distance, site_depth=alias.site_depth, hops=alias.hops, via=via)
+            if self._is_foreign(url.key) and self._post is not None:
+                self._post.target(alias, url)
+            else:
+                self._push_new(url, Lane.FRESH, now)
+
+    def _is_foreign(self, key: bytes) -> bool:
+        """Return whether a URL is of a site that another agent has."""
+        return self._post is not None and not self._post.is_own(key)
+
+    def _hold(self, effect: Hold, who: str) -> None:
+        url, row = self._known(effect.url)
+        if url is None or row is None:
+            return
+        if row.state is State.HELD:
+            self._organs.held.hold(url.key, effect.holder)
+        elif row.state is State.QUEUED and self._frontier.withdraw(url, row.seq, row.worth):
+            self._totals.saved(who)
+            self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
+            self._organs.held.hold(url.key, effect.holder)
+
+    def _release(self, holder: str, now: float) -> None:
+        """Queue what a holder held: at once up to a bound, the rest with the next visits."""
+        self._organs.held.release(holder)
+        self._free(self._organs.held.free(_FREED_AT_ONCE, holder), now)
+
+    def _free(self, keys: Iterable[bytes], now: float) -> None:
+        for key in keys:
+            row = self._organs.seen.row(key)
+            if row is not None and row.state is State.HELD:
+                self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
+
+    def request(self, effect: Request, who: str, now: float, *, agent: int | None = None) -> None:
+        """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard.
+
+        agent: another, at which the filter asks
+        """
+        assert effect.purpose in FILTERS_OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
+        text = self._canonical(effect.url)
+        url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._tools.urls.url(text, purpose=effect.purpose)
+        passed = (Reason.BAD_URL, "url") if text is None else self._tools.links.check(text)
+        refusal = None if isinstance(passed, bytes) else passed[0]
+        asker = who if agent is None else f"{who}{_AT}{agent}"
+        if refusal is None and agent is None and self._post is not None and not self._post.is_own(url.key):
+            self._post.request(url, who)
+            return
+        if refusal is None:
+            seq = self._organs.requests.add(url, asker, now)
+            refusal = self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
+            if refusal is None:
+                return
+            self._organs.requests.pop(seq)
+        answer, record = self.answered(asker, Answer(url, now, failure=str(refusal)))
+        self._notes += [record] if record is not None else []
+        self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
+
+    def answered(self, asker: str, answer: Answer) -> Learned:
+        """Tell the filter that asked, here or at another agent, how its request has ended."""
+        who, _, agent = asker.partition(_AT)
+        if not agent or int(agent) == self._me:
+            return self._tools.panel.answered(who, answer)
+        reduced = self._tools.panel.reduced(who, answer)
+        if self._post is not None and reduced is not None:
+            self._post.answered(int(agent), who, reduced)
+        return (), None
+
+    def _tell(self, effect: Tell, who: str, now: float) -> None:
+        if self._post is not None and not self._post.is_own(effect.key):
+            self._post.tell(who, effect)
+            return
+        asked, record = self._tools.panel.told(who, effect.news)
+        self._notes += [record] if record is not None else []
+        self._carry_out(asked, now)
+
+    def _audit(self, text: str, now: float) -> None:
+        """Fetch a URL that was set aside, that waits, or that is not known: its place is then as far from the seeds as the crawl goes."""
+        canonical = self._canonical(text)
+        if canonical is None:
+            return
+        key = self._tools.urls.key(canonical)
+        row = self._organs.seen.row(key)
+        if row is None and self._is_foreign(key):
+            return
+        if row is None:
+            farthest = max(1, self._tools.settings.limits.max_depth or 1)
+            self._push_new(self._tools.urls.url(canonical, seed_distance=farthest, purpose=Purpose.AUDIT), Lane.AHEAD, now)
+        elif row.state is State.QUEUED:
+            url = self._placed(row)
+            if self._frontier.withdraw(url, row.seq, row.worth):
+                self._push(url, Lane.AHEAD, row.seq, now)
+        elif row.state in _REVIVABLE:
+            self._organs.held.forget(key)
+            self._organs.aliases.forget(key)
+            self._requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)
+
+    def _push_new(self, url: CrawlURL, lane: Lane, now: float) -> None:
+        seq = self._organs.seen.add(url, State.QUEUED, None, now)
+        self._push(url, lane, seq, now)
+
+    def _requeue(self, key: bytes, row: SeenRow, purpose: Purpose, lane: Lane, now: float) -> None:
+        row = row._replace(state=State.QUEUED, reason=None, purpose=purpose)
+        self._organs.seen.update(key, row)
+        self._push(self._placed(row), lane, row.seq, now)
+
+    def _push(self, url: CrawlURL, lane: Lane, seq: int, now: float) -> None:
+        row = self._organs.seen.row(url.key)
+        assert row is not None, f"{url.text} is queued and not known"
+        rank = self._frontier.order.rank(url.site_depth, row.worth) if lane is Lane.FRESH else 0
+        refusal = self._frontier.push(Entry(lane, rank, seq, 0, url), now)
+        if refusal is not None:
+            self._totals.skip(refusal)
+            self._organs.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
+            self._settled.append(url)
+
+    def _known(self, text: str) -> tuple[CrawlURL, SeenRow] | tuple[None, None]:
+        """Return what is known of the URL that a filter names, with its place in the crawl."""
+        canonical = self._canonical(text)
+        row = self._organs.seen.row(self._tools.urls.key(canonical)) if canonical else None
+        return (self._placed(row), row) if row is not None else (None, None)
+
+    def _placed(self, row: SeenRow) -> CrawlURL:
+        """Return a known URL at its place in the crawl."""
+        known = self._organs.seen.record(row.seq)
+        return self._tools.urls.url(
+            known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=known.via
+        )
+
+    def _canonical(self, text: str) -> str | None:
+        try:
+            return self._tools.urls.canonical(text)
+        except BadURL:
+            return None

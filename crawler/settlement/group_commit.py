@@ -1,0 +1,98 @@
+"""Group commit from the event loop: when a group closes, and what happens when its commit ends.
+
+A group closes at once when nothing else is ready to run, else after `store.commit_interval`, `commit_visits` or `commit_bytes`. One commit
+runs at a time, on the store's writer thread; visits that settle meanwhile join the next group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import ParamSpec
+
+from thresher.config.settings import Store as StoreSettings
+from thresher.storage.store import Store
+
+P = ParamSpec("P")
+_GROUPS_BEHIND = 1  # groups' worth of visits that may wait beside the one that is written before fetching pauses: rows take memory
+
+
+class Committer:
+    """Closes groups and reports a failed commit once."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: StoreSettings,
+        *,
+        clock: Callable[[], float],
+        failed: Callable[[BaseException], None],
+        committed: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._failed = failed
+        self._committed = committed
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self.broken = False  # a commit has failed, or a visit was left half written: there will be no other commit
+
+    @property
+    def behind(self) -> bool:
+        """Whether the writer is so far behind that no new request should start."""
+        return (
+            self._store.pending_visits >= _GROUPS_BEHIND * self._settings.commit_visits
+            or self._store.pending_bytes >= _GROUPS_BEHIND * self._settings.commit_bytes
+        )
+
+    def whole(self, write: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Write visits. Half of one, if our own code fails in the middle, must not be committed, neither now nor while this life ends."""
+        try:
+            write(*args, **kwargs)
+        except BaseException:
+            self.broken = True
+            raise
+
+    def settled(self, *, idle: bool) -> None:
+        """Say that a visit has joined the open group; `idle`: no other visit is about to join it."""
+        if self._store.committing:
+            return
+        full = self._store.pending_visits >= self._settings.commit_visits or self._store.pending_bytes >= self._settings.commit_bytes
+        if full or idle:
+            self.flush()
+        elif self._timer is None:
+            self._timer = self._loop.call_later(self._settings.commit_interval, self.flush)
+
+    def flush(self) -> None:
+        """Close the open group, if there is one and no commit is running."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._store.pending_visits and not self._store.committing and not self.broken:
+            self._store.flush(self._clock()).add_done_callback(self._written)
+
+    async def drain(self) -> None:
+        """Commit everything that has settled, unless a commit fails."""
+        while not self.broken and (self._store.pending_visits or self._store.committing):
+            if not self._store.committing:
+                await asyncio.wrap_future(self._store.flush(self._clock()))
+            else:
+                await asyncio.sleep(0.001)
+
+    def _written(self, done: Future[None]) -> None:
+        """In the writer's thread: have the loop hear of it, unless this life has ended meanwhile."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._ended, done)
+
+    def _ended(self, done: Future[None]) -> None:
+        error = done.exception()
+        if error is not None:
+            self.broken = True
+            self._failed(error)
+            return
+        self._committed()
+        if self._store.pending_visits and not self._store.committing:
+            self.flush()

@@ -1,0 +1,179 @@
+"""What this agent writes to the others: URLs of their sites, redirects that lead there, ends of chains that began there, robots.txt hops,
+requests of filters and what these have found.
+
+Every message joins the visit that makes it: it goes out once that is committed (crawler/cluster/transport.py). A URL of another agent is
+known here in the state `outbox`, so it is sent once, and again only when it is found nearer, by a second other site, or worth a level more:
+what `Admission` does with a URL that waits, the owner then does. Each pair of sites is sent once, under an order that counts linking sites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from thresher.crawler.core.messages import Answered, Ask, Edge, End, Links, Message, News, RobotsAsk, answer_of, encode
+from thresher.crawler.core.model import CrawlURL, Outcome, Purpose, State, Tell
+from thresher.crawler.core.order.cash import Cash
+from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.url import directory_depth
+from thresher.crawler.gates.link_gate import Sifted
+from thresher.storage.schema import SeenRow
+from thresher.storage.tables import Organs
+
+_REMEMBERED = 65_536  # URLs whose finders are; 8 MB
+_REMEMBERED_SITES = 4_096  # whose linked sites are; 1 MB where each links to 20
+_ASKED = "\n"  # begins what stands in the place of an origin, where another agent asked; no origin contains it
+
+
+class Post:
+    """Writes messages into the open group."""
+
+    def __init__(self, organs: Organs, ownership: Ownership, *, counts_sites: bool) -> None:
+        self._organs = organs
+        self._ownership = ownership
+        self._counts_sites = counts_sites
+        self._lately: dict[bytes, set[bytes]] = {}  # sites that were linked to, by source
+        self._finders: dict[int, bytes] = {}  # site of the page that named a URL first, by sequence number
+
+    def is_own(self, key: bytes) -> bool:
+        """Return whether a key that begins with a site's hash is this agent's."""
+        return self._ownership.is_own(key)
+
+    def _send(self, key: bytes, message: Message) -> None:
+        self._organs.lanes.send(self._ownership.owner(key), encode(message))
+
+    def links(self, source: CrawlURL, sifted: Sifted, cash: Cash, gift: float, now: float, *, is_redirect: bool) -> list[int]:
+        """Send what a page names of other agents' sites; return the numbers of those URLs that were new here."""
+        numbers, sites = [], set[bytes]()
+        for url in sifted.foreign:
+            seq = self._organs.seen.add(url, State.OUTBOX, None, now, cash.level_of(1.0 + gift))
+            if gift:
+                cash.begin(seq, 1.0 + gift)
+            numbers.append(seq)
+            sites.add(url.key[:8])
+        hops, distance = source.hops + 1 if is_redirect else 0, source.seed_distance + (not is_redirect)
+        site, found_by, gain = source.key[:8], self._found_by, cash.gain
+        for key, row, text in sifted.known:
+            if row.state is State.OUTBOX:
+                sites.add(key[:8])
+                worth = gain(row.seq, row.worth, gift) if gift else row.worth
+                if (
+                    worth != row.worth
+                    or distance < row.seed_distance
+                    or hops < row.hops
+                    or (row.site_depth and (found_by(row.seq) != site or (is_redirect and row.hops)))
+                ):
+                    nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops), worth=worth)
+                    self._again(source, key, row, nearest, text, cash.step(row.worth, worth), is_redirect=is_redirect)
+        if sites:
+            found = [(url.key, url.text) for url in sifted.foreign]
+            self._send_links(source, found, self._first_linked(site, sites), gift, is_redirect=is_redirect)
+        return numbers
+
+    def _found_by(self, seq: int) -> bytes:
+        """Return the site whose page named a URL first, 8 bytes; remembered."""
+        site = self._finders.get(seq)
+        if site is None:
+            if len(self._finders) >= _REMEMBERED:
+                self._finders.clear()
+            site = self._finders[seq] = self._organs.seen.record(seq).via[:8]
+        return site
+
+    def _send_links(
+        self, source: CrawlURL, found: list[tuple[bytes, str]], sites: Iterable[bytes], gift: float, *, is_redirect: bool
+    ) -> None:
+        """Send one message to each agent that has any of the URLs or sites."""
+        owner = self._ownership.owner
+        texts: dict[int, list[str]] = {}
+        linked: dict[int, list[bytes]] = {}
+        for key, text in found:
+            texts.setdefault(owner(key), []).append(text)
+        for site in sites:
+            linked.setdefault(owner(site), []).append(site)
+        place = (source.text, source.seed_distance, source.site_depth, source.hops)
+        for to in sorted({*texts, *linked}):
+            self._organs.lanes.send(to, encode(Links(*place, is_redirect, gift, texts.get(to, []), linked.get(to, []))))
+
+    def _first_linked(self, source: bytes, sites: set[bytes]) -> list[bytes]:
+        """Return the sites of other agents that the source's site had not linked to before."""
+        if not self._counts_sites:
+            return []
+        lately = self._lately.get(source)
+        if lately is None:
+            if len(self._lately) >= _REMEMBERED_SITES:
+                self._lately.clear()
+            lately = self._lately[source] = set()
+        new = sorted(sites - lately)
+        lately.update(new)
+        return [site for site in new if self._organs.site_links.is_first(source, site)]
+
+    def _again(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, gift: float, *, is_redirect: bool) -> None:
+        """Send a known URL again if its owner would move it forward for this link."""
+        depth = 0 if is_redirect and row.hops else 0 if self._found_by(row.seq) not in (b"", source.key[:8]) else directory_depth(text)
+        nearest = nearest._replace(site_depth=min(depth, row.site_depth))
+        if nearest != row:
+            self._organs.seen.update(key, nearest)
+            self._send_links(source, [(key, text)], (), gift, is_redirect=is_redirect)
+
+    def target(self, alias: CrawlURL, target: CrawlURL) -> None:
+        """Send the URL that an alias stands for; it takes the alias's place in the crawl."""
+        place = (alias.text, alias.seed_distance, alias.site_depth, alias.hops)
+        self._send(target.key, Links(*place, True, 0.0, [target.text], []))
+
+    # -- redirects
+
+    def edge(self, original: bytes, to_key: bytes, target: str, status: int) -> None:
+        """Tell the target's owner of a redirect, if it is another agent that has been told of the target."""
+        if not self.is_own(to_key) and (row := self._organs.seen.row(to_key)) is not None and row.state is State.OUTBOX:
+            self._send(to_key, Edge(original, target, status))
+
+    def end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes) -> None:
+        """Tell the original's owner where its chain ended."""
+        self._send(original, End(original, hops, target.text, status, fingerprint))
+
+    # -- robots.txt
+
+    def ask(self, hop: CrawlURL) -> None:
+        """Let the hop's owner request it; the answer comes as a `RobotsAnswer`."""
+        self._send(hop.key, RobotsAsk(self._ownership.me, hop.text, hop.text, hop.hops))
+
+    def answer(self, origin: str, outcome: Outcome) -> None:
+        """Tell another agent how the robots.txt that it asked for was answered; nobody, if there is no such agent any more."""
+        asker, asked = asked_by(origin)
+        if asker in self._ownership.others:
+            self._organs.lanes.send(asker, encode(answer_of(asked, outcome)))
+
+    # -- filters
+
+    def request(self, url: CrawlURL, who: str) -> None:
+        """Let a URL's owner make a filter's request; the answer comes as `Answered`."""
+        self._send(url.key, Ask(self._ownership.me, who, url.text, url.purpose))
+
+    def answered(self, asker: int, who: str, reduced: bytes) -> None:
+        """Tell another agent what became of a filter's request; nobody, if there is no such agent any more."""
+        if asker in self._ownership.others:
+            self._organs.lanes.send(asker, encode(Answered(who, reduced)))
+
+    def tell(self, who: str, tell: Tell) -> None:
+        """Tell a filter at the owner of a site what was found."""
+        self._send(tell.key, News(who, tell.news))
+
+
+def in_place_of_origin(message: RobotsAsk) -> str:
+    """Return what stands for another agent among the origins that wait for a robots.txt."""
+    return f"{_ASKED}{message.asker}{_ASKED}{message.asked}"
+
+
+def is_asker(origin: str) -> bool:
+    """Return whether another agent, and no origin of ours, waits."""
+    return origin.startswith(_ASKED)
+
+
+def asked_by(origin: str) -> tuple[int, str]:
+    """Return the agent that asked, and what it remembers the question by."""
+    _, asker, asked = origin.split(_ASKED, 2)
+    return int(asker), asked
+
+
+def robots_hop(message: RobotsAsk, url: CrawlURL) -> CrawlURL:
+    """Return the request that another agent asks for."""
+    return CrawlURL(url.text, url.site, url.host, url.key, hops=message.hops, purpose=Purpose.ROBOTS)

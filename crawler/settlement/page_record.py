@@ -1,0 +1,72 @@
+"""From what a visit found to the record that is stored of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from thresher.crawler.core.model import NO_KEY, Directives, Failed, Fetched, Judgement, Page, Verdict
+from thresher.storage.schema import FailureRecord, PageRecord, VerdictRecord
+
+_TITLE = 1_000  # characters of a title that are kept
+
+
+def page_record(
+    outcome: Fetched, page: Page | None, charset: str, judgement: Judgement | None, now: float, *, failure: Failed | None = None
+) -> PageRecord:
+    """Return the record of a response; `page` and `judgement` are None for one that failed for good with a body worth keeping."""
+    url, head = outcome.url, outcome.head
+    flags = page.flags if page else outcome.flags
+    return PageRecord(
+        url=url.text,
+        key=url.key,
+        status=head.status,
+        mime_type=head.mime_type,
+        charset=charset,
+        title=page.title[:_TITLE] if page else "",
+        n_bytes=len(outcome.body),
+        wire_bytes=outcome.wire_bytes,
+        fingerprint=page.fingerprint if page else NO_KEY,
+        seed_distance=url.seed_distance,
+        site_depth=url.site_depth,
+        hops=url.hops,
+        via=url.via,
+        purpose=url.purpose,
+        fetched_at=now,
+        elapsed_s=outcome.elapsed_s,
+        address=head.address,
+        headers=list(head.headers),
+        canonical=page.canonical if page else "",
+        noindex=page.directives.noindex if page else False,
+        nofollow=page.directives.nofollow if page else False,
+        signals=list(page.directives.signals) if page else [],
+        flags=sorted(flags),
+        keep=judgement.keep if judgement else True,
+        follow=judgement.follow if judgement else False,
+        verdicts=verdict_records(judgement.verdicts) if judgement else [],
+        n_links=len(page.links) if page else 0,
+        failed_cause=failure.cause if failure else "",
+        failed_detail=failure.detail if failure else "",
+    )
+
+
+def unread_page(outcome: Fetched) -> Page:
+    """Return an answer whose body a head gate refused as a page: without text or links."""
+    url, head = outcome.url, outcome.head
+    nothing = np.zeros(0, dtype=np.uint64)
+    return Page(url, head.status, head.mime_type, "", "", nothing, b"", (), "", Directives(), 0)
+
+
+def failure_record(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:
+    """Return what is kept of a request that failed.    final: no other will be made"""
+    return FailureRecord(str(outcome.cause), outcome.detail, now, attempts, final, outcome.head.status if outcome.head else 0)
+
+
+def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
+    """Return the verdicts that say anything, as they are stored."""
+    return [
+        VerdictRecord(verdict.filter, verdict.keep, verdict.follow, verdict.score, verdict.reason or "", dict(verdict.evidence))
+        for verdict in verdicts
+        if not (verdict.keep and verdict.follow and not verdict.evidence)
+    ]

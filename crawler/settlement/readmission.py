@@ -1,0 +1,117 @@
+"""A resume under another configuration: what the new one allows is admitted again, exactly.
+
+URLs that were known and refused are judged anew. Links that the static gate refused were only counted, so the stored pages are read again:
+their links pass the gates as if the page had just been fetched; no request is made. What still waits is judged at dispatch as always.
+A mark in the store lasts until all of it is done, so that a kill in between costs nothing. A page without a stored body keeps the links
+that it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
+from thresher.crawler.settlement.group_commit import Committer
+from thresher.crawler.settlement.settler import Settler
+from thresher.crawler.visit import Tools
+from thresher.storage.schema import META, Meta, PageRecord, SeenRow
+from thresher.storage.store import Store
+
+_GROUP = 256
+_HTML = frozenset(("text/html", "application/xhtml+xml", ""))
+_ROBOTS_SECTIONS = frozenset(("robots", "overrides"))
+_FINAL_REASONS = frozenset((Reason.QUARANTINED, Reason.REDIRECT_LIMIT, Reason.REDIRECT_INVALID))
+
+
+class Readmission:
+    """Carries a mark out."""
+
+    def __init__(self, store: Store, settler: Settler, tools: Tools) -> None:
+        self._store = store
+        self._settler = settler
+        self._tools = tools
+
+    async def run(self, committer: Committer, clock: Callable[[], float], *, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Judge refused URLs and stored pages anew, if a resume asked for it; in groups that are committed one after another.
+
+        Once `stopping`, it breaks off; the mark stays, so that the next life begins anew: what is admitted already is known then.
+        """
+        changed = self._store.get(META, Meta.READMIT)
+        if changed is None:
+            return
+        final = _FINAL_REASONS if _ROBOTS_SECTIONS & set(changed.decode().split(",")) else _FINAL_REASONS | {Reason.ROBOTS_DENIED}
+        for n, (key, row) in enumerate(self._refused(final), 1):
+            self._judge_again(key, row, clock())
+            if n % _GROUP == 0:
+                await committer.drain()
+                if stopping():
+                    return
+        for n, (visit, record) in enumerate(self._pages(), 1):
+            await self._read_again(visit, record, clock())
+            if n % _GROUP == 0:
+                await committer.drain()
+                if stopping():
+                    return
+        self._store.delete(META, Meta.READMIT)
+        self._store.end_visit()
+        await committer.drain()
+
+    def _refused(self, final: frozenset[Reason]) -> Iterator[tuple[bytes, SeenRow]]:
+        """Yield the URLs that are refused for a reason that may have gone; those that were judged meanwhile are not seen twice."""
+        start = b""
+        while rows := self._store.seen.scan(start, 1000):
+            yield from [(key, row) for key, row in rows if row.state is State.REFUSED and row.reason not in final]
+            start = rows[-1][0] + b"\0"
+
+    def _pages(self) -> Iterator[tuple[int, PageRecord]]:
+        visit, end = 0, self._store.visit
+        while rows := self._store.pages.since(visit, 100):
+            for visit, record in rows:
+                if visit >= end:
+                    return
+                yield visit, record
+            visit += 1
+
+    def _judge_again(self, key: bytes, row: SeenRow, now: float) -> None:
+        """Queue a refused URL if the gates pass it now; robots.txt is asked at dispatch."""
+        known = self._store.seen.record(row.seq)
+        if (
+            known is None
+            or not isinstance(self._tools.links.check(known.text), bytes)
+            or self._tools.links.is_too_deep(row.seed_distance, known.text)
+        ):
+            return
+        url = self._tools.urls.url(
+            known.text,
+            seed_distance=row.seed_distance,
+            site_depth=row.site_depth,
+            hops=row.hops,
+            purpose=Purpose(row.purpose),
+            via=known.via,
+        )
+        sitting = self._tools.panel.links(LinkBatch.of(url))
+        if bool(sitting.judgement.admitted[0]):
+            self._settler.readmit(url, row, sitting, now)
+            self._store.end_visit()
+
+    async def _read_again(self, visit: int, record: PageRecord, now: float) -> None:
+        """Sift the links of a stored page anew."""
+        body = self._store.bodies.get(visit) if record.follow and record.has_body and 200 <= record.status < 300 else None
+        if body is None or record.mime_type not in _HTML:
+            return
+        content_type = f"text/html; charset={record.charset}" if record.charset else "text/html"
+        parsed = self._tools.parser.here(body, content_type, "text/html", [])
+        parsed = parsed or await self._tools.parser.apart(body, content_type, "text/html", [])
+        if record.nofollow and (self._tools.settings.robots.meta or self._tools.settings.robots.x_robots_tag):
+            return
+        source = self._source(record)
+        texts, _ = self._tools.desk.links(source, parsed)
+        sifted = self._tools.links.sift(source, self._tools.links.gate(texts))
+        if sifted.fresh is not None or sifted.foreign:
+            self._settler.admit_again(source, sifted, now)
+            self._store.end_visit()
+
+    def _source(self, record: PageRecord) -> CrawlURL:
+        return self._tools.urls.url(
+            record.url, seed_distance=record.seed_distance, site_depth=record.site_depth, hops=record.hops, via=record.via
+        )

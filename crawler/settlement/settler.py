@@ -1,0 +1,407 @@
+"""Settlement: what a visit found out becomes state, all of it in the visit's own commit.
+
+    host clock · robots · outcome · redirect edge and pairs · links · filter memories · effects · counters
+
+Every write goes to the store's open group; a group holds whole visits only. Nothing here awaits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from thresher.crawler.children.crash_suspects import answer_work, finding_work
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import (
+    FILTERS_OWN,
+    Answer,
+    Cause,
+    CrawlURL,
+    Failed,
+    Fetched,
+    Flag,
+    Judgement,
+    Outcome,
+    Purpose,
+    Reason,
+    Redirect,
+    RedirectPair,
+    Request,
+    State,
+)
+from thresher.crawler.core.politeness import RETRIES
+from thresher.crawler.core.ports import Entry
+from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
+from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.effects import Effector, asked_by
+from thresher.crawler.settlement.outbox import Post, is_asker
+from thresher.crawler.settlement.page_record import failure_record, page_record, unread_page
+from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import Tools, Visit
+from thresher.filters.base import LinkJudgement, Naming
+from thresher.filters.panel import Asked, Learned, Record, Sitting
+from thresher.storage.schema import FailureRecord, PageRecord, QuarantineRecord, SeenRow
+from thresher.storage.store import Store
+
+ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
+_LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
+_NOT_FETCHED = (State.QUEUED, State.HELD)
+_PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
+
+
+class Settler:
+    """Writes visits. The only writer of a crawl's progress, beside the frontier's own rows."""
+
+    def __init__(self, store: Store, frontier: Frontier, tools: Tools, totals: Totals) -> None:
+        self._store = store
+        self._frontier = frontier
+        self._tools = tools
+        self.totals = totals
+        owners, counts_sites = tools.ownership, frontier.order.counts_sites
+        self._post = Post(store, owners, counts_sites=counts_sites) if owners is not None else None
+        self._effects = Effector(store, frontier, tools, totals, self._post)
+        self.admission = Admission(store, frontier, tools, totals, self._effects, self._post)
+        self._pairs = Pairs(store, tools.urls, self._post)
+        self._notes: list[Record] = []  # of the visit being settled, for the journal
+
+    def settle(self, visit: Visit, now: float) -> None:
+        """Write one visit and close it."""
+        purpose = visit.lease.entry.url.purpose
+        if visit.robots_origins:
+            self._robots(visit, now)
+        elif visit.outcome is None:
+            self._without_request(visit, now)
+        elif purpose in FILTERS_OWN:
+            self._answer(visit, visit.outcome, now)
+        elif visit.gives_way and isinstance(visit.outcome, Failed):
+            self._give_way(visit, visit.outcome, now)
+        else:
+            self._page(visit, visit.outcome, now)
+        self.admission.landed(visit.lease.entry.seq)
+        if self._store.held.is_releasing:
+            self._carry_out((), now)
+        self.close()
+        self._store.end_visit()
+
+    def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
+        """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
+        self.totals.failed(cause, terminal=False)
+        terminal = self._frontier.unresolvable(hostname, cause, detail, now)
+        self._store.end_visit()
+        for entry in terminal:
+            self._lost(entry, cause, detail, now)
+            self.close()
+            self._store.end_visit()
+
+    def admit_again(self, source: CrawlURL, sifted: Sifted, now: float) -> None:
+        """Write the links of a page that was stored before; the caller closes the visit."""
+        self.admission.admit(source, sifted, now)
+        self._learn((sifted.sitting,), now)
+        self.close()
+
+    def admit_foreign(self, source: CrawlURL, sifted: Sifted, gift: float, now: float, *, is_redirect: bool) -> None:
+        """Write what a page of another agent names of our sites; the caller closes the visit."""
+        self.admission.admit(source, sifted, now, is_redirect=is_redirect, gift=gift)
+        self._learn((sifted.sitting,), now)
+
+    def told_of_redirect(self, original: bytes, target: str, now: float) -> None:
+        """A URL of another agent redirects to one of ours."""
+        self._judge_pairs(self._pairs.after_foreign_redirect(original, target, now), now)
+
+    def told_of_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+        """The chain of redirects that leaves us at `original` has come to its end."""
+        self._judge_pairs(self._pairs.after_foreign_end(original, hops, target, status, fingerprint, now), now)
+
+    def told_of_robots(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
+        """A hop of a robots.txt was answered by the agent that has its host."""
+        origins = self._tools.robots.waiting_for(hop)
+        self._learn_robots(origins, outcome, now)
+        self._wake(origins, now)
+
+    def readmit(self, url: CrawlURL, row: SeenRow, sitting: Sitting[LinkJudgement], now: float) -> None:
+        """Queue a URL that was refused before; the caller closes the visit."""
+        self.admission.requeue(url, row, now)
+        self._learn((sitting,), now)
+        self.close()
+
+    def close(self) -> None:
+        """Write the visit's journal."""
+        if self._notes:
+            self._store.journal.put(self._notes)
+            self._notes = []
+
+    def requested(self, agent: int | None, who: str, effect: Request, now: float) -> None:
+        """A filter, if `agent` says so at another agent, asks for a request to one of our hosts."""
+        self._effects.request(effect, who, now, agent=agent)
+        self._carry_out((), now)
+
+    def learned(self, learned: Learned, now: float) -> None:
+        """A filter has learned otherwise than by judging."""
+        asked, record = learned
+        if record is not None:
+            self._notes.append(record)
+        self._carry_out(asked, now)
+
+    def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+        """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own."""
+        self._tools.suspects.attempt(
+            finding_work(who, site),
+            lambda: self.found(who, site, finding, now),
+            lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
+        )
+        self._store.end_visit()
+
+    def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+        """Let a filter learn from a study; the caller ends the visit."""
+        self.learned(self._tools.panel.found(who, site, finding), now)
+        self.close()
+
+    # -- what became of the lease
+
+    def _robots(self, visit: Visit, now: float) -> None:
+        """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
+        outcome, lease, book = visit.outcome, visit.lease, self._tools.robots
+        assert outcome is not None
+        self.totals.request(outcome.wire_bytes, robots=True)
+        if isinstance(outcome, Failed):
+            self.totals.failed(outcome.cause, terminal=False)
+        if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
+            self._robots_later(visit, outcome, now)
+            return
+        hop = book.hop(visit.robots_origins, outcome) if isinstance(outcome, Redirect) else None
+        until, why = (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn_robots(visit.robots_origins, outcome, now)
+        if visit.postponed is not None:
+            self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
+        else:
+            self._frontier.finish(lease, outcome, now, is_page=False)
+            self._wake(() if hop else visit.robots_origins, now)
+        if hop is not None and self._post is not None and not self._post.is_own(hop.key):
+            self._post.ask(hop)
+        elif hop is not None and not self._frontier.request_ahead(hop, now):
+            self._no_hop(Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
+
+    def _robots_later(self, visit: Visit, failure: Failed, now: float) -> None:
+        """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
+        self.totals.failed(failure.cause, terminal=False)
+        if visit.postponed is not None:
+            self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
+            return
+        self._frontier.finish(visit.lease, failure, now, is_page=False)
+        self._tools.robots.wait_for(failure.url, visit.robots_origins)
+        if not self._frontier.request_ahead(failure.url, now):
+            self._no_hop(failure, now)
+
+    def _no_hop(self, failure: Failed, now: float) -> None:
+        """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
+        origins = self._tools.robots.waiting_for(failure.url)
+        self._learn_robots(origins, failure, now)
+        self._wake(origins, now)
+
+    def _wake(self, origins: Iterable[str], now: float) -> None:
+        """Let the hosts go on that have waited for their rules."""
+        for origin in origins:
+            if not is_asker(origin):
+                self._frontier.wake(self._tools.urls.queue_key(origin), now)
+
+    def _learn_robots(self, origins: Iterable[str], outcome: Outcome, now: float) -> tuple[float, str]:
+        """Write the rules of the origins; return until when their hosts wait, and why."""
+        until, why = 0.0, ""
+        for origin in origins:
+            if is_asker(origin):
+                if self._post is not None:
+                    self._post.answer(origin, outcome)
+                continue
+            record = self._tools.robots.learn(origin, outcome, now)
+            self._frontier.set_crawl_delay(self._tools.urls.queue_key(origin), self._tools.robots.queue_delay(origin))
+            if record.kind == "unreachable":
+                until, why = record.expires_at, "robots.txt unreachable"
+        return until, why
+
+    def _without_request(self, visit: Visit, now: float) -> None:
+        """The URL was refused or held, or its host postponed, before any request."""
+        if visit.held:
+            self._frontier.skip(visit.lease, now)
+            self._effects.hold_back(visit.lease.entry.url, visit.held, now)
+            self._carry_out((), now)
+        elif visit.refused is not None:
+            self._frontier.skip(visit.lease, now)
+            self._note_skip(visit.refused, visit.lease.entry.url.via)
+            if visit.saved_by:
+                self.totals.saved(visit.saved_by)
+            if visit.lease.entry.url.purpose not in FILTERS_OWN:
+                self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
+                self._settle_pairs(visit.lease.entry.url, 0, b"", now)
+            else:
+                self._reply(visit, now)
+        else:
+            until, why = visit.postponed or (0.0, "")
+            self._frontier.give_back(visit.lease, now, until=until, why=why, origin_only=True)
+
+    def _answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        """A filter's own request was answered: only that filter learns."""
+        self.totals.request(outcome.wire_bytes)
+        if self._frontier.finish(visit.lease, outcome, now, is_page=False) is None:
+            self._reply(visit, now)
+
+    def _reply(self, visit: Visit, now: float) -> None:
+        entry, outcome = visit.lease.entry, visit.outcome
+        target = self._tools.urls.url(visit.target, purpose=entry.url.purpose) if visit.target else None
+        status = outcome.head.status if outcome is not None and outcome.head is not None else 0
+        self._tell(entry, Answer(entry.url, now, visit.page, status, target, visit.failure), now)
+
+    def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
+        """Tell the filter that asked how its request has ended; one whose answer killed an earlier life is not told."""
+        asker, url = self._store.requests.pop(entry.seq), answer.url
+        what = f"answers to requests of {asked_by(asker)[1]}"
+        self._tools.suspects.attempt(
+            answer_work(entry.seq),
+            lambda: self.learned(self._effects.answered(asker, answer), now),
+            lambda why: QuarantineRecord("answer", what, now, why, who=asker, url=url.text, purpose=url.purpose),
+        )
+
+    def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
+        """A seed given without a scheme cannot be reached by https: its http form is asked for in its place."""
+        self.totals.request(outcome.wire_bytes)
+        self.totals.failed(outcome.cause, terminal=False)
+        self._frontier.skip(visit.lease, now, requested=outcome)
+        self.admission.give_way(visit.lease.entry.url, outcome, now)
+
+    def _page(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        entry = visit.lease.entry
+        self.totals.request(outcome.wire_bytes)
+        for name in visit.said:
+            self.totals.would_save(name)
+        is_page = isinstance(outcome, Fetched) and outcome.refused is None
+        retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
+        match outcome:
+            case Failed() if retry is not None:
+                self.totals.failed(outcome.cause, terminal=False)
+                self._store.failures.put(entry.url.key, failure_record(outcome, retry.attempt, now, final=False))
+            case Failed():
+                self._fail(entry.url, outcome, entry.attempt + 1, now)
+            case Redirect():
+                self._redirect(visit, outcome, now)
+            case Fetched(refused=None):
+                self._fetched(visit, outcome, now)
+            case Fetched():
+                self._unwanted(entry.url, outcome, now)
+
+    # -- what became of the URL
+
+    def _lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
+        failure = Failed(entry.url, cause, detail)
+        if entry.url.purpose in FILTERS_OWN:
+            self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
+        elif entry.url.purpose is Purpose.ROBOTS:
+            self._no_hop(failure, now)
+        else:
+            self._fail(entry.url, failure, entry.attempt + 1, now)
+
+    def _fail(self, url: CrawlURL, outcome: Failed, attempts: int, now: float) -> None:
+        """No more tries: say why, and keep an error's or a partial body if there is one."""
+        self.totals.failed(outcome.cause, terminal=True)
+        self._store.failures.put(url.key, failure_record(outcome, attempts, now))
+        status = 0
+        if outcome.head is not None:
+            status = outcome.head.status
+            flags = frozenset({_PARTIAL[outcome.cause]} if outcome.cause in _PARTIAL else ())
+            answer = Fetched(url, outcome.head, outcome.body, outcome.wire_bytes, outcome.elapsed_s, flags)
+            self._keep(page_record(answer, None, "", None, now, failure=outcome), outcome.body)
+        self._store.seen.settle(url.key, State.DONE)
+        self._settle_pairs(url, status, b"", now)
+
+    def _unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
+        """A head gate refused the body: the URL is done, its answer is no page."""
+        assert outcome.refused is not None
+        status = outcome.head.status
+        detail = f"{outcome.head.mime_type or 'no type'}, {outcome.head.get(b'content-length') or 'unknown'} bytes"
+        self._store.failures.put(url.key, FailureRecord(str(outcome.refused), detail, now, 1, True, status))
+        self._note_skip(Skip(url.text, outcome.refused, "media"), url.via)
+        self.totals.status(status)
+        self._store.seen.settle(url.key, State.DONE, outcome.refused)
+        self._learn((self._tools.panel.unread(unread_page(outcome)),), now)
+        self._settle_pairs(url, status, b"", now)
+
+    def _fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
+        page, sitting, url = visit.page, visit.sitting, visit.lease.entry.url
+        assert page is not None
+        assert sitting is not None
+        record = page_record(outcome, page, visit.charset, sitting.judgement, now)
+        self._keep(record, outcome.body if sitting.judgement.keep else b"")
+        self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
+        sifted = visit.sifted or Sifted()
+        self._store.links.put(self.admission.admit(url, sifted, now))
+        for verdict in sitting.judgement.verdicts:
+            if not (verdict.keep and verdict.follow):
+                count = self.totals.saved if self._tools.panel.enforces(verdict.filter) else self.totals.would_save
+                count(verdict.filter)
+        self._learn((sitting, sifted.sitting), now)
+        self._name_again(url, sifted, sitting.judgement, now)
+        self._settle_pairs(url, page.status, page.fingerprint, now)
+
+    def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
+        """Let filters hear which waiting or held URLs a page named."""
+        if sifted.known and self._tools.panel.hears_of_names(url):
+            keys = [key for key, row, _ in sifted.known if row.state in _NOT_FETCHED]
+            if keys:
+                self._learn((self._tools.panel.named(Naming(url, keys), judgement),), now)
+
+    def _keep(self, record: PageRecord, body: bytes) -> None:
+        """Store a record, with its body if bodies are stored and there is one."""
+        self._store.pages.put(record, body if body and self._tools.settings.store.bodies else None)
+        self.totals.page(record.status)
+
+    def _redirect(self, visit: Visit, outcome: Redirect, now: float) -> None:
+        """Write the edge whatever becomes of the target; queue the target if it is new."""
+        url, target = outcome.url, visit.target
+        self.totals.redirect(outcome.head.status)
+        key = self._tools.urls.key(target) if target else b""
+        self._store.redirects.put(url.key, key, target or presentable(outcome.target)[:2048], outcome.head.status, now)
+        self._store.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
+        if visit.refused is not None:
+            self._note_skip(visit.refused, url.key)
+        if visit.sifted is not None:
+            self.admission.admit(url, visit.sifted, now, is_redirect=True)
+            self._learn((visit.sifted.sitting,), now)
+        if target and self._post is not None:
+            self._post.edge(url.key, key, target, outcome.head.status)
+        if target:
+            self._judge_pairs(self._pairs.after_redirect(url, target, now), now)
+        else:
+            self._settle_pairs(url, outcome.head.status, b"", now)
+
+    # -- filters
+
+    def _learn(self, sittings: Iterable[Sitting[Any] | None], now: float) -> None:
+        """Let the filters observe, write the journal, then do what they ask for."""
+        asked: list[Asked] = []
+        for sitting in sittings:
+            if sitting is not None:
+                effects, record = self._tools.panel.learn(sitting)
+                asked += [*sitting.effects, *effects]
+                if record is not None:
+                    self._notes.append(record)
+        self._carry_out(asked, now)
+
+    def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
+        """Do what filters ask for; a URL that thereby needs no request any more is the end of the redirects that lead to it."""
+        settled, notes = self._effects.apply(asked, now)
+        self._notes += notes
+        for url in settled:
+            self._settle_pairs(url, 0, b"", now)
+
+    def _settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+        self._judge_pairs(self._pairs.after_end(url, status, fingerprint, now), now)
+
+    def _judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
+        for pair in pairs:
+            sitting = self._tools.panel.redirect(pair)
+            for verdict in sitting.judgement.verdicts:
+                if not (verdict.keep and verdict.follow):
+                    self._store.verdicts.revise(pair.original.key, verdict, now)
+            self._learn((sitting,), now)
+
+    def _note_skip(self, skip: Skip, via: bytes) -> None:
+        self.totals.skip(skip.reason)
+        self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)

@@ -1,0 +1,109 @@
+"""Running totals of a crawl, kept in the store's counters and in step with it: they are part of every visit's commit."""
+
+from __future__ import annotations
+
+from thresher.crawler.core.model import Cause, Reason, State
+from thresher.crawler.status import Status
+from thresher.storage.tables.counters import Counters
+from thresher.storage.tables.quarantine import ACCUSED, COUNTED
+
+_SAVED = "saved:"
+_WOULD_SAVE = "would_save:"
+_SKIPPED = "skip:"
+_CAUSE = "cause:"
+_STATUS = "status:"
+
+
+class Totals:
+    """Named totals with a meaning; the store's `Counters` hold the numbers."""
+
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+
+    @property
+    def pages(self) -> int:
+        return self._counters.get("pages")
+
+    @property
+    def wire_bytes(self) -> int:
+        return self._counters.get("wire_bytes")
+
+    @property
+    def answered(self) -> int:
+        """Pages and redirects: how often a server has answered for a URL."""
+        return self._counters.get("pages") + self._counters.get("redirects")
+
+    @property
+    def accused(self) -> int:
+        """How much work other than pages has been found to kill whoever does it."""
+        return self._counters.get(ACCUSED)
+
+    @property
+    def error_rate(self) -> float:
+        """Share of the URLs that settled with a failure among those that settled with an answer or a failure, 0–1."""
+        failed, pages = self._counters.get("failed"), self._counters.get("pages") + self._counters.get("redirects")
+        return failed / (failed + pages) if failed + pages >= 1 else 0.0
+
+    def request(self, wire_bytes: int, *, robots: bool = False) -> None:
+        self._counters.add("requests", 1)
+        self._counters.add("wire_bytes", wire_bytes)
+        if robots:
+            self._counters.add("robots_requests", 1)
+
+    def page(self, status: int) -> None:
+        """Count a page of the crawl: a final answer with a record, whatever its status."""
+        self._counters.add("pages", 1)
+        self.status(status)
+
+    def status(self, status: int) -> None:
+        """Count a final answer by its status."""
+        self._counters.add(f"{_STATUS}{status}", 1)
+
+    def redirect(self, status: int) -> None:
+        self._counters.add("redirects", 1)
+        self._counters.add(f"{_STATUS}{status}", 1)
+
+    def failed(self, cause: Cause, *, terminal: bool) -> None:
+        self._counters.add(_CAUSE + cause, 1)
+        if terminal:
+            self._counters.add("failed", 1)
+
+    def skip(self, reason: Reason, n: int = 1) -> None:
+        self._counters.add(_SKIPPED + reason, n)
+
+    def saved(self, name: str, n: int = 1) -> None:
+        """Count what a filter saved: links not queued, copies not stored or not followed."""
+        self._counters.add(_SAVED + name, n)
+
+    def would_save(self, name: str) -> None:
+        """Count what a filter that only observes would have saved."""
+        self._counters.add(_WOULD_SAVE + name, 1)
+
+    def audited(self, n: int) -> None:
+        """Count refused links that are fetched all the same, to measure their filter."""
+        if n:
+            self._counters.add("audited", n)
+
+    def causes(self) -> dict[str, int]:
+        """Return how many attempts failed, by cause."""
+        return self._named(_CAUSE)
+
+    def fill(self, status: Status) -> None:
+        """Copy the totals into a snapshot."""
+        of = self._counters.get
+        status.pages, status.wire_bytes, status.requests = of("pages"), of("wire_bytes"), of("requests")
+        status.robots_requests, status.redirects, status.failed = of("robots_requests"), of("redirects"), of("failed")
+        status.queued = of("state:queued")
+        status.held = of("state:held")
+        status.quarantined = self._named(COUNTED)
+        status.known = sum(of(f"state:{state.name.lower()}") for state in State if state is not State.OUTBOX)
+        status.hosts = of("hosts")
+        status.causes, status.skipped = self.causes(), self._named(_SKIPPED)
+        status.saved, status.would_save = self._named(_SAVED), self._named(_WOULD_SAVE)
+        classes: dict[str, int] = {}
+        for code, n in self._named(_STATUS).items():
+            classes[f"{code[0]}xx"] = classes.get(f"{code[0]}xx", 0) + n
+        status.status_classes = classes
+
+    def _named(self, prefix: str) -> dict[str, int]:
+        return {name.removeprefix(prefix): n for name, n in self._counters.all(prefix).items() if n}

@@ -1,0 +1,1 @@
+"""How a crawl begins: seeds are read, addresses of one's own site pinned, the store opened or created."""

@@ -1,0 +1,273 @@
+"""Before a crawl runs: is the configuration fit to start, is the store there, and what does a resume change?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from thresher.config.load import Flag, load
+from thresher.config.settings import Settings
+from thresher.crawler.core.errors import DiskError, StoreError, UsageError
+from thresher.crawler.core.governing import governed
+from thresher.crawler.core.model import Mode, Reason
+from thresher.crawler.core.own_site import OwnSite
+from thresher.crawler.core.ownership import MOST_AGENTS, divided
+from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.start.seeds import Seeds, read_seeds
+from thresher.filters.base import Candidate
+from thresher.filters.registry import plugs
+from thresher.storage.lock import CrawlLock, lock_holder
+from thresher.storage.partitions import FILE as PARTITIONS
+from thresher.storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
+from thresher.storage.rot import require_sound_pages
+from thresher.storage.schema import META, STATE, Meta
+from thresher.storage.store import Store, require_store
+from thresher.storage.tables.bare_seeds import BareSeeds
+from thresher.storage.view import View
+
+_SHOWN = 5  # seeds named in a complaint about all
+_EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
+
+_ADMITTING_LIMITS = ("max_depth", "max_hosts_per_site", "max_links_per_page", "max_redirects", "max_url_length")
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a crawl starts with: its settings with the seeds, what was read of these, and what the operator should know."""
+
+    settings: Settings
+    found: Seeds
+    notes: list[str]
+
+    def words(self) -> str:
+        """Return what to tell the operator, "" if nothing."""
+        left_out = f"left out:\n{self.found.warning()}" if self.found.warning() else ""
+        return "\n".join([*self.notes, *([left_out] if left_out else [])])
+
+
+def check_startable(settings: Settings) -> None:
+    """Raise UsageError for what is a valid configuration but no crawl that may start."""
+    if not settings.identity.contact:
+        raise UsageError(
+            "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
+            f"Write it into the configuration, or give --set {_EXAMPLE}; `crawl`, `resume` and `check` also take it as --contact"
+        )
+    if n_agents(settings) > MOST_AGENTS:
+        raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
+
+
+def n_agents(settings: Settings) -> int:
+    """Return how many agents the configuration asks for; auto is one for each core that this process may use."""
+    return min(len(os.sched_getaffinity(0)), MOST_AGENTS) if settings.agents == "auto" else settings.agents
+
+
+def check_seeds(settings: Settings) -> None:
+    """Raise UsageError if the configuration refuses every seed: such a crawl would end before it began."""
+    gates = [plug.static for plug in plugs(settings, settings.seeds) if plug.static and plug.mode is Mode.ENFORCE]
+    refused: list[str] = []
+    for seed in settings.seeds:
+        origin = origin_of(seed)
+        candidate = Candidate(seed, origin, site_of(hostname_of(origin)))
+        word = next(((gate.name, reason) for gate in gates if (reason := gate.refuses(candidate))), None)
+        if word is None:
+            return
+        if len(refused) < _SHOWN:
+            refused.append(f"{seed}: {governed(word[1])}, by {word[0]}")
+    more = [f"… and {len(settings.seeds) - len(refused):,} more"] if len(settings.seeds) > len(refused) else []
+    raise UsageError(
+        "the configuration refuses every seed, expected at least one that may be fetched. Change scope, overrides, filters or seeds:\n"
+        + "\n".join(refused + more)
+    )
+
+
+def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], earlier: Settings | None = None) -> Begun:
+    """Read the seeds and put them into the settings, pinned if they are one's own site.    earlier: of the crawl that is resumed
+
+    Raises UsageError.
+    """
+    known = earlier.seeds if earlier is not None else []
+    pinned = earlier.own_site.pinned if earlier is not None else {}
+    is_own = settings.profile == "own-site"
+    own_site = msgspec.structs.replace(settings.own_site, pinned=pinned if is_own else {})
+    settings = msgspec.structs.replace(settings, own_site=own_site)
+    found = Seeds()
+    new = set(settings.seeds).difference(known)
+    if seeds or files or new or earlier is None:
+        try:
+            found = read_seeds(seeds, files, [seed for seed in settings.seeds if seed in new], seed_rules(settings))
+        except UsageError as error:
+            raise _with_contact(settings, error) from None
+    check_startable(settings)
+    settings = msgspec.structs.replace(settings, seeds=list(dict.fromkeys([*known, *found.urls])))
+    notes: list[str] = []
+    if is_own:
+        settings, notes = _pinned(settings, found.bare)
+        _leave_out_ports(found, settings)
+        allowed = set(found.urls)
+        settings = msgspec.structs.replace(settings, seeds=[url for url in settings.seeds if url in allowed or url in known])
+    return Begun(settings, found, notes)
+
+
+def _with_contact(settings: Settings, error: UsageError) -> UsageError:
+    """Return the error, with what else keeps the crawl from starting: nobody should have to learn it one by one."""
+    try:
+        check_startable(settings)
+    except UsageError as also:
+        return UsageError(f"{error}\nthresher: {also}")
+    return error
+
+
+def seed_rules(settings: Settings) -> URLRules:
+    """Return the rules that seeds are read by: one's own site may be at any port, and is known once its addresses are pinned."""
+    rules = url_rules(settings)
+    return replace(rules, ports=None) if settings.profile == "own-site" else rules
+
+
+def _pinned(settings: Settings, bare: Sequence[str]) -> tuple[Settings, list[str]]:
+    """Pin the addresses of the seeds; return the settings with them, and what to tell the operator."""
+    from thresher.crawler.start.pinning import pin  # brings all of the network along
+
+    result = asyncio.run(pin(settings, settings.seeds, bare))
+    notes = [f"own site: {name} is {addresses}" for name, addresses in result.addresses.items()]
+    more = [f"own site: {len(notes) - _SHOWN:,} more"] if len(notes) > _SHOWN else []
+    own_site = msgspec.structs.replace(settings.own_site, pinned=result.addresses)
+    return msgspec.structs.replace(settings, own_site=own_site), [*notes[:_SHOWN], *more, *result.notes]
+
+
+def _leave_out_ports(found: Seeds, settings: Settings) -> None:
+    """Leave out the seeds at ports that only one's own site may have, and which are not that; raises UsageError if none is left."""
+    space = URLSpace(bytes(16), url_rules(settings))
+    refused = [url for url in found.urls if space.fault(origin_of(url)) is not None]
+    for url in refused:
+        found.leave_out(f"seed {url!r}", BadURL(Reason.BAD_PORT, f"port {port_of(origin_of(url))}"))
+    found.urls = [url for url in found.urls if url not in set(refused)]
+    if refused and not found.urls:
+        raise UsageError(f"no seed can be used:\n{found.warning()}")
+
+
+def create_store(path: Path, settings: Settings, bare: Iterable[str] = ()) -> None:
+    """Make a new store that knows its configuration; raises StoreLockedError when somebody crawls into it.
+
+    bare: seeds that were given without a scheme.
+    """
+    require_crawl(path)
+    if in_the_way := next((place for place in (path, *path.parents) if place.exists() and not place.is_dir()), None):
+        raise UsageError(f"{path}: expected a directory for the new crawl, found that {in_the_way} is a file. Name another one with -o")
+    if _holds_crawl(path):
+        CrawlLock(path / "crawl.lock").release()
+        raise UsageError(f"{path}: holds a crawl already. Go on with `thresher resume {path}`, or name a new directory with -o")
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_foreign = not (path / STATE).exists() and any(not _is_ours(entry.name) for entry in path.iterdir())
+    except OSError as error:
+        raise DiskError(f"{path}: cannot be used for the new crawl: {error.strerror}. Name another directory with -o") from None
+    if is_foreign:
+        raise UsageError(f"{path}: expected a new or empty directory, found other files in it. Name another one with -o")
+    _create_shards(path, settings, BareSeeds(bare).encoded())
+
+
+def _is_ours(name: str) -> bool:
+    """Return whether an entry of a directory may be what the creation of a crawl left that was killed."""
+    return name == PARTITIONS or is_shard(name)
+
+
+def _create_shards(path: Path, settings: Settings, bare: bytes) -> None:
+    """Make the stores of all agents, the first agent's last: until it is there, there is no crawl."""
+    for entry in [entry for entry in path.iterdir() if _is_ours(entry.name)]:
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    n, secret, now = n_agents(settings), secrets.token_bytes(32), time.time()
+    for agent in range(1, n):
+        Store.create(shard_path(path, agent), settings, now, secret=secret, bare=bare).close()
+    if n > 1:
+        write_partitions(path, Partitions(n, ranges_of(divided(n))))
+    Store.create(path, settings, now, secret=secret, bare=bare).close()
+
+
+def _holds_crawl(path: Path) -> bool:
+    """Return whether a crawl was created here; what a creation left that was killed is none, and is created anew."""
+    try:
+        View(path).close()
+    except StoreError:
+        return False  # if it is damaged, `Store.create` says so
+    return True
+
+
+def reconfigure(
+    path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str], flags: Sequence[Flag] = ()
+) -> str:
+    """Give the crawl in `path` the configuration that a resume asks for; the agent carries the difference out.
+
+    Returns what to tell the operator about seeds that were left out and about one's own site, "" if nothing.
+    """
+    require_crawl(path)
+    require_store(path)
+    if not lock_holder(path):
+        for shard in shard_paths(path):
+            require_sound_pages(shard)
+    with Store.open(path, None, time.time(), reserves=False) as store:
+        old = store.settings
+        changed = bool(configs or sets or flags or any(name.startswith("THRESHER_") for name in os.environ))
+        begun = with_seeds(_merged(old, configs, sets, flags) if changed else old, seeds, files, old)
+        _check_order(path, old, begun.settings)
+        _give(store, begun)
+    for shard in shard_paths(path)[1:]:
+        with Store.open(shard, None, time.time(), reserves=False) as store:
+            _give(store, begun)
+    return begun.words()
+
+
+def _give(store: Store, begun: Begun) -> None:
+    """Let a configuration be that of a shard; a kill between two of them leaves the second to the next resume."""
+    new = begun.settings
+    differences = admits_differently(store.settings, new)
+    store.reconfigure(new)
+    if begun.found.bare:
+        store.put(META, Meta.BARE, BareSeeds({*BareSeeds.of(store).urls, *begun.found.bare}).encoded())
+    if differences:
+        earlier = (store.get(META, Meta.READMIT) or b"").decode().split(",")
+        store.put(META, Meta.READMIT, ",".join(sorted({*earlier, *differences} - {""})).encode())
+
+
+def _check_order(path: Path, old: Settings, new: Settings) -> None:
+    """Raise UsageError for another order: the rows of all queues stand in the one that the crawl began with."""
+    if new.frontier.order != old.frontier.order:
+        raise UsageError(
+            f"frontier.order: expected {old.frontier.order}, in which the queues of {path} stand, found {new.frontier.order}. "
+            "Leave it as it is, or start a new crawl"
+        )
+
+
+def admits_differently(old: Settings, new: Settings) -> set[str]:
+    """Return the sections by which a URL may be admitted under one configuration and not under the other."""
+    sections = {name for name in ("scope", "robots", "filters", "overrides", "seeds", "url") if getattr(old, name) != getattr(new, name)}
+    if any(getattr(old.limits, name) != getattr(new.limits, name) for name in _ADMITTING_LIMITS):
+        sections.add("limits")
+    if old.fetch.allow_ports != new.fetch.allow_ports or OwnSite.of(old).ports != OwnSite.of(new).ports:
+        sections.add("fetch")
+    if old.identity.agent != new.identity.agent:
+        sections.add("robots")
+    return sections
+
+
+def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str], flags: Sequence[Flag]) -> Settings:
+    """Return the files' configuration, or the crawl's own, with environment and single options on top."""
+    if configs:
+        return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=flags).settings
+    return with_sets(old, sets, os.environ, flags)
+
+
+def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}, flags: Sequence[Flag] = ()) -> Settings:
+    """Return settings with single options on top; all but the seeds go through the loader, which checks them."""
+    own = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[])).decode()
+    changed = load(["-"], sets=sets, environ=environ, stdin=lambda: own, flags=flags).settings
+    return msgspec.structs.replace(changed, seeds=changed.seeds or settings.seeds)

@@ -1,0 +1,116 @@
+"""Seeds: read from the command line and from files, and checked before the crawl starts.
+
+A seed file has one URL a line; blank lines and lines that begin with "#" are skipped; a name without a scheme means https first. A line
+that is no seed is reported with its number and left out; a file without any seed, or one that is no text, is an error. Files are read line
+by line: a huge one costs what its seeds cost.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.governing import options_of
+from thresher.crawler.core.model import Reason
+from thresher.crawler.core.url import BadURL, URLRules, URLSpace
+
+MAX_FILE = 1 << 30  # bytes of a seed file
+MAX_LINE = 1 << 16  # bytes of a line
+_SHOWN = 5
+_OWN = "A site of your own? --profile own-site lets the crawl reach the very addresses and ports of its seeds"
+_EXPECTED = "expected one URL or host name a line, in UTF-8"
+
+
+@dataclass(slots=True)
+class Seeds:
+    """Canonical seeds without repeats, in order, and what was left out."""
+
+    urls: list[str] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)  # those of them that were given without a scheme
+    complaints: list[str] = field(default_factory=list)  # of the first bad lines: where and why
+    n_bad: int = 0
+    n_repeated: int = 0
+
+    def leave_out(self, where: str, error: BadURL) -> None:
+        """Note a line that is no seed."""
+        self.n_bad += 1
+        if self.n_bad <= _SHOWN:
+            governing = "" if error.reason is Reason.BAD_SCHEME else options_of(error.reason)  # no option lets ftp: be fetched
+            options = f" ({governing})" if governing else ""
+            form = "" if error.reason is Reason.BAD_PORT else ". A seed is http://… or https://…, or a bare host name"
+            self.complaints.append(f"{where}: {error.reason}: {error.detail}{options}{form}")
+
+    def warning(self) -> str:
+        """Return what to tell the operator about lines left out, "" if nothing."""
+        if not self.complaints:
+            return ""
+        more = self.n_bad - len(self.complaints)
+        advice = [_OWN] if any(str(Reason.BAD_PORT) in complaint for complaint in self.complaints) else []
+        return "\n".join([*self.complaints, *([f"… and {more:,} more"] if more else []), *advice])
+
+
+def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Iterable[str], rules: URLRules) -> Seeds:
+    """Collect and check the seeds; raises UsageError when there is none, or a file cannot be used."""
+    space = URLSpace(bytes(16), rules)  # canonical forms do not depend on a crawl's secret
+    seeds, known = Seeds(), set[str]()
+    arguments = list(arguments)
+    if file := next((text for text in arguments if "://" not in text and Path(text).is_file()), None):
+        raise UsageError(
+            f"seed {file!r}: expected a URL or a host name, found the name of a file. Write -f {file} for seeds, -c for configuration"
+        )
+    named = ((f"seed {text!r}", text) for text in chain(arguments, configured))
+    for where, text in chain(named, *map(_lines, files)):
+        try:
+            url = text if text in known else space.seed(text).text
+        except BadURL as error:
+            seeds.leave_out(where, error)
+            continue
+        if url in known:
+            seeds.n_repeated += 1
+            continue
+        known.add(url)
+        seeds.urls.append(url)
+        if "://" not in text and space.is_bare(text):
+            seeds.bare.append(url)
+    if not seeds.urls and seeds.n_bad:
+        raise UsageError(f"no seed can be used:\n{seeds.warning()}")
+    if not seeds.urls:
+        raise UsageError("no seeds: name URLs on the command line, with -f FILE, or as `seeds` in the configuration")
+    return seeds
+
+
+def _lines(file: str) -> Iterator[tuple[str, str]]:
+    """Yield (where, text) for each seed line of a file; "-" is standard input."""
+    name = "standard input" if file == "-" else file
+    found = False
+    try:
+        with nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb") as stream:
+            for number, line in enumerate(_raw_lines(stream, name), 1):
+                for part in line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").splitlines():
+                    text = part.strip()
+                    if text and not text.startswith("#"):
+                        found = True
+                        yield f"{name}:{number}", text
+    except OSError as error:
+        raise UsageError(f"{name}: cannot be read: {error.strerror}. Name a file of seeds, or - for standard input") from error
+    if not found:
+        raise UsageError(f"{name}: {_EXPECTED}; found none. Add one, or leave the file out")
+
+
+def _raw_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    n_bytes = 0
+    while line := stream.readline(MAX_LINE):
+        n_bytes += len(line)
+        if b"\0" in line:
+            raise UsageError(f"{name}: {_EXPECTED}; found binary data, or UTF-16. Name another file, or save it as UTF-8")
+        if n_bytes > MAX_FILE:
+            raise UsageError(f"{name}: expected at most {MAX_FILE >> 20} MiB, found more. Split it: `resume` takes further seeds")
+        if len(line) == MAX_LINE and not line.endswith(b"\n"):
+            raise UsageError(f"{name}: {_EXPECTED}; found a line of more than {MAX_LINE >> 10} KiB. Name another file")
+        yield line

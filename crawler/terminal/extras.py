@@ -1,0 +1,83 @@
+"""What an optional part needs, and how it comes to this copy of Thresher.
+
+A message that names a package of an index is a message that whoever owns the name there can answer. So none names `thresher` as one: where
+this copy came from stands in its own metadata (direct_url.json, PEP 610), and beside a checkout lies its pyproject.toml. Without
+either, the packages of the extra are named, as its metadata has them.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib import import_module
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from thresher.crawler.core.errors import UsageError
+
+_NAME = "thresher"
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class _Origin(msgspec.Struct):
+    """What is used of direct_url.json."""
+
+    url: str
+    dir_info: dict[str, bool] | None = None
+    vcs_info: dict[str, str] | None = None
+
+
+def require(option: str, *, module: str, extra: str) -> None:
+    """Import a module of an extra; raises UsageError with what to do where it is missing.    option: that needs it"""
+    try:
+        import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise UsageError(f"{option}: needs {package}, of the extra `{extra}`, which is not installed. {advice(extra)}") from None
+
+
+def advice(extra: str, *, found: list[Distribution] | None = None, root: Path = _ROOT) -> str:
+    """Return how an extra is added to this copy.
+
+    found: the distributions of our name, those of this process by default.    root: the folder that holds our packages
+    """
+    known = list(distributions(name=_NAME)) if found is None else found
+    for distribution in known:
+        if origin := _origin(distribution):
+            return _as_installed(origin, extra)
+    if (root / "pyproject.toml").is_file():
+        return _in_folder(root, extra, editable=True)
+    needed = [text.partition(";")[0].strip() for one in known[:1] for text in one.requires or () if _is_of(text, extra)]
+    return f"Run: {_pip(*needed)}" if needed else "Add it as this copy of Thresher was installed"
+
+
+def _origin(distribution: Distribution) -> _Origin | None:
+    try:
+        return msgspec.json.decode(distribution.read_text("direct_url.json") or "", type=_Origin)
+    except msgspec.DecodeError:
+        return None
+
+
+def _as_installed(origin: _Origin, extra: str) -> str:
+    if origin.dir_info is not None:
+        return _in_folder(Path(unquote(urlsplit(origin.url).path)), extra, editable=origin.dir_info.get("editable", False))
+    source = origin.url
+    if origin.vcs_info is not None:
+        source = f"{origin.vcs_info.get('vcs', 'git')}+{source}@{origin.vcs_info.get('commit_id', '')}".rstrip("@")
+    return f"Run: {_pip(f'{_NAME}[{extra}] @ {source}')}"
+
+
+def _in_folder(folder: Path, extra: str, *, editable: bool) -> str:
+    return f"In {folder} run: {_pip(*['-e'] * editable, f'.[{extra}]')}"
+
+
+def _pip(*words: str) -> str:
+    return shlex.join([sys.executable, "-m", "pip", "install", *words])
+
+
+def _is_of(requirement: str, extra: str) -> bool:
+    """Return whether a requirement, as metadata has it, is of an extra."""
+    return requirement.partition(";")[2].replace("'", '"').replace(" ", "").endswith(f'extra=="{extra}"')

@@ -1,0 +1,68 @@
+"""The organs of a store: each owns some tables and their meaning. `Store` has them while a crawl writes, `View` for those who only look."""
+
+from __future__ import annotations
+
+from thresher.config.settings import Settings
+from thresher.storage.rows import Rows
+from thresher.storage.tables.aliases import Aliases
+from thresher.storage.tables.bodies import Bodies
+from thresher.storage.tables.failures import Failures
+from thresher.storage.tables.held import Held
+from thresher.storage.tables.journal import Journal
+from thresher.storage.tables.lanes import LaneTable
+from thresher.storage.tables.links import Links
+from thresher.storage.tables.memory import Memory
+from thresher.storage.tables.pages import Pages
+from thresher.storage.tables.quarantine import Quarantine, Trials
+from thresher.storage.tables.queues import Queues
+from thresher.storage.tables.redirects import Redirects
+from thresher.storage.tables.requests import Requests
+from thresher.storage.tables.robots import RobotsTable
+from thresher.storage.tables.rules import Rules
+from thresher.storage.tables.seen import SeenSet
+from thresher.storage.tables.site_links import SiteLinks
+from thresher.storage.tables.skips import Skips
+from thresher.storage.tables.suspects import SuspectTable
+from thresher.storage.tables.verdicts import Verdicts
+
+
+class Organs:
+    """What reads and writes which tables."""
+
+    def __init__(self, rows: Rows, settings: Settings, *, writes: bool = False) -> None:
+        self._rows = rows
+        self._writes = writes
+        self._site_bytes = settings.filters.site_bytes
+        self.seen = SeenSet(rows)
+        self.queues = Queues(rows)
+        self.bodies = Bodies(rows)
+        self.pages = Pages(rows, self.bodies)
+        self.links = Links(rows)
+        self.failures = Failures(rows)
+        self.redirects = Redirects(rows)
+        self.aliases = Aliases(rows)
+        self._memories: dict[str, Memory] = {}
+        self.rules = Rules(rows)
+        self.held = Held(rows)
+        self.requests = Requests(rows)
+        self.site_links = SiteLinks(rows, self.queues)
+        self.robots = RobotsTable(rows)
+        self.suspects = SuspectTable(rows)
+        self.trials = Trials(rows)
+        self.quarantine = Quarantine(rows)
+        self.verdicts = Verdicts(rows)
+        self.journal = Journal(rows)
+        self.lanes = LaneTable(rows)
+        self.skips = Skips(rows, settings.store.skip_sample)
+
+    def memory(self, filter_name: str) -> Memory:
+        """Return the memory of one filter."""
+        memory = self._memories.get(filter_name)
+        if memory is None:
+            memory = self._memories[filter_name] = Memory(self._rows, filter_name, self._site_bytes, writes=self._writes)
+        return memory
+
+    def save_memories(self) -> None:
+        """Write what the memories keep back until a flush to the open group."""
+        for memory in self._memories.values():
+            memory.save()

@@ -1,0 +1,20 @@
+"""Why a URL has no page: the last failure of each, replaced by the next."""
+
+from __future__ import annotations
+
+from thresher.storage.rows import Rows
+from thresher.storage.schema import FAILURE, FAILURES, FailureRecord
+
+
+class Failures:
+    """One row per URL whose last request gave no page."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def put(self, key: bytes, record: FailureRecord) -> None:
+        self._rows.put(FAILURES, key, FAILURE.encode(record))
+
+    def get(self, key: bytes) -> FailureRecord | None:
+        value = self._rows.get(FAILURES, key)
+        return None if value is None else FAILURE.decode(value)

@@ -1,0 +1,83 @@
+"""URLs that filters set back, by holder and by URL; a URL is free when its last holder has released it.
+
+held       holder hash 8 ‖ key 16 → holder        release walks one holder's rows
+held_by    key 16 ‖ holder hash 8 → holder        who holds this URL?
+releasing  holder hash 8 → holder                 what it holds is freed a part at a time, in as many commits
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from thresher.storage.rows import Rows
+from thresher.storage.schema import HELD, HELD_BY, RELEASING
+
+
+class Held:
+    """Both tables always tell the same."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._may_release = True  # until it is seen that no holder is being released
+
+    def hold(self, key: bytes, holder: str) -> None:
+        """Let one more holder hold the URL."""
+        tag = _tag(holder)
+        self._rows.put(HELD, tag + key, holder.encode())
+        self._rows.put(HELD_BY, key + tag, holder.encode())
+
+    def release(self, holder: str) -> None:
+        """Let `free` drop every hold of `holder`, a part at a time; it may hold others meanwhile."""
+        self._rows.put(RELEASING, _tag(holder), holder.encode())
+        self._may_release = True
+
+    def free(self, limit: int, holder: str = "") -> list[bytes]:
+        """Drop up to `limit` holds of `holder`, or of any that is being released; return the keys that nobody holds any more, in order."""
+        first = self._rows.scan(RELEASING, _tag(holder) if holder else b"", limit=1) if self._may_release else []
+        if not first:
+            self._may_release = bool(holder)
+            return []
+        tag = first[0][0]
+        rows = self._rows.scan(HELD, tag, limit=limit)
+        free = []
+        for row, _ in rows:
+            key = row[8:]
+            if len(self._rows.scan(HELD_BY, key, limit=2)) == 1:
+                free.append(key)
+            self._rows.delete(HELD, row)
+            self._rows.delete(HELD_BY, key + tag)
+        if len(rows) < limit:
+            self._rows.delete(RELEASING, tag)
+        return free
+
+    @property
+    def is_releasing(self) -> bool:
+        """Whether `free` may have something to do."""
+        return self._may_release
+
+    def forget(self, key: bytes) -> None:
+        """Drop every hold on one URL."""
+        for row, _ in self._rows.scan(HELD_BY, key):
+            self._rows.delete(HELD_BY, row)
+            self._rows.delete(HELD, row[16:] + key)
+
+    def drop(self, key: bytes, prefix: str) -> list[bytes]:
+        """Drop the holds on one URL by holders whose names begin so; return its key in a list if they alone held it."""
+        rows = self._rows.scan(HELD_BY, key)
+        dropped = [row for row, holder in rows if holder.startswith(prefix.encode())]
+        for row in dropped:
+            self._rows.delete(HELD_BY, row)
+            self._rows.delete(HELD, row[16:] + key)
+        return [key] if dropped and len(dropped) == len(rows) else []
+
+    def holders(self, key: bytes) -> list[str]:
+        """Return who holds a URL."""
+        return [holder.decode() for _, holder in self._rows.scan(HELD_BY, key)]
+
+    def keys(self, holder: str) -> list[bytes]:
+        """Return what one holder holds."""
+        return [row[8:] for row, _ in self._rows.scan(HELD, _tag(holder))]
+
+
+def _tag(holder: str) -> bytes:
+    return blake2b(holder.encode(), digest_size=8).digest()

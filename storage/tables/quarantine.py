@@ -1,0 +1,101 @@
+"""Work that killed its process: what it is accused of, and, once it is guilty, the work itself, set aside instead of being done.
+
+A message of another agent is set aside in the visit that moves its sender's watermark, a filter's answer in the one that ends the request:
+so nothing is acknowledged that is neither done nor kept here. Rows are numbered by the shard that they were set aside in, and keep their
+key where they move to another. What is here is counted by what it is, for `thresher status`.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from thresher.storage.packing import pack_u64, unpack_u64
+from thresher.storage.rows import Rows
+from thresher.storage.schema import QUARANTINE, QUARANTINED, TRIAL, TRIALS, QuarantineRecord, TrialRecord
+
+COUNTED = "quarantined:"
+ACCUSED = "accused"  # counter: how much work has come to be guilty so far
+_LAST = "quarantine:last"  # counter: number of the shard's last row
+_MOST_DEATHS = 2
+
+
+class Trials:
+    """Nearly always empty."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def guilty(self, work: bytes) -> TrialRecord | None:
+        """Return what proves that work kills whoever does it, None if nothing does.
+
+        An exception is proof: the same work raises it again. A process that is gone without a word may have been killed by another; of
+        two that are gone over the same work, so short a time each, it is to blame.
+        """
+        trial = self.get(work)
+        return trial if trial is not None and (trial.raised or trial.deaths >= _MOST_DEATHS) else None
+
+    def get(self, work: bytes) -> TrialRecord | None:
+        value = self._rows.get(TRIALS, work)
+        return None if value is None else TRIAL.decode(value)
+
+    def accuse(self, work: bytes, raised: str) -> None:
+        """Count one more death over some work.    raised: the exception, "" if there was none"""
+        before = self.guilty(work)
+        trial = self.get(work) or TrialRecord()
+        self._rows.put(TRIALS, work, TRIAL.encode(TrialRecord(trial.deaths + 1, raised or trial.raised)))
+        if before is None and self.guilty(work) is not None:
+            self._rows.counters.add(ACCUSED)
+
+    def forget(self, work: bytes) -> None:
+        """Delete what was said of work that is done, or set aside."""
+        self._rows.delete(TRIALS, work)
+
+    def any(self) -> bool:
+        return bool(self._rows.scan(TRIALS, limit=1))
+
+
+class Quarantine:
+    """What was set aside, in the order in which it was."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def add(self, shard: int, record: QuarantineRecord) -> bytes:
+        """Set work aside; return its key.    shard: the agent's own"""
+        counters = self._rows.counters
+        counters.add(_LAST)
+        key = shard.to_bytes(2, "big") + pack_u64(counters.get(_LAST))
+        self._rows.put(QUARANTINE, key, QUARANTINED.encode(record))
+        counters.add(COUNTED + record.what)
+        return key
+
+    def all(self) -> list[tuple[bytes, QuarantineRecord]]:
+        return [(key, QUARANTINED.decode(value)) for key, value in self._rows.scan(QUARANTINE)]
+
+    def has_finding(self, who: str, site: bytes) -> bool:
+        """Return whether a filter's finding on a site is here."""
+        return any((record.kind, record.who, record.site) == ("finding", who, site) for _, record in self.all())
+
+    def change(self, key: bytes, record: QuarantineRecord) -> None:
+        """Replace a row."""
+        self._rows.put(QUARANTINE, key, QUARANTINED.encode(record))
+
+    def offer(self, key: bytes, record: QuarantineRecord) -> None:
+        """Have work tried once more at the next start."""
+        self.change(key, replace(record, offered=True))
+
+    def take(self, key: bytes, record: QuarantineRecord) -> None:
+        """Delete a row, which is being done."""
+        self._rows.delete(QUARANTINE, key)
+        self._rows.counters.add(COUNTED + record.what, -1)
+
+    def adopt(self, key: bytes, record: QuarantineRecord) -> None:
+        """Take a row over from another shard, unless that was done before."""
+        if self._rows.get(QUARANTINE, key) is None:
+            self.change(key, record)
+            self._rows.counters.add(COUNTED + record.what)
+
+
+def name_of(key: bytes) -> str:
+    """Return what an operator calls a row: shard and number."""
+    return f"{int.from_bytes(key[:2], 'big')}.{unpack_u64(key[2:])}"

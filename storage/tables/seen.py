@@ -1,0 +1,116 @@
+"""The seen set: every known URL, in exactly one state.
+
+Rows of pages that are being linked to over and over are kept decoded in two generations of a dict: what was not asked for during a
+whole generation is forgotten. Below them lie the store's unwritten rows, then LMDB.
+
+Memory: about 350 bytes per hot row, 2 × 32,768 rows. Time for 60 known keys: 5 µs hot, 70 µs from disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thresher.crawler.core.model import CrawlURL, Reason, State
+from thresher.storage.packing import pack_seen, pack_u64, unpack_seen
+from thresher.storage.rows import Rows
+from thresher.storage.schema import SEEN, URL, URLS, SeenRow, UrlRecord
+
+_GENERATION = 32_768
+_COUNTER = {state: f"state:{state.name.lower()}" for state in State}
+
+
+class SeenSet:
+    """Who knows which URLs there are, what became of them, and their numbers."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._young: dict[bytes, SeenRow] = {}
+        self._old: dict[bytes, SeenRow] = {}
+
+    def row(self, key: bytes) -> SeenRow | None:
+        """Return what is known of a URL, None if it is new."""
+        row = self._young.get(key)
+        return row if row is not None else self._colder([key])[0]
+
+    def rows(self, keys: Sequence[bytes]) -> list[SeenRow | None]:
+        """Return what is known of each URL, in order."""
+        young = self._young.get
+        found = [young(key) for key in keys]
+        cold = [at for at, row in enumerate(found) if row is None]
+        if cold:
+            for at, row in zip(cold, self._colder([keys[at] for at in cold]), strict=True):
+                found[at] = row
+        return found
+
+    def _colder(self, keys: list[bytes]) -> list[SeenRow | None]:
+        """Find rows that are not in the young generation, and put them there."""
+        found = [self._old.get(key) for key in keys]
+        rest = [at for at, row in enumerate(found) if row is None]
+        if rest:
+            for at, value in zip(rest, self._rows.get_many(SEEN, [keys[at] for at in rest]), strict=True):
+                found[at] = None if value is None else unpack_seen(value)
+        for key, row in zip(keys, found, strict=True):
+            if row is not None:
+                self._keep(key, row)
+        return found
+
+    def _keep(self, key: bytes, row: SeenRow) -> None:
+        if len(self._young) >= _GENERATION:
+            self._young, self._old = {}, self._young
+        self._young[key] = row
+
+    def add(self, url: CrawlURL, state: State, reason: Reason | None, now: float, worth: int = 0) -> int:
+        """Make a new URL known; returns its sequence number. Its key must not be known."""
+        assert url.key not in self._young, f"{url.text} is known: {self._young[url.key]}"
+        seq = self._rows.take_seq()
+        row = SeenRow(state, reason, url.site_depth, url.seed_distance, url.hops, url.purpose, seq, 0, worth)
+        self._rows.put(SEEN, url.key, pack_seen(row))
+        self._rows.put(URLS, pack_u64(seq), URL.encode(UrlRecord(url.text, url.key, url.via, now)))
+        self._rows.counters.add(_COUNTER[state])
+        self._keep(url.key, row)
+        return seq
+
+    def adopt(self, record: UrlRecord, row: SeenRow) -> None:
+        """Make a URL known as another shard knows it, under a number of ours. Its key must not be known."""
+        seq = self._rows.take_seq()
+        self._rows.put(SEEN, record.key, pack_seen(row._replace(seq=seq)))
+        self._rows.put(URLS, pack_u64(seq), URL.encode(record))
+        self._rows.counters.add(_COUNTER[row.state])
+
+    def update(self, key: bytes, row: SeenRow) -> None:
+        """Replace what is known of a URL; its number never changes."""
+        old = self.row(key)
+        assert old is not None, f"{key.hex()} is not known"
+        assert old.seq == row.seq, f"{key.hex()}: number {old.seq} would become {row.seq}"
+        if old.state is not row.state:
+            self._rows.counters.add(_COUNTER[old.state], -1)
+            self._rows.counters.add(_COUNTER[row.state])
+        self._rows.put(SEEN, key, pack_seen(row))
+        self._keep(key, row)
+
+    def settle(self, key: bytes, state: State, reason: Reason | None = None) -> None:
+        """Give a known URL its state and reason by the visit being settled."""
+        row = self.row(key)
+        assert row is not None, f"{key.hex()} is not known"
+        self.update(key, row._replace(state=state, reason=reason, visit=self._rows.visit))
+
+    def scan(self, start: bytes, limit: int) -> list[tuple[bytes, SeenRow]]:
+        """Return up to `limit` (key, row) whose keys are not below `start`, in key order."""
+        return [(key, unpack_seen(value)) for key, value in self._rows.scan(SEEN, start=start, limit=limit)]
+
+    def record(self, seq: int) -> UrlRecord:
+        """Return text, key, first referrer and time of discovery of the URL numbered `seq`."""
+        value = self._rows.get(URLS, pack_u64(seq))
+        assert value is not None, f"no URL has number {seq}"
+        return URL.decode(value)
+
+    def url_of(self, seq: int) -> str:
+        """Return the text of the URL numbered `seq`."""
+        return self.record(seq).text
+
+    def count(self, state: State) -> int:
+        """Return how many URLs are in a state."""
+        return self._rows.counters.get(_COUNTER[state])
+
+    def __len__(self) -> int:
+        return sum(self.count(state) for state in State)

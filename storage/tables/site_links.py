@@ -1,0 +1,67 @@
+"""Which sites link to which: counted while the crawl runs, under an order that asks for it (crawler/core/order).
+
+A table that was empty when it was opened knows which pairs it never met (bloom.py), and reads nothing for them.
+"""
+
+from __future__ import annotations
+
+from thresher.crawler.core.ports import SiteRecord
+from thresher.storage.rows import Rows
+from thresher.storage.schema import SITE_LINKS
+from thresher.storage.tables.bloom import Met
+from thresher.storage.tables.queues import Queues
+
+_REMEMBERED = 100_000
+
+
+class SiteLinks:
+    """A row for each pair, 16 bytes; a site's record counts those that link to it. Pairs met lately are remembered: at most 10 MB."""
+
+    def __init__(self, rows: Rows, queues: Queues) -> None:
+        self._rows = rows
+        self._queues = queues
+        self._lately: dict[bytes, set[bytes]] = {}  # by source
+        self._n_lately = 0
+        self._met = None if rows.scan(SITE_LINKS, limit=1) else Met()
+
+    def add(self, source: bytes, targets: set[bytes]) -> list[bytes]:
+        """Note that pages of one site link to those of others, perhaps itself too; 8 bytes each. One without a record does not count.
+
+        Returns the sites of whose rank others may think anew: half as many again link to them as when they were last returned.
+        """
+        added: list[bytes] = []
+        known = self._lately.get(source)
+        if known is None:
+            known = self._lately[source] = {source}
+        for target in targets - known:
+            record = self._queues.site(target)
+            if record is not None:
+                if self._add(source, target, record):
+                    added.append(target)
+                known.add(target)
+                self._n_lately += 1
+        if self._n_lately > _REMEMBERED:
+            self._lately, self._n_lately = {}, 0
+        return added
+
+    def is_first(self, source: bytes, target: bytes) -> bool:
+        """Note that a site links to another, maybe one of another agent; return whether that was not known."""
+        pair = target + source
+        if (self._met is None or pair in self._met) and self._rows.get(SITE_LINKS, pair) is not None:
+            return False
+        self._rows.put(SITE_LINKS, pair, b"")
+        if self._met is not None:
+            self._met.add(pair)
+        return True
+
+    def _add(self, source: bytes, target: bytes, record: SiteRecord) -> bool:
+        if not self.is_first(source, target):
+            return False
+        record.n_linking += 1
+        self._queues.save_site(target, record)
+        return _is_step(record.n_linking + 1)
+
+
+def _is_step(n: int) -> bool:
+    """Return whether n passes a power of √2 that n - 1 did not reach."""
+    return (n * n).bit_length() > ((n - 1) ** 2).bit_length()

@@ -1,0 +1,30 @@
+"""Pages that were being worked on when a process died, with how often."""
+
+from __future__ import annotations
+
+from thresher.storage.rows import Rows
+from thresher.storage.schema import SUSPECT, SUSPECTS, SuspectRecord
+
+
+class SuspectTable:
+    """Nearly always empty."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def crashes(self, key: bytes) -> int:
+        """Return how many lives ended while this page was worked on."""
+        value = self._rows.get(SUSPECTS, key)
+        return 0 if value is None else SUSPECT.decode(value).crashes
+
+    def add_crash(self, key: bytes) -> int:
+        """Count one more; returns how many there are now."""
+        n = self.crashes(key) + 1
+        self._rows.put(SUSPECTS, key, SUSPECT.encode(SuspectRecord(n)))
+        return n
+
+    def any(self) -> bool:
+        return bool(self._rows.scan(SUSPECTS, limit=1))
+
+    def all(self) -> list[tuple[bytes, SuspectRecord]]:
+        return [(key, SUSPECT.decode(value)) for key, value in self._rows.scan(SUSPECTS)]

@@ -1,0 +1,30 @@
+"""Verdicts that were revised after their page had been stored: pages are append-only, so the newer word stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from thresher.crawler.core.model import Verdict
+from thresher.storage.rows import Rows
+from thresher.storage.schema import REVISIONS, VERDICTS, RevisionRecord, VerdictRecord
+
+
+def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
+    """Return verdicts as they are stored."""
+    return [VerdictRecord(v.filter, v.keep, v.follow, v.score, v.reason or "", dict(v.evidence)) for v in verdicts]
+
+
+class Verdicts:
+    """By the page's key, oldest first."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def revise(self, key: bytes, verdict: Verdict, now: float) -> None:
+        """Let `verdict` replace what its filter said of the page; what was said stays on record."""
+        revisions = [*self.revisions(key), RevisionRecord(now, verdict_records([verdict])[0])]
+        self._rows.put(VERDICTS, key, REVISIONS.encode(revisions))
+
+    def revisions(self, key: bytes) -> list[RevisionRecord]:
+        value = self._rows.get(VERDICTS, key)
+        return [] if value is None else REVISIONS.decode(value)

@@ -1,0 +1,112 @@
+"""Processes start others from their own code: what lies in the working directory is never imported."""
+
+import ast
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from thresher.config.settings import Parse, Settings
+from thresher.crawler.children import python
+from thresher.crawler.children.crash_suspects import Suspects
+from thresher.crawler.children.studies import Studies
+from thresher.crawler.page.parser import Parser
+from thresher.filters.dust.study import Known, written
+from thresher.storage.store import Store
+
+ROOT = Path(__file__).parents[2]
+MODULES = ("thresher", "config", "filters", "storage", "json", "asyncio", "msgspec", "uvloop", "numpy", "sitecustomize", "usercustomize")
+MARK = "was-imported"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder whose modules bear the names of ours and of libraries, and leave a mark if any is imported.
+
+    An empty entry of PYTHONPATH, as a trailing colon makes, means the working directory, too: none may hand it on.
+    """
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    trap = f"open({str(folder / MARK)!r}, 'a').write(__name__ + ' ')\nraise SystemExit('a module of the working directory was imported')\n"
+    for name in MODULES:
+        (folder / f"{name}.py").write_text(trap)
+    for room in ("crawler", "crawler/process", "crawler/children"):
+        package = folder / room
+        package.mkdir()
+        for name in ("__init__", "agent_process", "parser_process", "study_process"):
+            (package / f"{name}.py").write_text(trap)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep)
+    return folder
+
+
+def mark(folder: Path) -> str:
+    """Return the names of the modules that were imported from the folder."""
+    file = folder / MARK
+    return file.read_text() if file.exists() else ""
+
+
+def thresher(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as its script does, which does not look into the working directory."""
+    command = [sys.executable, "-P", "-m", "thresher", *arguments]
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+
+
+def test_a_crawl_in_a_folder_of_look_alikes_is_not_touched_by_them(hostile: Path) -> None:
+    """The demo's server, the agent and the check's child; fails if any of them is started without `-P`."""
+    crawled = thresher("demo", "--seconds", "1", "-o", "x")
+    assert (crawled.returncode, mark(hostile)) == (0, ""), crawled.stderr
+    checked = thresher("verify", "x")
+    assert (checked.returncode, mark(hostile)) == (0, ""), checked.stderr
+
+
+async def test_the_parser_process_imports_nothing_from_the_working_directory(hostile: Path) -> None:
+    parser = Parser(Parse(), "thresher", 100)
+    parsed = await parser.apart(b"<title>whole</title>", "text/html", "text/html", [])
+    await parser.close()
+    assert (parsed.title, mark(hostile)) == ("whole", "")
+
+
+async def test_the_study_process_imports_nothing_from_the_working_directory(hostile: Path, tmp_path: Path) -> None:
+    said: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    with Store.create(tmp_path / "store", Settings(), now=0.0) as store:
+        suspects = Suspects(tmp_path / "store", store)
+        studies = Studies(_Curious(), suspects, store.quarantine)  # type: ignore[arg-type]  # the one question that studies ask of a panel
+        studies.ask("dust", b"12345678")
+        running = asyncio.create_task(studies.run(lambda _who, _site, finding: said.set_result(finding)))
+        async with asyncio.timeout(60):
+            found = await said
+        running.cancel()
+        await asyncio.wait((running,))
+        suspects.close()
+    assert (len(msgspec.msgpack.decode(found)), mark(hostile)) == (7, "")
+
+
+class _Curious:
+    """Has a site studied of which it knows no URL."""
+
+    gather = staticmethod(lambda _who, _site: iter((written(Known([], {}, mines=False, max_rules=1)),)))
+
+
+def test_an_empty_entry_of_the_path_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(("", "/a", ".", "b", "/a", "")))
+    assert python.environment(X="y")["PYTHONPATH"].split(os.pathsep) == ["/a", "b"]
+    assert python.environment(X="y")["X"] == "y"
+
+
+def test_one_place_starts_python() -> None:
+    """Who starts a process takes the command from `crawler/children/python.py`."""
+    naming = {
+        file.relative_to(ROOT).as_posix()
+        for package in ("config", "crawler", "filters", "storage", "benchmarks")
+        for file in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "executable"
+    }
+    assert naming == {"crawler/children/python.py", "crawler/terminal/extras.py"}  # the second tells a user what to run

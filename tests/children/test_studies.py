@@ -1,0 +1,40 @@
+"""The child in which filters study: what it may take is processor time, not time on the wall."""
+
+from __future__ import annotations
+
+import subprocess
+
+from thresher.crawler.children import python
+from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME
+
+_CHILD = """
+import time
+from thresher.crawler.children import study_process
+
+def study(material):
+    deadline = time.process_time() + float(material)
+    while time.process_time() < deadline:
+        pass
+    time.sleep(3 * study_process.LONGEST_S)
+    return b"found"
+
+study_process.LONGEST_S = 0.2
+study_process.STUDIES = {"f": study}
+study_process.main()
+"""
+
+
+def studied(*seconds: str) -> tuple[int, bytes]:
+    """Return the exit code of a child, and what it answered, after studies that compute for so many seconds and wait for longer."""
+    asked = b"".join(LENGTH.pack(len(part)) + part for one in seconds for part in (b"f", one.encode()))
+    ran = subprocess.run(python.code(_CHILD), env=python.environment(), input=asked, capture_output=True, timeout=60)
+    return ran.returncode, ran.stdout
+
+
+def test_a_study_dies_of_processor_time_alone() -> None:
+    """Three that wait longer than they may compute are answered; one that computes for ever is not. Mutation: no limit; one on the wall."""
+    code, answers = studied("0.01", "0.01", "0.01")
+    assert (code, answers) == (0, 3 * (LENGTH.pack(5) + b"found"))
+    code, answers = studied("0.01", "1e9")
+    assert code in OUT_OF_TIME
+    assert answers == LENGTH.pack(5) + b"found"

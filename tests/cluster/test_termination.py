@@ -1,0 +1,167 @@
+"""Several agents come to an end together, and share a limit: the supervisor's decisions, from reports alone."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from thresher.crawler.cluster.termination import Crew
+from thresher.crawler.process.supervisor import Supervisor
+from thresher.crawler.status import Order, Report
+from thresher.crawler.terminal.progress import Silent
+
+
+class FakeAgent:
+    """Reports as an agent does, and obeys; it fetches `todo` pages if it may, and says so."""
+
+    def __init__(self, todo: int = 0) -> None:
+        self.todo = todo
+        self.is_dry = False  # it may have fetched, and found nothing to fetch
+        self.report = Report(sent={}, heard={})
+
+    def obey(self, order: Order) -> None:
+        self.report.wave = order.wave or self.report.wave
+        if order.grant:
+            self.report.grant, self.report.may_have = order.grant, max(order.may_have, self.report.pages)
+
+    def work(self) -> None:
+        if self.todo and self.report.pages < self.report.may_have:
+            self.report.pages, self.todo = self.report.pages + 1, self.todo - 1
+        at_limit = self.report.pages >= self.report.may_have
+        self.is_dry |= not at_limit and not self.todo
+        self.report.resting = "nothing left" if self.is_dry else "limits.max_pages reached" if at_limit else ""
+
+
+class Stage:
+    """A crew of fake agents; orders arrive when they are delivered."""
+
+    def __init__(self, agents: list[FakeAgent], max_pages: int | None = None) -> None:
+        self.agents = agents
+        self.orders: list[tuple[int, Order]] = []
+        self.crew = Crew(len(agents), max_pages, lambda agent, order: self.orders.append((agent, order)))
+
+    def deliver(self) -> None:
+        for agent, order in self.orders:
+            self.agents[agent].obey(order)
+        self.orders.clear()
+
+    def hear(self, agent: int) -> str:
+        return self.crew.heard(agent, msgspec.structs.replace(self.agents[agent].report))
+
+
+def resting(**lanes: dict[str, int]) -> FakeAgent:
+    agent = FakeAgent()
+    agent.report.resting = "nothing left"
+    agent.report.sent, agent.report.heard = lanes.get("sent", {}), lanes.get("heard", {})
+    return agent
+
+
+def test_the_end_is_the_second_of_two_equal_waves() -> None:
+    stage = Stage([resting(sent={"1": 4}, heard={"1": 0}), resting(sent={"0": 0}, heard={"0": 4})])
+    assert [stage.hear(0), stage.hear(1)] == ["", ""]
+    assert stage.hear(0) == "", "no answer to the wave yet"
+    stage.deliver()
+    assert [stage.hear(0), stage.hear(1)] == ["", "nothing left"]
+
+
+def test_a_message_between_two_waves_puts_the_end_off() -> None:
+    """Agent 0 is asked, then heard of by agent 1, which is asked late: one wave alone would end the crawl with work left."""
+    stage = Stage([resting(sent={"1": 4}, heard={"1": 0}), resting(sent={"0": 0}, heard={"0": 4})])
+    stage.hear(0)
+    stage.hear(1)
+    stage.deliver()
+    stage.agents[0].report.heard = {"1": 1}
+    stage.agents[1].report.sent = {"0": 1}
+    assert [stage.hear(0), stage.hear(1)] == ["", ""]
+    stage.deliver()
+    stage.hear(0)
+    stage.hear(1)
+    stage.deliver()
+    assert [stage.hear(0), stage.hear(1)][-1] == "nothing left"
+
+
+def test_no_end_while_a_message_is_on_its_way_or_an_agent_is_dead() -> None:
+    stage = Stage([resting(sent={"1": 5}), resting(heard={"0": 4})])
+    for _ in range(4):
+        assert stage.hear(0) == stage.hear(1) == ""
+        stage.deliver()
+    stage.agents[1].report.heard = {"0": 5}
+    stage.hear(1)
+    stage.crew.started(0)
+    stage.deliver()
+    assert stage.hear(1) == "", "the other has not reported in its new life"
+
+
+def test_a_shared_limit_is_reached_exactly_and_never_passed() -> None:
+    """Agents with much, little and nothing to do; restarts; orders that come late. Broken by granting what was not given back yet."""
+    dice = random.Random(7)
+    for _ in range(10):
+        todo = [dice.choice((0, 3, 50, 400)) for _ in range(3)]
+        most = dice.randint(1, 300)
+        stage = Stage([FakeAgent(n) for n in todo], most)
+        for _ in range(3000):
+            agent = dice.randrange(3)
+            for _ in range(dice.randint(0, 20)):
+                stage.agents[agent].work()
+            if dice.random() < 0.01:
+                stage.agents[agent].report.may_have = stage.agents[agent].report.grant = 0
+                stage.crew.started(agent)
+            if dice.random() < 0.3:
+                stage.deliver()
+            stage.agents[agent].work()
+            stage.hear(agent)
+            assert sum(one.report.pages for one in stage.agents) <= most
+        assert sum(one.report.pages for one in stage.agents) == min(most, sum(todo))
+
+
+@pytest.mark.parametrize(("todo", "max_pages", "end"), [([0, 50], 33, "limits.max_pages"), ([20, 21], 42, "nothing left")])
+def test_the_last_page_goes_to_one_who_has_work(todo: list[int], max_pages: int, end: str) -> None:
+    """In step, as real agents are. Broken: one that has none was granted it, gave it back, and was granted it again, for ever."""
+    stage = Stage([FakeAgent(n) for n in todo], max_pages)
+    whys = []
+    for _ in range(40):
+        for agent, fake in enumerate(stage.agents):
+            for _ in range(5):
+                fake.work()
+            whys.append(stage.hear(agent))
+            stage.deliver()
+    assert sum(fake.report.pages for fake in stage.agents) == min(max_pages, sum(todo))
+    assert any(end in why for why in whys)
+
+
+_STOPPABLE = """
+import json, select, sys
+if sys.argv[1].endswith("agent-1"):
+    sys.exit(%d)
+why = ""
+while not why:
+    print("{}", flush=True)
+    while select.select([0], [], [], 0.02)[0]:
+        why = json.loads(sys.stdin.readline()).get("end") or why
+        if why:
+            break
+print(json.dumps({"state": "stopped", "why": why, "pages": 7}), flush=True)
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize(("ends_with", "code"), [(74, 74), (5, 5), (9, 1), (0, 3)])
+async def test_if_one_agent_ends_for_good_the_others_are_stopped_and_the_gravest_code_counts(
+    tmp_path: Path, ends_with: int, code: int
+) -> None:
+    """A full disk, a lock, three deaths in a row (9 is no ending of ours), an end that nobody asked for. Broken: the crawl never ends.
+
+    The status says what happened; broken: "stopped by SIGINT", and the state of a dead agent's last report.
+    """
+    command = (sys.executable, "-S", "-c", _STOPPABLE % ends_with)
+    supervisor = Supervisor(tmp_path, Silent(sys.stderr), n_agents=2, agent=command)
+    assert await supervisor.run() == code
+    status = supervisor.status
+    assert status.restarts == (2 if ends_with == 9 else 0)
+    assert (status.state, status.pages) == ("failed" if ends_with else "stopped", 7)
+    assert status.why.startswith("agent 1 ")
+    assert str(ends_with) in status.why

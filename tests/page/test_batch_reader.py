@@ -1,0 +1,172 @@
+"""The desk reads what arrived together as if each page had come alone, and one page's fault is its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from thresher.config.settings import Settings
+from thresher.crawler.children.crash_suspects import Suspects
+from thresher.crawler.core import html
+from thresher.crawler.core.model import Fetched, Flag, Head
+from thresher.crawler.core.parsed import Parsed
+from thresher.crawler.core.sketch import token_hashes
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.crawler.gates.link_gate import LinkGate
+from thresher.crawler.page.batch_reader import Desk, Reading
+from thresher.crawler.page.parser import Parser
+from thresher.filters.panel import Panel
+from thresher.storage.store import Store
+
+URLS = URLSpace(bytes(32), URLRules())
+
+
+def fetched(name: str, body: bytes, mime_type: str = "text/html") -> Fetched:
+    url = URLS.url(f"http://a.test/{name}/")
+    return Fetched(url, Head(url, 200, ((b"Content-Type", mime_type.encode()),), "", 0.0), body, len(body), 0.0)
+
+
+def page(i: int) -> Fetched:
+    return fetched(f"p{i}", f"<title>{i}</title><a href=x>words of page {i}</a><a href='mailto:a@b'>".encode())
+
+
+@asynccontextmanager
+async def desk(path: Path, clock: Callable[[], float] = lambda: 7.0) -> AsyncIterator[Desk]:
+    settings = Settings()
+    parser = Parser(settings.parse, "thresher", 100)
+    with Store.create(path / "crawl", settings, 0.0) as store:
+        suspects = Suspects(path / "crawl", store)
+        try:
+            panel = Panel([], store.memory, audit_share=0.0)
+            links = LinkGate(URLS, store.seen, panel, settings)
+            yield Desk(parser, suspects, links, panel, urls=URLS, settings=settings, clock=clock)
+            assert not any((path / "crawl" / "working").read_bytes())  # nobody is suspected
+        finally:
+            suspects.close()
+            await parser.close()
+
+
+def is_right(found: Reading, i: int) -> bool:
+    page, link = found.page, f"http://a.test/p{i}/x"
+    words = page.tokens.tolist() == token_hashes(f"words of page {i}").tolist()
+    return words and (page.title, page.links, found.links.texts, len(found.skips)) == (str(i), (link,), [link], 1)
+
+
+async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -> None:
+    async with desk(tmp_path) as table:
+        found = await asyncio.gather(*(table.read(page(i)) for i in range(50)))
+    assert all(is_right(reading, i) for i, reading in enumerate(found))
+
+
+class Rounds:
+    """Which round of the loop it is, and a clock that only goes on when somebody says how long he took."""
+
+    def __init__(self) -> None:
+        self.n, self.now = 0, 0.0
+
+    async def __aenter__(self) -> Self:
+        self._turning = asyncio.create_task(self._turn())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._turning.cancel()
+
+    async def _turn(self) -> None:
+        while True:
+            self.n += 1
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(("took_s", "most"), [(0.0, 64), (0.002, 3), (0.006, 1)])
+async def test_a_round_of_the_loop_begins_no_step_after_5_ms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, took_s: float, most: int
+) -> None:
+    """Neither many pages nor slow ones hold the loop up until all are read. Mutation: a batch went through a stage in one round."""
+    parsed_in: list[int] = []
+
+    def parse(*args: object, **options: object) -> Parsed:
+        parsed_in.append(rounds.n)
+        rounds.now += took_s
+        return finished(*args, **options)  # type: ignore[arg-type]
+
+    finished = html.finished
+    monkeypatch.setattr(html, "finished", parse)
+    async with Rounds() as rounds, desk(tmp_path, clock=lambda: rounds.now) as table:
+        await asyncio.gather(*(table.read(page(i)) for i in range(150)))
+    assert max(Counter(parsed_in).values()) == most
+
+
+async def test_large_pages_make_small_batches(tmp_path: Path) -> None:
+    went_on_in: list[int] = []
+
+    async def journey(table: Desk) -> None:
+        await table.read(fetched("large", b"word " * 300_000))
+        went_on_in.append(rounds.n)
+
+    async with Rounds() as rounds, desk(tmp_path, clock=lambda: 7.0) as table:
+        await asyncio.gather(*(journey(table) for _ in range(4)))
+    assert len(set(went_on_in)) == 4
+
+
+@pytest.mark.parametrize(("took_s", "most"), [(0.0, 8), (0.002, 2), (0.006, 1)])
+async def test_as_many_journeys_are_woken_as_a_round_has_time_for(tmp_path: Path, took_s: float, most: int) -> None:
+    """How long they take, those before show. Mutation: as many were woken in each round, whatever they took."""
+    went_on_in: list[int] = []
+
+    async def journey(table: Desk, i: int) -> None:
+        await table.read(page(i))
+        went_on_in.append(rounds.n)
+        rounds.now += took_s
+
+    async with Rounds() as rounds, desk(tmp_path, clock=lambda: rounds.now) as table:
+        await asyncio.gather(*(journey(table, i) for i in range(40)))
+    woken = list(Counter(went_on_in).values())
+    assert woken[0] == 1, "nobody knows yet"
+    assert max(woken) == woken[1] == most
+
+
+async def test_a_fault_of_our_own_in_one_page_is_that_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(source: html.Source, **options: object) -> Parsed:
+        if b"page 2" in source.body_utf8:
+            raise ZeroDivisionError("a bug")
+        return finished(source, **options)  # type: ignore[arg-type]
+
+    finished = html.finished
+    monkeypatch.setattr(html, "finished", parse)
+    async with desk(tmp_path) as table:
+        found = await asyncio.gather(*(table.read(page(i)) for i in range(5)), return_exceptions=True)
+    assert [i for i, reading in enumerate(found) if isinstance(reading, ZeroDivisionError)] == [2]
+    assert all(is_right(reading, i) for i, reading in enumerate(found) if isinstance(reading, Reading))
+
+
+async def test_who_is_gone_is_not_read_for(tmp_path: Path) -> None:
+    async with desk(tmp_path) as table:
+        tasks = [asyncio.create_task(table.read(page(i))) for i in range(4)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [isinstance(reading, Reading) for reading in found] == [True, False, True, True]
+
+
+async def test_a_page_that_must_be_isolated_delays_no_other(tmp_path: Path) -> None:
+    async with desk(tmp_path) as table:
+        bomb = asyncio.create_task(table.read(fetched("bomb", b"<title>b</title>" + b"<div>" * 10_000 + b"<a href=y>")))
+        others = await asyncio.gather(*(table.read(page(i)) for i in range(5)))
+        assert not bomb.done()
+        assert all(is_right(reading, i) for i, reading in enumerate(others))
+        found = await bomb
+    assert (found.page.title, found.page.links) == ("b", ("http://a.test/bomb/y",))
+
+
+async def test_what_is_no_text_says_nothing(tmp_path: Path) -> None:
+    async with desk(tmp_path) as table:
+        picture = await table.read(fetched("picture", b"<a href=x>", "image/png"))
+        disguised = await table.read(fetched("disguised", b"\0" * 100))
+    assert (picture.page.flags, picture.page.text, picture.page.links, picture.page.at) == (set(), "", (), 7.0)
+    assert (disguised.page.flags, disguised.page.tokens.size) == ({Flag.NOT_HTML}, 0)

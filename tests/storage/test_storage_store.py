@@ -1,0 +1,400 @@
+"""The store's promises to the crawl: reads see writes, groups are whole, maps grow, one process at a time."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import lmdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thresher.config.settings import Settings
+from thresher.config.settings import Store as StoreSettings
+from thresher.crawler.core.errors import DiskError, StoreError, StoreLockedError, ThresherError
+from thresher.crawler.process.supervisor import write_status
+from thresher.crawler.status import Status
+from thresher.storage.check import check_data_file
+from thresher.storage.packing import pack_u64
+from thresher.storage.schema import COUNTERS, DUE, HELD, META, PAGES, QUEUE, SEEN, VERSION, Meta
+from thresher.storage.seal import sealed
+from thresher.storage.store import Store
+
+SMALL = Settings(store=StoreSettings(map_size=1 << 20))
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as made:
+        yield made
+
+
+def test_what_was_flushed_is_there_after_reopening(tmp_path: Path) -> None:
+    with Store.create(tmp_path, Settings(), 1000.0) as store:
+        secret = store.secret
+        store.put(SEEN, b"k", b"v")
+        store.flush(2000.0).result()
+        assert store.get(SEEN, b"k") == b"v"
+    with Store.open(tmp_path, None, 1500.0) as store:
+        assert (store.get(SEEN, b"k"), store.secret, store.clock) == (b"v", secret, 2000.0)
+        assert len(secret) == 32
+
+
+def test_the_directory_is_nobody_elses_business(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "crawl", Settings(), 0.0):
+        for folder, _, files in os.walk(tmp_path / "crawl"):
+            assert Path(folder).stat().st_mode & 0o077 == 0
+            assert all((Path(folder) / file).stat().st_mode & 0o077 == 0 for file in files)
+
+
+def test_numbers_go_on_where_they_stopped(tmp_path: Path) -> None:
+    with Store.create(tmp_path, Settings(), 0.0) as store:
+        assert [store.take_seq() for _ in range(3)] == [1, 2, 3]
+        assert store.visit == 1
+        store.end_visit()
+        store.counters.add("pages", 7)
+    with Store.open(tmp_path, None, 0.0) as store:
+        assert (store.take_seq(), store.visit, store.counters.get("pages")) == (4, 2, 7)
+
+
+def test_a_group_holds_whole_visits(store: Store) -> None:
+    store.put(PAGES, pack_u64(store.visit), b"page")
+    with pytest.raises(AssertionError, match="middle of a visit"):
+        store.flush()
+    store.end_visit()
+    assert (store.pending_visits, store.committing) == (1, False)
+    store.flush().result()
+    assert (store.pending_visits, store.committing) == (0, False)
+
+
+def test_results_past_the_watermark_are_cut_on_opening(tmp_path: Path) -> None:
+    with Store.create(tmp_path, Settings(), 0.0) as store:
+        for _ in range(3):
+            store.put(PAGES, pack_u64(store.visit), b"page")
+            store.end_visit()
+    with lmdb.open(str(tmp_path / "results"), max_dbs=40, lib_version=0) as env, env.begin(write=True) as txn:
+        for key, value in sealed(PAGES, [(pack_u64(visit), b"orphan") for visit in (4, 5)]):
+            txn.put(key, value, db=env.open_db(b"pages", txn=txn))
+    with Store.open(tmp_path, None, 0.0) as store:
+        assert [key for key, _ in store.scan(PAGES)] == [pack_u64(1), pack_u64(2), pack_u64(3)]
+
+
+KEYS = st.tuples(st.sampled_from([b"a" * 17, b"b" * 17]), st.sampled_from([b"", b"\x00", b"k", b"k\xff"])).map(b"".join)
+ACTIONS = st.one_of(
+    st.tuples(st.just("put"), st.sampled_from([QUEUE, SEEN, DUE, HELD]), KEYS, st.binary(max_size=3)),
+    st.tuples(st.just("delete"), st.sampled_from([QUEUE, SEEN, DUE, HELD]), KEYS),
+    st.tuples(st.just("flush")),
+    st.tuples(st.just("land")),
+    st.tuples(st.just("scan"), st.sampled_from([QUEUE, SEEN, DUE, HELD]), KEYS, st.integers(0, 19), st.integers(1, 5) | st.none()),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ACTIONS, max_size=40))
+def test_reads_see_every_write_made_before(tmp_path_factory: pytest.TempPathFactory, actions: list[tuple]) -> None:
+    """Law: a store answers as a dict does, wherever its rows are; the disk takes its time, so that a group is often on its way.
+
+    Breaks if a tombstone is forgotten, if layers are merged in the wrong order, if the snapshot is not renewed.
+    """
+    model: dict[str, dict[bytes, bytes]] = {table: {} for table in (QUEUE, SEEN, DUE, HELD)}
+    disk = Event()
+    with Store.create(tmp_path_factory.mktemp("model"), SMALL, 0.0) as store:
+        commit = store._disk.commit
+        store._disk.commit = lambda *args: (disk.wait(), commit(*args))[1]  # type: ignore[method-assign]
+        try:
+            for action in actions:
+                match action:
+                    case ("put", table, key, value):
+                        store.put(table, key, value)
+                        model[table][key] = value
+                    case ("delete", table, key):
+                        store.delete(table, key)
+                        model[table].pop(key, None)
+                    case ("scan", table, key, n, limit):
+                        wanted = [row for row in sorted(model[table].items()) if row[0].startswith(key[:n])]
+                        assert store.scan(table, key[:n], limit=limit) == wanted[:limit]
+                        assert store.scan(table, key[:n], start=key, limit=limit) == [row for row in wanted if row[0] >= key][:limit]
+                    case ("flush",) if not store.committing:
+                        disk.clear()
+                        store.flush()
+                    case ("land",) if store.committing:
+                        disk.set()
+                        store._commit.result()
+                for table, rows in model.items():
+                    keys = sorted({action[2], *rows}) if len(action) > 2 else sorted(rows)
+                    assert store.get_many(table, keys) == [rows.get(key) for key in keys]
+                    assert [store.get(table, key) for key in keys] == [rows.get(key) for key in keys]
+                    assert store.scan(table) == sorted(rows.items())
+        finally:
+            disk.set()
+
+
+def test_a_scan_reads_past_many_deleted_rows(store: Store) -> None:
+    for n in range(300):
+        store.put(QUEUE, b"q" * 17 + pack_u64(n), b"")
+    store.flush().result()
+    for n in range(290):
+        store.delete(QUEUE, b"q" * 17 + pack_u64(n))
+    assert [key[17:] for key, _ in store.scan(QUEUE, b"q" * 17, limit=3)] == [pack_u64(290), pack_u64(291), pack_u64(292)]
+
+
+def test_a_map_that_is_full_grows_and_nothing_is_lost(tmp_path: Path) -> None:
+    """F85: a map of 1 MiB, 8 MB of rows in groups larger than the map."""
+    with Store.create(tmp_path, SMALL, 0.0) as store:
+        for group in range(4):
+            for n in range(10_000):
+                store.put(SEEN, pack_u64(n * 4 + group), b"x" * 200)
+            future = store.flush()
+            while not future.done():
+                assert store.get(SEEN, pack_u64(group)) is not None
+                assert store.get(SEEN, b"absent") is None
+                time.sleep(0)
+            future.result()
+        assert len(store.scan(SEEN)) == 40_000
+    with Store.open(tmp_path, None, 0.0) as store:
+        assert len(store.scan(SEEN)) == 40_000
+
+
+def test_a_second_crawl_is_refused_at_once_and_told_by_whom(tmp_path: Path) -> None:
+    """F90: exit 5 in less than a second, naming the holder."""
+    with Store.create(tmp_path, Settings(), 0.0):
+        started = time.monotonic()
+        with pytest.raises(StoreLockedError, match=str(os.getpid())) as caught:
+            Store.open(tmp_path, None, 0.0)
+        assert (caught.value.exit_code, time.monotonic() - started < 1.0) == (5, True)
+    Store.open(tmp_path, None, 0.0).close()
+
+
+def test_a_store_is_not_made_where_something_lies(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(StoreError, match="not empty"):
+        Store.create(tmp_path, Settings(), 0.0)
+    Store.create(tmp_path / "crawl", Settings(), 0.0).close()
+    with pytest.raises(StoreError, match="resume"):
+        Store.create(tmp_path / "crawl", Settings(), 0.0)
+
+
+def test_a_creation_that_was_killed_is_finished_by_the_next(tmp_path: Path) -> None:
+    for folder in ("state", "results", "skipped"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "state" / "data.mdb").touch()
+    with Store.create(tmp_path, Settings(), 0.0) as store:
+        assert store.visit == 1
+
+
+def test_a_directory_without_a_crawl_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no crawl here") as caught:
+        Store.open(tmp_path, None, 0.0)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("lost", [("results/data.mdb",), ("state/data.mdb", "results/data.mdb")])
+def test_a_store_that_lost_its_data_is_damaged_and_no_mistake_of_the_operators(tmp_path: Path, lost: tuple[str, ...]) -> None:
+    with Store.create(tmp_path, Settings(), 0.0):
+        pass
+    write_status(tmp_path, Status())
+    for name in lost:
+        (tmp_path / name).unlink()
+    with pytest.raises(StoreError, match=r"is gone\. Restore") as caught:
+        Store.open(tmp_path, None, 0.0)
+    assert caught.value.exit_code == 6
+
+
+@pytest.mark.parametrize("version", [99, None])
+def test_a_store_of_another_version_is_refused_and_one_that_has_none_may_be_damaged(tmp_path: Path, version: int | None) -> None:
+    """F88: exit 6, nothing written."""
+    with Store.create(tmp_path, Settings(), 0.0) as store:
+        store.put(META, Meta.VERSION, pack_u64(version)) if version else store.delete(META, Meta.VERSION)
+    with pytest.raises(StoreError, match=f"{version}, expected {VERSION}" if version else "found none: .* or it is damaged"):
+        Store.open(tmp_path, None, 0.0)
+
+
+@pytest.mark.parametrize("env", ["state", "results"])
+@pytest.mark.parametrize("damage", ["empty", "one page", "half", "zeroed metas", "not lmdb"])
+def test_damaged_files_are_refused_without_mapping_them(tmp_path: Path, env: str, damage: str) -> None:
+    """F88: exit 6 with advice; opened in a child, so that a SIGBUS would be seen."""
+    with Store.create(tmp_path, Settings(), 0.0) as store:
+        for n in range(5000):
+            store.put(SEEN, pack_u64(n), b"x" * 50)
+            store.put(PAGES, pack_u64(n), b"x" * 50)
+        store._next_visit = 5000
+    data = tmp_path / env / "data.mdb"
+    size = data.stat().st_size
+    match damage:
+        case "empty":
+            os.truncate(data, 0)
+        case "one page":
+            os.truncate(data, 4096)
+        case "half":
+            os.truncate(data, size // 2)
+        case "zeroed metas":
+            with data.open("r+b") as file:
+                file.write(bytes(8192))
+        case "not lmdb":
+            data.write_bytes(b"hello world" * 10_000)
+    imports = "import sys; from pathlib import Path; from thresher.storage.store import Store"
+    code = f"{imports}; Store.open(Path(sys.argv[1]), None, 0.0).scan('seen')"
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "StoreError" in done.stderr, "Restore" in done.stderr) == (1, True, True), done.stderr
+
+
+def test_a_file_whose_free_tail_was_never_written_is_sound(tmp_path: Path) -> None:
+    """F88: LMDB may end a file before its last page; that is no damage."""
+    dice, data = random.Random(1), tmp_path / "t" / "data.mdb"
+    with lmdb.open(str(tmp_path / "t"), map_size=1 << 28, max_dbs=4, lib_version=0, sync=False) as env:
+        table = env.open_db(b"t")
+        for _ in range(500):
+            with env.begin(write=True, db=table) as txn:
+                for _ in range(50):
+                    if dice.random() < 0.5:
+                        txn.put(pack_u64(dice.randrange(1000)), bytes(dice.choice([10, 3000, 20_000])))
+                    else:
+                        txn.delete(pack_u64(dice.randrange(1000)))
+                for act in (txn.put, txn.delete) if dice.random() < 0.1 else ():
+                    for n in range(2000, 2300):
+                        act(pack_u64(n), bytes(20_000) if act == txn.put else b"")
+            if data.stat().st_size < (env.info()["last_pgno"] + 1) * 4096:
+                break
+        else:
+            pytest.fail("LMDB wrote every tail: this test proves nothing any more")
+        check_data_file(data)
+
+
+def test_when_the_writer_dies_every_later_call_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F84: the crawl never runs on without persistence."""
+
+    def dies(*_: object) -> None:
+        raise RuntimeError("bug")
+
+    monkeypatch.setattr(store._disk, "commit", dies)
+    store.put(SEEN, b"k", b"v")
+    with pytest.raises(ThresherError, match="RuntimeError") as caught:
+        store.flush().result(timeout=2)
+    assert caught.value.exit_code == 1
+    for call in (lambda: store.get(SEEN, b"other"), lambda: store.scan(SEEN), lambda: store.get_many(SEEN, [b"k"])):
+        with pytest.raises(ThresherError, match="the store broke"):
+            call()
+
+
+def test_a_failing_disk_is_tried_again_with_the_same_rows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F86: pause, say why, go on when there is room."""
+    commit, refusals = (
+        store._disk.commit,
+        [lmdb.Error("mdb_txn_commit: Input/output error"), lmdb.DiskError("mdb_put"), OSError(28, "No space left")],
+    )
+    seen_trouble = []
+
+    def refuses(*args: object) -> None:
+        seen_trouble.append(store.trouble)
+        if refusals:
+            raise refusals.pop()
+        commit(*args)
+
+    monkeypatch.setattr(store._disk, "commit", refuses)
+    store.put(SEEN, b"k", b"v")
+    store.put(PAGES, pack_u64(store.visit), b"page")
+    store.end_visit()
+    store.flush().result(timeout=10)
+    assert (store.get(SEEN, b"k"), store.get(PAGES, pack_u64(1)), store.trouble) == (b"v", b"page", "")
+    assert any("No space left" in text for text in seen_trouble)
+
+
+def test_a_disk_that_stays_broken_ends_the_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F87: exit 74; the state opens afterwards with all that was acknowledged."""
+    store = Store.create(tmp_path, Settings(), 0.0, patience_s=0.2)
+    store.put(SEEN, b"k", b"v")
+    store.flush().result()
+
+    def refuses(*_: object) -> None:
+        raise lmdb.Error("mdb_txn_commit: Input/output error")
+
+    monkeypatch.setattr(store._disk, "commit", refuses)
+    store.put(SEEN, b"lost", b"v")
+    with pytest.raises(DiskError, match="resume") as caught:
+        store.flush().result(timeout=5)
+    assert caught.value.exit_code == 74
+    store.close()
+    with Store.open(tmp_path, None, 0.0) as store:
+        assert (store.get(SEEN, b"k"), store.get(SEEN, b"lost")) == (b"v", None)
+
+
+def test_a_directory_that_cannot_be_written_is_the_disks_fault(tmp_path: Path) -> None:
+    """F87: exit 74, in words."""
+    (tmp_path / "file").touch()
+    for path in (Path("/proc/thresher"), tmp_path / "file" / "crawl"):
+        with pytest.raises(DiskError, match="the disk refuses") as caught:
+            Store.create(path, Settings(), 0.0)
+        assert caught.value.exit_code == 74
+
+
+def test_a_full_disk_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    """F86: a real ENOSPC-like refusal, by a limit on the size of files, lifted in time; then one that stays."""
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from thresher.config.settings import Settings
+from thresher.storage.store import Store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+store = Store.create(Path(sys.argv[1]), Settings(), 0.0, patience_s=float(sys.argv[2]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, resource.RLIM_INFINITY))
+def group(first):
+    for n in range(first, first + 2000):
+        store.put("seen", n.to_bytes(8, "big"), b"x" * 200)
+    return store.flush()
+n = 0
+while True:
+    future = group(n)
+    while not future.done():
+        if store.trouble and sys.argv[3] == "lift":
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    future.result()
+    n += 2000
+    print(n, flush=True)
+    if n == 30000:
+        break
+store.close()
+"""
+    for name, patience, lift in (("lifted", "20", "lift"), ("stays", "0.2", "stay")):
+        command = [sys.executable, "-c", code, str(tmp_path / name), patience, lift]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+        acknowledged = int((done.stdout.split() or ["0"])[-1])
+        assert ("DiskError" in done.stderr) is (lift == "stay"), done.stderr
+        assert acknowledged == 30_000 if lift == "lift" else 0 < acknowledged < 30_000
+        with Store.open(tmp_path / name, None, 0.0) as store:
+            assert len(store.scan(SEEN)) >= acknowledged
+
+
+def test_a_reader_that_died_does_not_keep_pages_for_ever(tmp_path: Path) -> None:
+    """F89: a reader killed in a transaction; its slot is cleared and the file grows by less than twice."""
+    with Store.create(tmp_path, Settings(), 0.0) as store:
+        code = (
+            "import lmdb, os, signal, sys; env = lmdb.open(sys.argv[1], readonly=True, lib_version=0, map_size=1 << 30);"
+            "txn = env.begin(); os.kill(os.getpid(), signal.SIGKILL)"
+        )
+        subprocess.run([sys.executable, "-c", code, str(tmp_path / "state")], check=False)
+        sizes = []
+        for n in range(120):
+            if n == 20:
+                assert store._disk.check_readers() == 1
+            for m in range(50):
+                store.put(SEEN, pack_u64(m), bytes([n]) * 200)
+            store.flush().result()
+            sizes.append((tmp_path / "state" / "data.mdb").stat().st_size)
+        assert sizes[-1] < 2 * sizes[20]
+
+
+def test_counters_reach_the_disk_with_what_they_count(store: Store) -> None:
+    store.counters.add("hosts")
+    store.counters.add("hosts", 2)
+    assert store.get(COUNTERS, b"hosts") is None
+    store.flush().result()
+    assert store.get(COUNTERS, b"hosts") == (3).to_bytes(8, "big")
+    assert store.counters.all("ho") == {"hosts": 3}

@@ -1,0 +1,381 @@
+"""Each organ keeps its own tables' meaning, whether its rows are unwritten, being committed or on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thresher.config.settings import Settings
+from thresher.config.settings import Store as StoreSettings
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.ports import Memory as MemoryPort
+from thresher.crawler.core.robots import RobotsRecord, file_hash
+from thresher.filters.panel import Record
+from thresher.storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen
+from thresher.storage.schema import FailureRecord, PageRecord, SeenRow
+from thresher.storage.store import Store
+from thresher.storage.tables.held import Held
+from thresher.storage.tables.memory import Memory
+from thresher.storage.tables.queues import Queues
+from thresher.storage.tables.rules import Rules
+from thresher.storage.tables.seen import SeenSet
+from thresher.storage.view import View
+
+SITE = b"S" * 8
+QUEUE = SITE + b"q" * 8
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as made:
+        yield made
+
+
+def url(name: str, **place: int) -> CrawlURL:
+    key = SITE + name.encode().rjust(8, b".")[-8:]
+    return CrawlURL(f"https://a.example/{name}", "a.example", "https://a.example", key, via=b"v" * 16, **place)
+
+
+def test_every_reason_has_a_code_of_its_own() -> None:
+    assert sorted(REASONS) == sorted(Reason)
+
+
+ROWS = st.builds(
+    SeenRow,
+    state=st.sampled_from(State),
+    reason=st.none() | st.sampled_from(Reason),
+    site_depth=st.integers(0, 65_535),
+    seed_distance=st.integers(0, 65_535),
+    hops=st.integers(0, 255),
+    purpose=st.sampled_from(Purpose),
+    seq=st.integers(0, 2**64 - 1),
+    visit=st.integers(0, 2**64 - 1),
+    worth=st.integers(0, 31),
+)
+
+
+@given(st.lists(st.sets(st.integers(1, 2**31 - 1) | st.integers(1, 300), max_size=20)))
+def test_links_are_what_they_were_packed_from(pages: list[set[int]]) -> None:
+    counts, seqs = unpack_links([pack_links(sorted(page)) for page in pages])
+    assert counts.tolist() == [len(page) for page in pages]
+    assert seqs.tolist() == [seq for page in pages for seq in sorted(page)]
+
+
+@given(ROWS)
+@settings(max_examples=50)
+def test_a_seen_row_comes_back_as_it_was(row: SeenRow) -> None:
+    assert len(pack_seen(row)) == 24
+    assert unpack_seen(pack_seen(row)) == row
+
+
+def test_a_depth_too_great_for_its_field_stays_great() -> None:
+    row = SeenRow(State.QUEUED, None, 70_000, 10**6, 300, Purpose.PAGE, 1, 0)
+    assert unpack_seen(pack_seen(row))[2:5] == (65_535, 65_535, 255)
+
+
+def test_a_url_is_known_once_added(store: Store) -> None:
+    seen = store.seen
+    assert seen.rows([url("a").key, url("b").key]) == [None, None]
+    assert seen.add(url("a", site_depth=2, seed_distance=3), State.QUEUED, None, 7.0) == 1
+    assert seen.add(url("b"), State.REFUSED, Reason.PATH_TRAP, 7.0) == 2
+    for wait in (False, True):
+        if wait:
+            store.flush().result()
+        fresh = SeenSet(store)
+        a, missing, b = fresh.rows([url("a").key, url("c").key, url("b").key])
+        assert a == SeenRow(State.QUEUED, None, 2, 3, 0, Purpose.PAGE, 1, 0)
+        assert b is not None
+        assert (missing, b.state, b.reason) == (None, State.REFUSED, Reason.PATH_TRAP)
+    assert (seen.url_of(2), seen.record(1).via, seen.record(1).found_at) == ("https://a.example/b", b"v" * 16, 7.0)
+
+
+def test_states_are_counted_as_they_change(store: Store) -> None:
+    for name in "abc":
+        store.seen.add(url(name), State.QUEUED, None, 0.0)
+    store.seen.settle(url("b").key, State.DONE)
+    assert [store.seen.count(state) for state in (State.QUEUED, State.DONE)] == [2, 1]
+    row = store.seen.row(url("b").key)
+    assert row is not None
+    assert (row.state, row.visit, len(store.seen)) == (State.DONE, store.visit, 3)
+
+
+def test_a_url_is_never_added_twice(store: Store) -> None:
+    store.seen.add(url("a"), State.QUEUED, None, 0.0)
+    with pytest.raises(AssertionError, match="is known"):
+        store.seen.add(url("a"), State.QUEUED, None, 0.0)
+
+
+def test_the_hot_rows_never_outlive_an_update(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: with a cache of two rows the seen set answers as with none."""
+    monkeypatch.setattr("thresher.storage.tables.seen._GENERATION", 2)
+    names = [f"u{n}" for n in range(7)]
+    for name in names:
+        store.seen.add(url(name), State.QUEUED, None, 0.0)
+    for name in names[::2]:
+        store.seen.settle(url(name).key, State.DONE)
+    states = [row.state for row in store.seen.rows([url(name).key for name in names]) if row]
+    assert states == [State.DONE, State.QUEUED] * 3 + [State.DONE]
+
+
+def queue_up(store: Store, name: str, lane: Lane, rank: int, **place: int) -> Entry:
+    seq = store.seen.add(url(name, **place), State.QUEUED, None, 0.0)
+    entry = Entry(lane, rank, seq, 0, url(name, **place))
+    store.queues.put(QUEUE, entry)
+    return entry
+
+
+def test_queues_are_what_the_frontier_asks_for(store: Store) -> None:
+    port: QueueStore = store.queues
+    assert isinstance(port, Queues)
+    memory: MemoryPort = store.memory("f")
+    assert isinstance(memory, Memory)
+
+
+def test_a_lane_is_served_by_rank_then_discovery(store: Store) -> None:
+    store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
+    deep = queue_up(store, "deep", Lane.FRESH, 3, site_depth=3)
+    first = queue_up(store, "first", Lane.FRESH, 1, site_depth=1)
+    second = queue_up(store, "second", Lane.FRESH, 1, site_depth=1)
+    store.flush().result()
+    third = queue_up(store, "third", Lane.FRESH, 1, site_depth=1)
+    ahead = queue_up(store, "ahead", Lane.AHEAD, 0)
+    assert store.queues.head(QUEUE, Lane.FRESH, 10) == [first, second, third, deep]
+    assert store.queues.head(QUEUE, Lane.FRESH, 2) == [first, second]
+    assert store.queues.head(QUEUE, Lane.AHEAD, 10) == [ahead]
+    store.queues.delete(QUEUE, first)
+    assert store.queues.head(QUEUE, Lane.FRESH, 2) == [second, third]
+    assert (store.queues.has(QUEUE, first), store.queues.has(QUEUE, second)) == (False, True)
+    assert store.queues.head(QUEUE, Lane.RETRY, 2) == []
+
+
+def test_a_waiting_url_keeps_its_attempts_and_place(store: Store) -> None:
+    store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
+    entry = queue_up(store, "a", Lane.FRESH, 1, site_depth=1, seed_distance=4, hops=2)
+    store.queues.delete(QUEUE, entry)
+    again = entry._replace(lane=Lane.RETRY, rank=10**15, attempt=3)
+    store.queues.put(QUEUE, again)
+    assert store.queues.head(QUEUE, Lane.RETRY, 1) == [again]
+
+
+TIMES = st.sampled_from([1.0, 1.5, 1_700_000_000.123456, 1_700_000_000.123457, 1_700_000_000.9, 2e9])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("abcd"), TIMES | st.just(0.0), st.booleans()), max_size=15), TIMES, TIMES)
+def test_hosts_stand_in_the_order_of_their_time(
+    tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[str, float, bool]], after: float, until: float
+) -> None:
+    """Law: `due` answers as a sorted list of (time, queue) does, however rows were moved."""
+    model: dict[bytes, float] = {}
+    with Store.create(tmp_path_factory.mktemp("due"), Settings(store=StoreSettings(map_size=1 << 20)), 0.0) as store:
+        for name, due, flush in moves:
+            queue = name.encode() * 16
+            store.queues.file(queue, model.get(queue, 0.0), due)
+            model[queue] = due
+            if flush:
+                store.flush().result()
+        rows = sorted((due, queue) for queue, due in model.items() if due)
+        assert store.queues.n_due() == len(rows)
+        assert store.queues.due((0.0, b""), 1e12, 10) == rows
+        past = [row for row in rows if row > (after, b"b" * 16)]
+        assert store.queues.due((after, b"b" * 16), until, 2) == [row for row in past if row[0] <= until][:2]
+        assert store.queues.next_due((after, b"b" * 16)) == (past[0][0] if past else None)
+
+
+def test_hosts_and_sites_are_counted_once_and_written_with_their_group(store: Store) -> None:
+    """Mutation: records saved since the last flush are forgotten, or each save counts a host."""
+    for n_queued in (3, 4):
+        store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example", n_queued=n_queued))
+        store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=n_queued))
+        for is_flushed in (False, True):
+            if is_flushed:
+                store.end_visit()
+                store.flush().result()
+            found = store.queues.host(QUEUE)
+            assert found is not None
+            assert (found.n_queued, store.queues.n_hosts(), store.queues.host(b"x" * 16)) == (n_queued, 1, None)
+            assert store.queues.site(SITE) == SiteRecord(name="a.example", n_hosts=n_queued)
+
+
+def test_a_page_and_its_body_come_back(store: Store) -> None:
+    record = PageRecord(url="https://a.example/a", key=url("a").key, status=200, headers=[(b"X", b"\xff\x00")], flags=["not_html"])
+    store.pages.put(record, b"<p>body" * 1000)
+    visit = store.visit
+    for wait in (False, True):
+        if wait:
+            store.end_visit()
+            store.flush().result()
+        page = store.pages.read(visit)
+        assert page == record
+        assert page is not None
+        assert (page.has_body, len(page.sha256), store.bodies.get(visit)) == (True, 32, b"<p>body" * 1000)
+    assert [(number, page.url) for number, page in store.pages.since(0)] == [(visit, "https://a.example/a")]
+    assert (store.pages.read(visit + 1), store.bodies.get(visit + 1), len(store.pages)) == (None, None, 1)
+
+
+def test_links_are_the_distinct_known_urls_of_a_page(store: Store) -> None:
+    store.links.put([7, 3, -1, 1_000_000, 3])
+    assert store.links.read(store.visit) == [3, 7, 1_000_000]
+    assert store.links.read(99) == []
+
+
+def test_the_journal_takes_the_panels_records(store: Store) -> None:
+    store.journal.put([Record(4, b"judged", [("exact_duplicate", b"measure")]), Record(3, b"again", [])])
+    assert [(entry.gate, entry.judgement, entry.measures) for entry in store.journal.read(store.visit)] == [
+        (4, b"judged", [("exact_duplicate", b"measure")]),
+        (3, b"again", []),
+    ]
+
+
+def test_chains_are_followed_backwards_and_loops_are_cut(store: Store) -> None:
+    keys = {name: url(name).key for name in "abcdefgh"}
+    for origin, target in ("ab", "bc", "cd", "de", "ef", "xf", "fc"):
+        store.redirects.put(url(origin).key, url(target).key, f"https://a.example/{target}", 301, 1.0)
+    assert sorted(store.redirects.into(keys["f"])) == sorted([url("e").key, url("x").key])
+    assert dict(store.redirects.ending_at(keys["c"], 5)) == {
+        keys["b"]: 1,
+        keys["f"]: 1,
+        keys["a"]: 2,
+        keys["e"]: 2,
+        url("x").key: 2,
+        keys["d"]: 3,
+    }
+    assert dict(store.redirects.ending_at(keys["c"], 1)) == {keys["b"]: 1, keys["f"]: 1}
+    assert store.redirects.ending_at(keys["a"]) == []
+
+
+def test_a_redirect_that_changed_leads_only_where_it_leads_now(store: Store) -> None:
+    a, b, c = (url(name).key for name in "abc")
+    store.redirects.put(a, b, "https://a.example/b", 302, 1.0)
+    store.redirects.put(a, c, "https://a.example/c", 302, 2.0)
+    assert (store.redirects.into(b), store.redirects.into(c)) == ([], [a])
+    store.redirects.put(a, b"", "javascript:void(0)", 302, 3.0)
+    edge = store.redirects.edge(a)
+    assert edge is not None
+    assert (store.redirects.into(c), edge.to_text) == ([], "javascript:void(0)")
+    store.redirects.put_pair(a, c, "https://a.example/c", 2, 200)
+    pair = store.redirects.pair(a)
+    assert pair is not None
+    assert (pair.target, pair.hops, store.redirects.pair(b)) == (c, 2, None)
+
+
+def release(store: Store, holder: str) -> list[bytes]:
+    store.held.release(holder)
+    return store.held.free(10, holder)
+
+
+def test_a_url_is_free_when_its_last_holder_lets_go(store: Store) -> None:
+    a, b = url("a").key, url("b").key
+    for key, holder in ((a, "dust"), (b, "dust"), (a, "pattern")):
+        store.held.hold(key, holder)
+    assert sorted(store.held.holders(a)) == ["dust", "pattern"]
+    assert release(store, "dust") == [b]
+    assert release(store, "pattern") == [a]
+    assert release(store, "pattern") == []
+    store.held.hold(a, "dust")
+    store.held.forget(a)
+    assert (store.held.keys("dust"), store.held.holders(a)) == ([], [])
+
+
+def test_what_a_holder_holds_is_freed_a_part_at_a_time_kills_in_between_included(store: Store) -> None:
+    """Mutation: `free` forgot the mark after the first part."""
+    keys = sorted(url(str(i)).key for i in range(25))
+    for key in keys:
+        store.held.hold(key, "pattern")
+    store.held.hold(keys[3], "dust")
+    store.held.release("pattern")
+    assert store.held.free(10, "pattern") == [key for key in keys[:10] if key != keys[3]]
+    after_a_kill = Held(store)
+    assert after_a_kill.is_releasing
+    assert [after_a_kill.free(10) for _ in range(3)] == [keys[10:20], keys[20:], []]
+    assert not after_a_kill.is_releasing
+    assert (store.held.keys("pattern"), store.held.holders(keys[3])) == ([], ["dust"])
+
+
+def test_a_rule_records_so_many_rows_and_counts_the_rest(store: Store) -> None:
+    rules = Rules(store, cap=2)
+    assert [rules.may_record("sessionid") for _ in range(4)] == [True, True, False, False]
+    assert (rules.count("sessionid"), rules.may_record("other"), rules.all()) == (4, True, {"other": 1, "sessionid": 4})
+    store.aliases.put(url("a").key, "https://a.example/b", "sessionid")
+    alias = store.aliases.get(url("a").key)
+    assert alias is not None
+    assert (alias.to_text, store.aliases.get(url("b").key)) == ("https://a.example/b", None)
+    store.aliases.forget(url("a").key)
+    assert store.aliases.get(url("a").key) is None
+
+
+def test_a_request_waits_with_a_number_and_a_name(store: Store) -> None:
+    store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
+    probe = CrawlURL("https://a.example/xyzzy", "a.example", "https://a.example", url("xyzzy").key, purpose=Purpose.PROBE)
+    seq = store.requests.add(probe, "soft_error", 5.0)
+    store.queues.put(QUEUE, Entry(Lane.AHEAD, 0, seq, 0, probe))
+    assert store.queues.head(QUEUE, Lane.AHEAD, 1) == [Entry(Lane.AHEAD, 0, seq, 0, probe)]
+    assert (store.requests.pop(seq), store.requests.pop(seq), store.seen.row(probe.key)) == ("soft_error", "", None)
+
+
+def test_a_robots_file_that_many_share_is_stored_once(store: Store) -> None:
+    body = b"User-agent: *\nDisallow: /private\n"
+    for origin in (b"o" * 16, b"p" * 16):
+        store.robots.put(origin, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(body)), body)
+    store.robots.put(b"q" * 16, RobotsRecord("https://b.example", "allow", 1.0, 2.0, 404), b"")
+    record = store.robots.record(b"p" * 16)
+    assert record is not None
+    assert (store.robots.body(record.file), len(store.scan("robots_files")), store.robots.record(b"z" * 16)) == (body, 1, None)
+
+
+def test_suspects_failures_and_revisions_are_remembered(store: Store) -> None:
+    key = url("a").key
+    assert (store.suspects.any(), store.suspects.crashes(key)) == (False, 0)
+    assert [store.suspects.add_crash(key) for _ in range(2)] == [1, 2]
+    assert (store.suspects.any(), [(k, record.crashes) for k, record in store.suspects.all()]) == (True, [(key, 2)])
+    store.failures.put(key, FailureRecord("timeout_total", "60 s", 5.0, 4, True))
+    failure = store.failures.get(key)
+    assert failure is not None
+    assert (failure.reason, failure.final, store.failures.get(url("b").key)) == ("timeout_total", True, None)
+    for keep in (False, True):
+        store.verdicts.revise(key, Verdict("near_replica", keep=keep, reason=Reason.DUPLICATE_CONTENT, evidence={"of": "x"}), 9.0)
+    assert [revision.verdict.keep for revision in store.verdicts.revisions(key)] == [False, True]
+    assert store.verdicts.revisions(url("b").key) == []
+
+
+def test_skips_are_written_until_sampling_sets_in(tmp_path: Path) -> None:
+    with Store.create(tmp_path, Settings(store=StoreSettings(skip_sample=3)), 0.0) as store:
+        for n in range(1, 251):
+            store.skips.add(f"https://a.example/{n}", Reason.PATH_TRAP, via=b"\x01" * 16, by="path_trap")
+            if n % 100 == 0:
+                store.flush().result()
+        store.skips.add("https://b.example/\ud800", Reason.BAD_URL)
+    with Store.open(tmp_path, None, 0.0) as store:
+        store.skips.add("javascript:alert(1)", Reason.BAD_SCHEME)
+    with View(tmp_path) as view:
+        lines = list(view.all_skipped())
+    assert [line.n for line in lines] == [1, 2, 3, 100, 200, 1, 1]
+    assert (lines[0].by, lines[0].via, lines[-2].url, lines[-1].url) == (
+        "path_trap",
+        "01" * 16,
+        "https://b.example/?",
+        "javascript:alert(1)",
+    )
+
+
+def test_the_log_of_skips_goes_on_in_a_new_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.storage.segments._SEGMENT_BYTES", 200)
+    with Store.create(tmp_path, Settings(), 0.0) as store:
+        for n in range(20):
+            store.skips.add(f"https://{n}.example/", Reason.EXCLUDED)
+            store.flush().result()
+    assert len(list((tmp_path / "skipped").iterdir())) > 3
+    newest = max((tmp_path / "skipped").iterdir())
+    with newest.open("ab") as file:
+        file.write(b"cut off by a kill")
+    (tmp_path / "skipped" / "000999.jsonl.zst").write_bytes(b"never committed")
+    with View(tmp_path) as view:
+        assert len(list(view.all_skipped())) == 20
+    Store.open(tmp_path, None, 0.0).close()
+    assert not (tmp_path / "skipped" / "000999.jsonl.zst").exists()
+    assert not newest.read_bytes().endswith(b"kill")
