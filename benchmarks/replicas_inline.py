@@ -25,8 +25,8 @@ from crawler.core.model import Directives, Judgement, Page
 from crawler.core.sketch import fingerprint
 from crawler.core.url import URLRules, URLSpace
 from filters.near_replica.compare import TAG_STEP
-from filters.near_replica.filter import Measure, ReplicaGate
-from filters.near_replica.records import MOST_CHILDREN, SLOTS, Known
+from filters.near_replica.filter import ReplicaGate
+from filters.near_replica.records import MOST_CHILDREN, SLOTS, Known, Measure
 from storage.env import Store
 
 _FEW = 10_000

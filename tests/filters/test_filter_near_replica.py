@@ -16,7 +16,8 @@ from subjects import batch, page
 from config.settings import NearReplica
 from crawler.core.model import Effect, Judgement, Page, Park, Reason, Revise, Verdict
 from filters.base import LinkJudgement
-from filters.near_replica.filter import Measure, MirrorGate, ReplicaGate, plug
+from filters.near_replica.filter import MirrorGate, ReplicaGate, plug
+from filters.near_replica.records import Measure
 
 A, B = "http://a.example", "http://b.example"
 
