@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from thresher.storage.tables.counters import Counters
+
+class Counts(Protocol):
+    """Named totals that tables keep beside their rows (`Counters`)."""
+
+    def add(self, name: str, n: int = 1, /) -> None: ...
+
+    def get(self, name: str, /) -> int: ...
 
 
 class Rows(Protocol):
@@ -16,7 +21,7 @@ class Rows(Protocol):
     def visit(self) -> int: ...
 
     @property
-    def counters(self) -> Counters: ...
+    def counters(self) -> Counts: ...
 
     def get(self, table: str, key: bytes) -> bytes | None: ...
 

@@ -1,9 +1,11 @@
-"""The one import rule: config ← crawler/core ← filters, storage ← crawler/*; core and filters do no I/O, read no clock, roll no dice."""
+"""Who may import whom: config ← crawler/core ← filters, storage ← crawler/*, no loops; core and filters: no I/O, no clock, no dice."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
+
+import networkx
 
 ROOT = Path(__file__).parents[1]
 OURS = ("config", "crawler", "filters", "storage", "tests", "benchmarks")
@@ -70,6 +72,45 @@ def test_every_import_keeps_to_the_rule() -> None:
         if (target := _room_of(module)) and target not in ALLOWED[room]
     ]
     assert wrong == []
+
+
+def test_no_files_import_each_other_in_a_loop() -> None:
+    """Every import counts, in functions and under TYPE_CHECKING too; only modules named by a string are not seen (registry.py, cli).
+
+    Mutation: an import of the workbench under TYPE_CHECKING in host_queue.py fails this.
+    """
+    assert _loops(lambda module: module) == []
+
+
+def test_no_rooms_of_the_shell_import_each_other_in_a_loop() -> None:
+    """A room is a folder of crawler/, or a file that lies there. Mutation: an import of the command line in report/ fails this."""
+    assert _loops(lambda module: ".".join(module.split(".")[:3]) if module.startswith("thresher.crawler.") else module) == []
+
+
+def _loops(room_of: Callable[[str], str]) -> list[list[str]]:
+    files = {_module_of(file): set(_named(tree_of(ROOT / file))) for _, file, _ in rooms()}
+    arrows = ((room_of(module), room_of(_file_of(name, files))) for module, names in files.items() for name in names)
+    imports = networkx.DiGraph((here, there) for here, there in arrows if here != there)
+    return sorted(sorted(loop) for loop in networkx.strongly_connected_components(imports) if len(loop) > 1)
+
+
+def _module_of(file: Path) -> str:
+    return "thresher." + ".".join(file.with_suffix("").parts).removesuffix(".__init__")
+
+
+def _named(tree: ast.AST) -> Iterator[str]:
+    """Yield the full name of all that is imported: of a module, or of something in one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "relative imports are not followed"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _file_of(name: str, files: Collection[str]) -> str:
+    """Return the module that an imported name is or lies in: `from thresher.crawler.core import html` imports html alone."""
+    return name if name in files else name.rpartition(".")[0]
 
 
 def test_nothing_is_imported_by_a_folders_bare_name() -> None:

@@ -25,8 +25,8 @@ from thresher.crawler.core.model import Directives, Judgement, Page
 from thresher.crawler.core.sketch import fingerprint
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.near_replica.compare import TAG_STEP
-from thresher.filters.near_replica.filter import Measure, ReplicaGate
-from thresher.filters.near_replica.records import MOST_CHILDREN, SLOTS, Known
+from thresher.filters.near_replica.filter import ReplicaGate
+from thresher.filters.near_replica.records import MOST_CHILDREN, SLOTS, Known, Measure
 from thresher.storage.store import Store
 
 _FEW = 10_000

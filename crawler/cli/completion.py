@@ -44,10 +44,8 @@ def register() -> None:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     """Print the completion script of SHELL."""
-    from thresher.crawler.cli import thresher
-
     register()
     found = get_completion_class(shell)
     assert found is not None
-    click.echo(found(thresher, {}, "thresher", VARIABLE).source())
+    click.echo(found(click.get_current_context().find_root().command, {}, "thresher", VARIABLE).source())
     return 0

@@ -9,14 +9,11 @@ Memory: ~1 KB and its rows, at most `frontier.heads` per lane.
 from __future__ import annotations
 
 from bisect import insort
-from typing import TYPE_CHECKING
 
 from thresher.crawler.core.politeness import HostRules
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore
 
-if TYPE_CHECKING:
-    from thresher.crawler.core.slots import Line
-
+LineKey = tuple[str, bytes, bool]  # address, site (8-byte key), of one's own site
 _LANES = (Lane.AHEAD, Lane.RETRY, Lane.FRESH)
 
 
@@ -55,7 +52,7 @@ class HostQueue:
         self.address = ""
         self.is_own = False  # `head` is of one's own site, at an address that it was pinned to
         self.address_gap = (0.0, 0.0)  # when the address was free before and after its reservation
-        self.line: Line | None = None
+        self.line: LineKey | None = None  # that it stands in (slots.py)
         self.looks_up = ""  # hostname that it waits for
         self.ready_at = 0.0
         self.blocked_until = 0.0

@@ -21,7 +21,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from thresher.config.settings import Politeness
-from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.host_queue import HostQueue, LineKey
 from thresher.crawler.core.ports import AddressUse
 
 _TYPICAL_REQUEST_S = 0.3  # to estimate how long a line will take; too much would leave an address idle, too little crowds the bench
@@ -60,7 +60,7 @@ class Line:
 
     __slots__ = ("address", "heap", "is_own", "key", "n_hosts", "place", "precedence", "site", "ticket")
 
-    def __init__(self, key: tuple[str, bytes, bool], address: _Slot, site: _Slot) -> None:
+    def __init__(self, key: LineKey, address: _Slot, site: _Slot) -> None:
         self.key = key
         self.is_own = key[2]  # of one's own site: it neither waits for `address_delay` nor makes others wait
         self.address = address
@@ -94,7 +94,7 @@ class Slots:
         self._room = room
         self._addresses: dict[str, _Slot] = {}
         self._sites: dict[bytes, _Slot] = {}
-        self._lines: dict[tuple[str, bytes, bool], Line] = {}
+        self._lines: dict[LineKey, Line] = {}
         self._ready: _Lines = []
         self._timers: list[tuple[float, int, _Slot]] = []  # addresses that lines wait for
         self._rests: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
@@ -118,15 +118,15 @@ class Slots:
         heappush(line.heap, (precedence, host.ticket, host))
         line.count(1)
         self.n_hosts += 1
-        host.line = line
+        host.line = line.key
         if line.place is None or precedence < line.precedence:
             self._put(line, self._ready if line.place is None else line.place, precedence)
 
     def drop(self, host: HostQueue) -> None:
         """Take a host out of its line before its turn. The caller changes its ticket."""
-        line, host.line = host.line, None
-        assert line is not None
-        line.count(-1)
+        assert host.line is not None
+        self._lines[host.line].count(-1)
+        host.line = None
         self.n_hosts -= 1
 
     def take(self, now: float) -> HostQueue | None:

@@ -10,13 +10,10 @@ import time
 import zlib
 from collections import deque
 from http import HTTPStatus
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from thresher.crawler.demo.log import Request
 from thresher.crawler.demo.web import Reply
-
-if TYPE_CHECKING:
-    from thresher.crawler.demo.server import Server
 
 _MOST_HEAD_BYTES = 1 << 16
 _MOST_WAITING = 128  # pipelined requests; reading pauses above
@@ -55,10 +52,26 @@ class Asked:
             raise ValueError("not a GET or HEAD of a path of a host")
 
 
+class Service(Protocol):
+    """Who serves the connections: answers what is asked, and keeps the log."""
+
+    n_refused: int  # connections from elsewhere
+
+    def enter(self, connection: Connection, /) -> int:
+        """Count a connection that is open; return its number."""
+        ...
+
+    def leave(self, connection: Connection, /) -> None: ...
+
+    def answer(self, method: str, host: str, path: str, /) -> Reply: ...
+
+    def record(self, request: Request, /) -> None: ...
+
+
 class Connection(asyncio.Protocol):
     """One client. Answers in order; the next request is looked at once the last answer has left."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Service) -> None:
         self._server = server
         self._number = 0
         self._transport: asyncio.Transport

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from thresher.crawler.demo.endless import Trap
+from thresher.crawler.demo.links import Link
 from thresher.crawler.demo.plan import Kind, Place
-
-if TYPE_CHECKING:
-    from thresher.crawler.demo.web import Web
 
 _SCHEME = "http://"
 _SAME = (Kind.COPY, Kind.VARIANT, Kind.NEAR_COPY)
@@ -60,13 +58,29 @@ class Truth:
         return any(trap.holds(*split(url)) for trap in self.traps)
 
 
+class Plans(Protocol):
+    """Where everything stands in a web, and what links to it (`Web`)."""
+
+    def seeds(self) -> list[str]: ...
+
+    def traps(self) -> tuple[Trap, ...]: ...
+
+    def allows(self, host: str, path: str, /) -> bool: ...
+
+    def locate(self, host: str, path: str, /) -> Place: ...
+
+    def links(self, host: str, place: Place, /) -> list[Link]: ...
+
+    def page_url(self, host: str, place: Place, /) -> str: ...
+
+
 def split(url: str) -> tuple[str, str]:
     """Return host name and path (with query) of a canonical URL of the demo web."""
     authority, slash, path = url.removeprefix(_SCHEME).partition("/")
     return authority.partition(":")[0], slash + path
 
 
-def walk(web: Web, *, max_redirects: int) -> Truth:
+def walk(web: Plans, *, max_redirects: int) -> Truth:
     """Walk the web's plans from its seeds, breadth first."""
     by_host: dict[str, list[Trap]] = {}
     for trap in web.traps():
@@ -100,7 +114,7 @@ def walk(web: Web, *, max_redirects: int) -> Truth:
     return Truth(urls, frozenset(denied), frozenset(avoided - found), frozenset(cut - found), web.traps())
 
 
-def _planted(web: Web, host: str, url: str, place: Place, depth: int, hops: int) -> Planted:
+def _planted(web: Plans, host: str, url: str, place: Place, depth: int, hops: int) -> Planted:
     is_fault = place.kind is Kind.FAULT
     return Planted(
         url,

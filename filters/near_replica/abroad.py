@@ -22,7 +22,7 @@ a page at its band's owner.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -31,13 +31,21 @@ from thresher.config.settings import NearReplica
 from thresher.crawler.core.model import Effect, Judgement, Page, Reason, Tell, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.base import NO_EFFECTS, Effects, Filter
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
-from thresher.filters.near_replica.records import NAME, Known, judged, keys_of, page_key, read, require_signature, template_key, write
-
-if TYPE_CHECKING:
-    from thresher.filters.near_replica.filter import Measure, ReplicaGate
+from thresher.filters.near_replica.records import (
+    NAME,
+    Known,
+    Measure,
+    judged,
+    keys_of,
+    page_key,
+    read,
+    require_signature,
+    template_key,
+    write,
+)
 
 _SITE: Final = 8
 _BAND: Final = 64  # pages in a box of a band
@@ -85,13 +93,25 @@ class Offered(msgspec.Struct, array_like=True, frozen=True, tag=3):
             known.require_signature()
 
 
+class LocalGate(Filter[Page, Measure, Verdict, Judgement], Protocol):
+    """The page gate of this agent's own pages (filter.py)."""
+
+    def offered(self, page: Known, original: Known, memory: Memory, /) -> Effects:
+        """Compare a kept page with one of another agent, which is to be kept of the two."""
+        ...
+
+    def find_by(self, known: Known, tags: list[bytes], memory: Memory, /) -> None:
+        """Let a kept page of another agent be found by some of its tags."""
+        ...
+
+
 class Shared:
     """What the agents tell one another of their pages, and what they make of it.
 
     News that no agent would write is refused when it is decoded: what it says is compared with pages here, and stays among them.
     """
 
-    def __init__(self, gate: ReplicaGate, settings: NearReplica, owners: Ownership) -> None:
+    def __init__(self, gate: LocalGate, settings: NearReplica, owners: Ownership) -> None:
         self.name = gate.name
         self.news_type: Any = Sought | Hint | Offered
         self._gate = gate
@@ -166,7 +186,7 @@ class Shared:
 class SharedGate:
     """The page gate of one of several agents."""
 
-    def __init__(self, gate: ReplicaGate, shared: Shared) -> None:
+    def __init__(self, gate: LocalGate, shared: Shared) -> None:
         self.name = gate.name
         self.measure_type = gate.measure_type
         self._gate = gate

@@ -48,6 +48,7 @@ from thresher.filters.near_replica.records import (
     SLOTS,
     HostRecord,
     Known,
+    Measure,
     Pending,
     children_of,
     host_key,
@@ -93,16 +94,6 @@ def plug(settings: NearReplica, owners: Ownership | None = None, *, tells_copies
         page=gate if shared is None else SharedGate(gate, shared),
         correspondent=shared,
     )
-
-
-class Measure(msgspec.Struct, array_like=True, frozen=True):
-    """What telling a replica needs of a page."""
-
-    known: Known | None  # None: no text to compare
-    exempt: bool
-    minima: bytes = b""  # of the slots by which it may be found, u8 each
-    kind: bytes = b""  # of URL, as copy_links.py tells kinds
-    via: bytes = b""  # key of the page that led to it, b"" for none
 
 
 class ReplicaGate:

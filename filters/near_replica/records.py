@@ -1,4 +1,4 @@
-"""What the inline filter keeps behind its memory, and under which keys.
+"""What the inline filter keeps behind its memory, and under which keys; and its measure, for the journal.
 
 | key                                    | value       | of                                                                   |
 |----------------------------------------|-------------|----------------------------------------------------------------------|
@@ -93,6 +93,16 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
     @property
     def site(self) -> bytes:
         return self.page[:8]
+
+
+class Measure(msgspec.Struct, array_like=True, frozen=True):
+    """What telling a replica needs of a page."""
+
+    known: Known | None  # None: no text to compare
+    exempt: bool
+    minima: bytes = b""  # of the slots by which it may be found, u8 each
+    kind: bytes = b""  # of URL, as copy_links.py tells kinds
+    via: bytes = b""  # key of the page that led to it, b"" for none
 
 
 class HostRecord(msgspec.Struct, array_like=True):

@@ -16,7 +16,8 @@ from subjects import batch, page
 from thresher.config.settings import NearReplica
 from thresher.crawler.core.model import Effect, Judgement, Page, Park, Reason, Revise, Verdict
 from thresher.filters.base import LinkJudgement
-from thresher.filters.near_replica.filter import Measure, MirrorGate, ReplicaGate, plug
+from thresher.filters.near_replica.filter import MirrorGate, ReplicaGate, plug
+from thresher.filters.near_replica.records import Measure
 
 A, B = "http://a.example", "http://b.example"
 
