@@ -234,6 +234,12 @@ class Store(Organs):
         return self._open.n_visits
 
     @property
+    def first_uncommitted(self) -> int:
+        """Number of the first visit that is not on disk yet."""
+        behind = self._behind
+        return self._next_visit - self._open.n_visits - (behind.n_visits if behind is not None else 0)
+
+    @property
     def pending_bytes(self) -> int:
         """Bytes of keys and values in the open group, before compression."""
         return self._open.n_bytes

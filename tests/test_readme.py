@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
+from harness import demo, options
 
 from thresher.crawler.cli import COMMANDS, main, thresher
 
@@ -56,6 +58,21 @@ def test_every_command_of_the_console_blocks_runs(
         assert "Traceback" not in said
     assert (tmp_path / "pages.csv").read_text().startswith("url,status,depth,title")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it stands there, but for the site: a web on loopback, which the environment leads to."""
+    (source,) = re.findall(r"```python\n(.*?)```", section("Use it from Python"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    with demo("story", tmp_path) as server:
+        for name, options_ in options(server, limits={"max_pages": 10}).items():
+            for option, value in options_.items():
+                monkeypatch.setenv(f"THRESHER_{name}__{option}".upper(), msgspec.json.encode(value).decode())
+        seed = server.web.seeds()[0]
+        exec(compile(source.replace("https://example.org/", seed).replace('"max_pages": 100', '"max_pages": 10'), "README.md", "exec"), {})
+    said = capsys.readouterr().out.splitlines()
+    assert f"200 {seed}" in "\n".join(said)
+    assert "0 limits.max_pages reached" in said
 
 
 def test_every_command_is_in_the_readme_and_every_one_of_the_readme_is_a_command() -> None:

@@ -5,7 +5,6 @@ The crawl takes the wanted URLs as seeds and nothing else (`scope.type: page`), 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,13 +13,12 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from thresher.config.settings import Filters, Scope, Settings
-from thresher.crawler.agent.agent import Agent
 from thresher.crawler.analysis.dust_lists import stored
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.opening import check_startable
 from thresher.filters.dust.urllist import Sighting
-from thresher.storage.store import Store
+from thresher.running import Crawl
 from thresher.storage.view import View
 
 _LONGEST_WAIT_S = 120.0  # for a host that backs off
@@ -56,14 +54,7 @@ class Fetching:
 
     async def _crawl(self, urls: list[str]) -> None:
         settings = msgspec.structs.replace(self._settings, seeds=urls)
-        exists = (self._directory / "state").exists()
-        store = Store.open(self._directory, settings, time.time()) if exists else Store.create(self._directory, settings, time.time())
-        with store:
-            agent = Agent(self._directory, store, settings, report=lambda _: None, filters=())
-            try:
-                await agent.run()
-            finally:
-                await agent.close()
+        await Crawl(self._directory, settings=settings, filters=()).run()
 
 
 @contextmanager

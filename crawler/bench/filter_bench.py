@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +21,13 @@ from pathlib import Path
 import msgspec
 
 from thresher.config.settings import Filters, Settings
-from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.demo.labelled import LabelledWeb
+from thresher.running import Crawl
 from thresher.storage.schema import PageRecord
-from thresher.storage.store import Store
 from thresher.storage.view import View
 
 PLAIN, ALL = "plain", "all"
@@ -89,7 +87,7 @@ def _crawl(web: LabelledWeb, settings: Settings, name: str, fetches: int, path: 
     limits = msgspec.structs.replace(settings.limits, max_pages=min(fetches, settings.limits.max_pages or fetches))
     settings = msgspec.structs.replace(settings, limits=limits, log=msgspec.structs.replace(settings.log, requests=str(log)))
     before = _cpu_s()
-    why = asyncio.run(_run(path, settings))
+    why = asyncio.run(Crawl(path, settings=settings).run()).why
     cpu_s = _cpu_s() - before
     made = [fields[6] for line in log.read_text("ascii").splitlines() if (fields := line.split("\t"))[4] != "robots"]
     is_cut = len(made) >= fetches
@@ -100,15 +98,6 @@ def _crawl(web: LabelledWeb, settings: Settings, name: str, fetches: int, path: 
     useful_at, wasted = _judge(web, requested, fates)
     lost = _lost(web, fates, is_cut=is_cut)
     return Outcome(name, len(requested), useful_at, wasted, lost, cpu_s * len(requested) / len(made), is_cut)
-
-
-async def _run(path: Path, settings: Settings) -> str:
-    with Store.create(path, settings, time.time()) as store:
-        agent = Agent(path, store, settings, report=lambda _: None)
-        try:
-            return (await agent.run()).why
-        finally:
-            await agent.close()
 
 
 def _cpu_s() -> float:

@@ -22,11 +22,11 @@ import msgspec
 
 from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings, SoftError
 from thresher.config.settings import Scope as ScopeSettings
-from thresher.crawler.agent.agent import Agent, Ending
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.status import Status
 from thresher.filters.base import Plug
+from thresher.running import Crawl, Outcome
 from thresher.storage.schema import PageRecord, SeenRow
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
@@ -158,7 +158,7 @@ class Crawled:
     """What a crawl came to."""
 
     path: Path
-    ending: Ending
+    ending: Outcome
     status: Status
     rows: dict[str, SeenRow]  # by URL
     pages: dict[str, PageRecord]  # by URL, the last one
@@ -177,18 +177,14 @@ class Crawled:
 async def crawl(path: Path, configuration: Settings, filters: Sequence[Plug] | None = None) -> Crawled:
     """Crawl to the end in this process; the store must be sound afterwards."""
     statuses: list[Status] = []
-    exists = (path / "state").exists()
-    with Store.open(path, configuration, 0.0) if exists else Store.create(path, configuration, 0.0, secret=SECRET) as store:
-        agent = Agent(path, store, configuration, report=statuses.append, filters=filters)
-        try:
-            ending = await agent.run()
-        finally:
-            await agent.close()
+    if not (path / "state").exists():
+        Store.create(path, configuration, 0.0, secret=SECRET).close()
+    ending = await Crawl(path, settings=configuration, filters=filters).run(on_status=statuses.append)
     assert verify(path) == []
     return read(path, ending, statuses[-1])
 
 
-def read(path: Path, ending: Ending, status: Status) -> Crawled:
+def read(path: Path, ending: Outcome, status: Status) -> Crawled:
     """Read what stories ask about from a store."""
     with View(path, at_once=True) as view:
         known = [(url, row) for url, row in view.all_urls()]

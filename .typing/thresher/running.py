@@ -1,0 +1,1 @@
+../../crawler/api/running.py

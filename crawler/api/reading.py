@@ -1,0 +1,109 @@
+"""Read a crawl from Python, also one that goes on: pages, URLs, links, texts, and the story of a URL."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.explain.explain import Explainer, Story
+from thresher.crawler.terminal.extras import require
+from thresher.storage.export.content import text_of
+from thresher.storage.export.fields import Kind
+from thresher.storage.export.kinds import KINDS
+from thresher.storage.export.reading import reading
+from thresher.storage.packing import unpack_seen
+from thresher.storage.schema import SEEN
+from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class CrawlReader:
+    """What one crawl has found, as it is on disk; a context manager. One thread.
+
+    Rows are dicts with the names and values of `thresher export DIR --what KIND`, whose help lists them.
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        """directory: of a crawl. Raises UsageError where there is none, StoreError where it is damaged."""
+        path = Path(directory)
+        if not (path / "state").is_dir():
+            raise UsageError(f"{path}: expected the directory of a crawl, found none. Name the one that `thresher crawl -o` was given")
+        self._stack = ExitStack()
+        self._view: View = self._stack.enter_context(reading(path))
+
+    def pages(self, *fields: str) -> Iterator[dict[str, Any]]:
+        """Yield one row for each page: that of its newest visit.    fields: which, in order; without any, all that need no body"""
+        return self.rows("pages", *fields)
+
+    def urls(self, *fields: str) -> Iterator[dict[str, Any]]:
+        """Yield one row for each known URL: its state, its reason, how it was found.    fields: as in `pages`"""
+        return self.rows("urls", *fields)
+
+    def links(self, *fields: str) -> Iterator[dict[str, Any]]:
+        """Yield one row for each link between known URLs.    fields: as in `pages`"""
+        return self.rows("links", *fields)
+
+    def rows(self, what: str, *fields: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of any kind of export.    what: pages, urls, links, redirects, skipped, hostgraph, sitegraph
+
+        Raises UsageError for a kind or a field that there is not.
+        """
+        kind = _kind(what)
+        chosen = kind.choose(fields)
+        wanted = frozenset(field.name for field in chosen)
+        return ({field.name: field.of(row) for field in chosen} for row in kind.rows(self._view, wanted))
+
+    def explain(self, url: str) -> Story:
+        """Return why a URL was or was not fetched, and what would become of it today; `answer` says it in a sentence."""
+        return Explainer(self._view, self._view.settings, time.time()).story(url)
+
+    def text(self, url: str) -> str | None:
+        """Return the visible text of a page's newest visit; None for a URL that was not fetched, has no text, or whose body is not kept."""
+        try:
+            key = URLSpace(self._view.secret, url_rules(self._view.settings)).seed(url).key
+        except BadURL:
+            return None
+        row = self._view.get(SEEN, key)
+        visit = 0 if row is None else unpack_seen(row).visit
+        page = self._view.pages.read(visit) if visit else None
+        if page is None or not page.has_body or (body := self._view.bodies.get(visit)) is None:
+            return None
+        return text_of(body, page, self._view.settings.identity.agent)
+
+    def to_arrow(self, what: str = "pages", *fields: str) -> pyarrow.Table:
+        """Return all rows of a kind as a table; in memory. Needs the extra `parquet`.    fields: as in `pages`"""
+        require("to_arrow", module="pyarrow", extra="parquet")
+        import pyarrow
+
+        names = [field.name for field in _kind(what).choose(fields)]
+        rows = list(self.rows(what, *fields))
+        return pyarrow.table({name: [row[name] for row in rows] for name in names})
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open(directory: str | Path) -> CrawlReader:  # noqa: A001 - thresher.open, as gzip.open and shelve.open
+    """Return a reader of the crawl in a directory. Raises UsageError where there is none, StoreError where it is damaged."""
+    return CrawlReader(directory)
+
+
+def _kind(what: str) -> Kind[Any]:
+    if what not in KINDS:
+        raise UsageError(f"what: expected one of {', '.join(KINDS)}, found {what!r}")
+    return KINDS[what]

@@ -1,0 +1,30 @@
+"""A crawl from Python, interrupted twice."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from little_web import LittleWeb, settings
+
+import thresher
+from thresher.storage.verify import verify
+
+
+async def test_the_second_ctrl_c_gives_up_what_is_in_flight(tmp_path: Path) -> None:
+    """A server that never answers; without the second the crawl waits for it."""
+    async with LittleWeb() as web:
+        web.page("a.test/")
+        web.hold_back("a.test/")
+        crawl = thresher.Crawl(tmp_path / "x", settings=settings(web, seeds=["a.test/"]))
+
+        def twice(place: str) -> None:
+            if place == "a.test/":
+                asyncio.get_running_loop().call_soon(crawl.interrupt)
+                asyncio.get_running_loop().call_soon(crawl.interrupt)
+
+        web.heard = twice
+        with pytest.raises(KeyboardInterrupt):
+            await crawl.run()
+    assert verify(tmp_path / "x") == []
