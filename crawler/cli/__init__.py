@@ -22,6 +22,7 @@ COMMANDS = {
     "status": "status",
     "stats": "stats",
     "hosts": "hosts",
+    "seeds": "seeds",
     "explain": "explain",
     "robots": "robots",
     "export": "export",
@@ -40,7 +41,21 @@ COMMANDS = {
 }
 
 
-READERS = ("status", "stats", "hosts", "explain", "export", "rank", "report", "soft-errors", "dust", "patterns", "replicas", "depth")
+READERS = (
+    "status",
+    "stats",
+    "hosts",
+    "seeds",
+    "explain",
+    "export",
+    "rank",
+    "report",
+    "soft-errors",
+    "dust",
+    "patterns",
+    "replicas",
+    "depth",
+)
 
 
 class Lazy(click.Group):

@@ -23,7 +23,7 @@ from thresher.crawler.status import Status
 from thresher.storage.tables.verdicts import verdict_records
 
 ROOT = Path(__file__).parents[2]
-READERS = ("status", "stats", "hosts", "explain", "export", "verify", "quarantine")
+READERS = ("status", "stats", "hosts", "seeds", "explain", "export", "verify", "quarantine")
 
 HOLDER = """
 import sys

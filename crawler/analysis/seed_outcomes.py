@@ -1,0 +1,183 @@
+"""What became of each seed: its own answer, what was found under it, and why there is no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import msgspec
+
+from thresher.crawler.core.model import State
+from thresher.crawler.core.url import URLSpace, origin_of, path_of, queue_name
+from thresher.crawler.core.url_rules import url_rules
+from thresher.storage.export.fields import iso
+from thresher.storage.export.judged import keeps, standing
+from thresher.storage.export.pages import current_pages
+from thresher.storage.packing import unpack_seen
+from thresher.storage.schema import (
+    ALIAS,
+    ALIASES,
+    FAILURE,
+    FAILURES,
+    HOST,
+    HOSTS,
+    PAIR,
+    PAIRS,
+    REVISIONS,
+    SEEN,
+    VERDICTS,
+    PageRecord,
+    SeenRow,
+)
+from thresher.storage.tables.bare_seeds import BareSeeds, http_form
+from thresher.storage.view import View
+
+_CHUNK = 1000
+
+
+class SeedOutcome(msgspec.Struct, kw_only=True):
+    """One seed. "Under it" is what lies in its directory, on http and https, with and without www; where it redirects, under its target."""
+
+    seed: str
+    outcome: str  # fetched, dropped, redirected, failed, refused, waiting, held, alias, unknown
+    detail: str | None = None  # the reason, the failure, the filter that dropped it
+    status: int | None = None  # of its own answer, or of the end of its redirects
+    fetched_at: str | None = None
+    target: str | None = None  # where it redirects to in the end, or what it is an alias of
+    pages: int = 0  # under it, of which
+    kept: int = 0
+    waiting: int = 0  # URLs under it that are still queued
+    not_fetched: dict[str, int] = {}  # URLs under it that were refused, held or set aside, by reason
+    failed: int = 0  # URLs under it that failed for good
+    why: str = ""  # there is no more under it
+
+
+@dataclass(slots=True)
+class _Place:
+    """A directory of a host, and the seeds that lead there."""
+
+    seeds: list[SeedOutcome] = field(default_factory=list)
+
+
+def seed_outcomes(view: View) -> list[SeedOutcome]:
+    """Return the outcome of every seed, in their order. Time: two walks over what is known. Memory: the seeds."""
+    space = URLSpace(view.secret, url_rules(view.settings))
+    bare = BareSeeds.of(view).urls
+    found = [_own(view, space, seed, is_bare=seed in bare) for seed in view.settings.seeds]
+    places: dict[tuple[str, str], _Place] = {}
+    for one in found:
+        places.setdefault(_directory(one.target or one.seed), _Place()).seeds.append(one)
+    for _, page in current_pages(view):
+        is_page = _is_page(page)
+        is_kept = is_page and _is_kept(view, page)
+        for one in _above(places, page.url):
+            one.pages += is_page
+            one.kept += is_kept
+            one.failed += not is_page
+    _count_the_rest(view, places)
+    for one in found:
+        one.why = _why(view, space, one)
+    return found
+
+
+def _own(view: View, space: URLSpace, seed: str, *, is_bare: bool) -> SeedOutcome:
+    """Return a seed with what became of itself; one without a scheme may have been answered by http alone."""
+    for form in (seed, http_form(seed)) if is_bare and seed.startswith("https://") else (seed,):
+        url = space.seed(form)
+        value = view.get(SEEN, url.key)
+        one = SeedOutcome(seed=seed, outcome="unknown") if value is None else _of_row(view, seed, url.key, unpack_seen(value))
+        if one.outcome not in ("unknown", "failed"):
+            break
+    return one
+
+
+def _of_row(view: View, seed: str, key: bytes, row: SeenRow) -> SeedOutcome:
+    one = SeedOutcome(seed=seed, outcome="waiting", detail=str(row.reason) if row.reason else None)
+    page = view.pages.read(row.visit) if row.visit else None
+    pair = view.get(PAIRS, key)
+    failure = view.get(FAILURES, key)
+    match row.state:
+        case State.DONE if pair is not None:
+            target = PAIR.decode(pair)
+            one.outcome, one.target, one.status = "redirected", target.target_text, target.status or None
+        case State.DONE if page is not None:
+            _fill_page(view, one, page)
+        case State.DONE:
+            one.outcome = "failed"
+        case State.HELD | State.REFUSED:
+            one.outcome = row.state.name.lower()
+        case State.ALIAS:
+            alias = view.get(ALIASES, key)
+            one.outcome, one.target = "alias", ALIAS.decode(alias).to_text if alias is not None else None
+        case _:
+            pass
+    if failure is not None and one.outcome in ("failed", "waiting", "refused"):
+        record = FAILURE.decode(failure)
+        one.detail = f"{record.reason}: {record.detail}" if record.detail else record.reason
+        one.outcome = "failed" if record.final else one.outcome
+    return one
+
+
+def _fill_page(view: View, one: SeedOutcome, page: PageRecord) -> None:
+    one.status, one.fetched_at = page.status or None, iso(page.fetched_at)
+    if not _is_page(page):
+        one.outcome, one.detail = "failed", page.failed_cause or f"status {page.status}"
+    else:
+        one.outcome = "fetched" if _is_kept(view, page) else "dropped"
+
+
+def _is_page(page: PageRecord) -> bool:
+    """Return whether a request was answered by a page: what a URL says that is not there is none."""
+    return not page.failed_cause and page.status < 400
+
+
+def _is_kept(view: View, page: PageRecord) -> bool:
+    value = view.get(VERDICTS, page.key)
+    return keeps(page, standing(page, () if value is None else REVISIONS.decode(value)))
+
+
+def _directory(url: str) -> tuple[str, str]:
+    """Return host queue and directory of a URL."""
+    return queue_name(origin_of(url)), path_of(url).rpartition("/")[0] + "/"
+
+
+def _above(places: dict[tuple[str, str], _Place], url: str) -> Iterator[SeedOutcome]:
+    """Yield the seeds in whose directories a URL lies."""
+    queue, directory = _directory(url)
+    while True:
+        if (place := places.get((queue, directory))) is not None:
+            yield from place.seeds
+        if directory == "/":
+            return
+        directory = directory[:-1].rpartition("/")[0] + "/"
+
+
+def _count_the_rest(view: View, places: dict[tuple[str, str], _Place]) -> None:
+    """Count what was not fetched, or not yet."""
+    known = view.all_urls()
+    while chunk := list(islice(known, _CHUNK)):
+        failures = view.get_many(FAILURES, [url.key for url, _ in chunk])
+        for (url, row), failure in zip(chunk, failures, strict=True):
+            for one in _above(places, url.text):
+                if row.state is State.QUEUED:
+                    one.waiting += 1
+                elif failure is not None and FAILURE.decode(failure).final and view.pages.read(row.visit) is None:
+                    one.failed += 1
+                elif row.state is not State.DONE:
+                    reason = str(row.reason or row.state.name.lower())
+                    one.not_fetched = one.not_fetched | {reason: one.not_fetched.get(reason, 0) + 1}
+
+
+def _why(view: View, space: URLSpace, one: SeedOutcome) -> str:
+    """Say what stands between the seed and more pages: its host first."""
+    value = view.get(HOSTS, space.queue_key(origin_of(one.target or one.seed)))
+    host = HOST.decode(value) if value is not None else None
+    if host is not None and host.parked:
+        return f"its host is parked: {host.parked}"
+    if one.waiting:
+        return "one URL waits" if one.waiting == 1 else f"{one.waiting:,} URLs wait"
+    words = {"failed": "failed", "refused": "was refused", "held": "is held", "unknown": "was never met"}
+    if one.outcome in words:
+        return f"the seed itself {words[one.outcome]}"
+    return "nothing is left under it"

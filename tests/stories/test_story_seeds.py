@@ -1,0 +1,60 @@
+"""What became of each seed, told from the store of a crawl that met all kinds of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from little_web import LittleWeb, crawl, settings
+
+from thresher.config.settings import Dns, Limits
+from thresher.crawler.analysis.seed_outcomes import SeedOutcome, seed_outcomes
+from thresher.storage.export.reading import reading
+
+
+def outcomes(path: Path, web: LittleWeb) -> dict[str, SeedOutcome]:
+    with reading(path) as view:
+        return {web.place(one.seed): one for one in seed_outcomes(view)}
+
+
+async def test_each_seed_has_its_outcome_and_what_lies_under_it(tmp_path: Path) -> None:
+    """Mutation: pages counted under the seed's host and not its directory: `a.test/docs/` had them all."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1", "a.test/docs/x", "a.test/gone")
+        web.page("a.test/1")
+        web.page("a.test/docs/", "a.test/docs/x", "a.test/docs/deep/y")
+        web.page("a.test/docs/x")
+        web.page("a.test/docs/deep/y")
+        web.page("a.test/gone", status=404)
+        web.redirect("b.test/", "a.test/docs/")
+        web.page("c.test/", status=404)
+        web.robots("d.test", "User-agent: *\nDisallow: /")
+        seeds = ["a.test/", "a.test/docs/", "b.test/", "c.test/", "d.test/"]
+        configured = settings(web, seeds=[*seeds, "e.test/"])
+        nobody = Dns(static={**configured.dns.static, "e.test": "127.255.255.254"})
+        await crawl(tmp_path / "x", msgspec.structs.replace(configured, dns=nobody))
+        found = outcomes(tmp_path / "x", web)
+    assert {seed: one.outcome for seed, one in found.items()} == {
+        "a.test/": "fetched", "a.test/docs/": "fetched", "b.test/": "redirected", "c.test/": "failed", "d.test/": "refused",
+        "e.test/": "waiting",
+    }  # fmt: skip
+    assert (found["a.test/"].pages, found["a.test/"].failed, found["a.test/docs/"].pages) == (5, 1, 3)
+    assert (web.place(found["b.test/"].target or ""), found["b.test/"].status, found["b.test/"].pages) == ("a.test/docs/", 200, 3)
+    assert "404" in (found["c.test/"].detail or "") + str(found["c.test/"].status)
+    assert found["e.test/"].detail is not None
+    assert found["e.test/"].detail.startswith("connect")
+    assert (found["e.test/"].waiting, found["e.test/"].why) == (1, "one URL waits")
+    assert found["d.test/"].not_fetched == {"robots_denied": 1}
+    assert found["d.test/"].why == "the seed itself was refused"
+    assert found["a.test/docs/"].why == "nothing is left under it"
+
+
+async def test_what_waits_is_counted(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", *(f"a.test/{i}" for i in range(9)))
+        for i in range(9):
+            web.page(f"a.test/{i}")
+        limited = msgspec.structs.replace(settings(web, seeds=["a.test/"]), limits=Limits(max_pages=3, min_free_disk=0))
+        await crawl(tmp_path / "x", limited)
+        found = outcomes(tmp_path / "x", web)["a.test/"]
+    assert (found.pages, found.waiting, found.why) == (3, 7, "7 URLs wait")
