@@ -16,6 +16,7 @@ from thresher.crawler.terminal.extras import require
 from thresher.storage.export.content import text_of
 from thresher.storage.export.fields import Kind
 from thresher.storage.export.kinds import KINDS
+from thresher.storage.export.parquet import arrow_table
 from thresher.storage.export.reading import reading
 from thresher.storage.packing import unpack_seen
 from thresher.storage.schema import SEEN
@@ -79,13 +80,13 @@ class CrawlReader:
         return text_of(body, page, self._view.settings.identity.agent)
 
     def to_arrow(self, what: str = "pages", *fields: str) -> pyarrow.Table:
-        """Return all rows of a kind as a table; in memory. Needs the extra `parquet`.    fields: as in `pages`"""
-        require("to_arrow", module="pyarrow", extra="parquet")
-        import pyarrow
+        """Return all rows of a kind as a table with typed columns (storage/export/parquet.py), in memory.    fields: as in `pages`
 
+        Raises UsageError without the extra `parquet`.
+        """
+        require("to_arrow", module="pyarrow", extra="parquet")
         names = [field.name for field in _kind(what).choose(fields)]
-        rows = list(self.rows(what, *fields))
-        return pyarrow.table({name: [row[name] for row in rows] for name in names})
+        return arrow_table(what, names, (list(row.values()) for row in self.rows(what, *fields)))
 
     def close(self) -> None:
         """Let go of the store."""

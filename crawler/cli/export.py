@@ -18,9 +18,9 @@ from thresher.crawler.terminal.printable import printable
 from thresher.storage.export.fields import Field, Kind
 from thresher.storage.export.kinds import KINDS, write_all
 from thresher.storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
-from thresher.storage.export.parquet import PARQUET_KINDS, ParquetRows
+from thresher.storage.export.parquet import ParquetFolder, ParquetRows
 from thresher.storage.export.reading import reading
-from thresher.storage.export.target import replacing
+from thresher.storage.export.target import replacing, replacing_folder
 from thresher.storage.view import View
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}  # by the end of a file's name
@@ -48,7 +48,9 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
     pages: the newest record of each page; `--fields url,text` adds its visible text, `html` its characters, `body` its bytes as Base64.
     urls: every known URL with its state. skipped: the log of what was not taken up. redirects: every redirect with the end of its chain.
     links: the link graph; with `--format tsv` the edge list that `rank` reads. hostgraph, sitegraph: which host or site links to which
-    other. These three also as Parquet, with the extra `parquet`.
+    other.
+
+    Parquet, with the extra `parquet`, has typed columns; where FILE does not end with .parquet it is a folder of files of a million rows.
 
     A terminal is shown control and bidirectional characters as \\x1b, \\u202e …; files and pipes get them as they are. FILE is written
     beside its place and renamed into it when it is complete. It is readable by its owner alone, unless it replaces one that others may
@@ -64,10 +66,17 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
     if raw and format_ not in ("csv", "tsv"):
         raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")
     if format_ == "parquet":
-        _check_parquet(what, output)
+        _check_parquet(output)
     with reading(Path(directory), walks=True) as view:
         if output == "-":
             _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
+        elif format_ == "parquet" and Path(output).suffix != ".parquet":
+            with (
+                replacing_folder(Path(output), force=force) as folder,
+                ParquetFolder(folder, what, [field.name for field in chosen]) as parts,
+            ):
+                n = write_all(view, kind, chosen, parts)
+            click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
         else:
             with replacing(Path(output), force=force) as out:
                 n = _write(view, kind, chosen, out, format_, raw=raw)
@@ -75,14 +84,10 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
     return 0
 
 
-def _check_parquet(what: str, output: str) -> None:
+def _check_parquet(output: str) -> None:
     """Raise UsageError for what can be no Parquet; what no package mends comes first."""
-    if what not in PARQUET_KINDS:
-        raise UsageError(
-            f"--format parquet: for --what {', '.join(PARQUET_KINDS)}, whose columns have types; not for {what}. Use --format jsonl or csv"
-        )
     if output == "-":
-        raise UsageError("--format parquet: no stream of lines. Name a file with -o")
+        raise UsageError("--format parquet: no stream of lines. Name a file or a folder with -o")
     require("--format parquet", module="pyarrow.parquet", extra="parquet")
 
 
@@ -90,7 +95,7 @@ def _write(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], out: Binar
     """Write every row in a format; return how many there were. `out` stays open."""
     names = [field.name for field in fields]
     if format_ == "parquet":
-        with ParquetRows(out, names) as table:
+        with ParquetRows(out, kind.name, names) as table:
             return write_all(view, kind, fields, table)
     text = io.TextIOWrapper(out, encoding="utf-8", newline="")
     lines = _lines(text, names, format_, raw=raw)

@@ -1,47 +1,164 @@
-"""Parquet, for exports of links: columns of text, whole numbers and truth values. Needs the extra `parquet` (pyarrow).
+"""Parquet: every kind of export with typed columns. Needs the extra `parquet` (pyarrow).
 
-Memory: a row group of 100,000 rows.
+Schema 1, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
+
+    timestamp[ms, UTC]      fetched_at, found_at, failed_at, at
+    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status
+    double                  elapsed, in seconds
+    bool                    keep, follow, noindex, nofollow, has_body, cross_site; `final` of urls
+    dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end
+    binary                  body
+    string                  all others; what is a list or a mapping (verdicts, headers, signals, flags) as JSON
+
+Memory: a row group, which is closed at 100,000 rows or 64 MiB of values, whatever comes first; compressed with zstd.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, BinaryIO, Self
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Self
 
-from thresher.storage.export.lines import whole_text
+from thresher.storage.export.lines import json_line, whole_text
 
-PARQUET_KINDS = ("links", "hostgraph", "sitegraph")  # those whose columns have types
+SCHEMA: Final = "1"
+ROWS_PER_FILE: Final = 1_000_000
+BYTES_PER_FILE: Final = 1 << 30  # of values, before compression
+_GROUP_ROWS: Final = 100_000
+_GROUP_BYTES: Final = 64 << 20
+_NAMES: Final = {
+    "time": ("fetched_at", "found_at", "failed_at", "at"),
+    "int": ("status", "depth", "site_depth", "hops", "bytes", "wire_bytes", "links", "visit", "attempts", "n", "final_status"),
+    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site"),
+    "word": ("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end"),
+    "float": ("elapsed",),
+    "bytes": ("body",),
+}
+_BY_NAME: Final = {name: held for held, names in _NAMES.items() for name in names}
+_OF_KIND: Final = {("urls", "final"): "bool"}  # of redirects it is a URL
 
-_ROW_GROUP = 100_000
-_TYPES = {"source": "string", "target": "string", "links": "int64", "cross_site": "bool"}
+
+def column_type(kind: str, field: str) -> str:
+    """Return what a column holds: time, int, float, bool, word, bytes or text."""
+    return _OF_KIND.get((kind, field)) or _BY_NAME.get(field, "text")
+
+
+class _Columns:
+    """The typed columns of some fields of a kind."""
+
+    def __init__(self, kind: str, names: Sequence[str]) -> None:
+        """Raises ImportError without pyarrow."""
+        import pyarrow
+
+        types = {
+            "time": pyarrow.timestamp("ms", "UTC"),
+            "int": pyarrow.int64(),
+            "float": pyarrow.float64(),
+            "bool": pyarrow.bool_(),
+            "word": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+            "bytes": pyarrow.binary(),
+            "text": pyarrow.string(),
+        }
+        holds = [column_type(kind, name) for name in names]
+        about = {"thresher.schema": SCHEMA, "thresher.kind": kind}
+        self._arrow = pyarrow
+        self._read = [_READ.get(held, _as_is) for held in holds]
+        self.schema = pyarrow.schema([(name, types[held]) for name, held in zip(names, holds, strict=True)], metadata=about)
+
+    def row(self, values: Sequence[Any]) -> list[Any]:
+        """Return a record's values as the columns take them."""
+        return [None if value is None else read(value) for read, value in zip(self._read, values, strict=True)]
+
+    def table(self, rows: Sequence[Sequence[Any]]) -> Any:
+        """Return rows as a table."""
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in self.schema.names]
+        arrays = [self._arrow.array(column, type=field.type) for column, field in zip(columns, self.schema, strict=True)]
+        return self._arrow.Table.from_arrays(arrays, schema=self.schema)
+
+
+def arrow_table(kind: str, names: Sequence[str], records: Iterable[Sequence[Any]]) -> Any:
+    """Return records as one table, in memory. Raises ImportError without pyarrow.    kind, names: of the export and its fields"""
+    columns = _Columns(kind, names)
+    return columns.table([columns.row(values) for values in records])
 
 
 class ParquetRows:
     """Writes records as the other formats' writers do; the file is whole once it is closed."""
 
-    def __init__(self, out: BinaryIO, names: Sequence[str]) -> None:
-        """Raises ImportError without pyarrow. names: fields of the kinds in `PARQUET_KINDS`"""
-        import pyarrow
-        import pyarrow.parquet
+    def __init__(self, out: BinaryIO, kind: str, names: Sequence[str]) -> None:
+        """Raises ImportError without pyarrow.    kind, names: of the export and its fields"""
+        from pyarrow.parquet import ParquetWriter
 
-        self._arrow = pyarrow
-        self._schema = pyarrow.schema([(name, getattr(pyarrow, _TYPES[name].replace("bool", "bool_"))()) for name in names])
-        self._writer = pyarrow.parquet.ParquetWriter(out, self._schema, compression="zstd")
+        self._columns = _Columns(kind, names)
+        self._writer = ParquetWriter(out, self._columns.schema, compression="zstd")
         self._rows: list[Sequence[Any]] = []
+        self._n_bytes = 0
+        self.n_rows = 0
+        self.n_bytes = 0
 
     def write(self, values: Sequence[Any]) -> None:
-        self._rows.append([whole_text(value) if isinstance(value, str) else value for value in values])
-        if len(self._rows) >= _ROW_GROUP:
+        row = self._columns.row(values)
+        self._rows.append(row)
+        size = sum(len(value) for value in row if isinstance(value, str | bytes))
+        self._n_bytes += size
+        self.n_bytes += size
+        self.n_rows += 1
+        if len(self._rows) >= _GROUP_ROWS or self._n_bytes >= _GROUP_BYTES:
             self._flush()
 
     def _flush(self) -> None:
-        columns = [list(column) for column in zip(*self._rows, strict=True)] or [[] for _ in self._schema.names]
-        self._writer.write_table(self._arrow.table(columns, schema=self._schema))
-        self._rows = []
+        self._writer.write_table(self._columns.table(self._rows))
+        self._rows, self._n_bytes = [], 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._flush()
+        if self._rows or not self.n_rows:
+            self._flush()
         self._writer.close()
+
+
+class ParquetFolder:
+    """Writes records into part-00000.parquet, part-00001.parquet … of a folder, each at most `ROWS_PER_FILE` and `BYTES_PER_FILE`."""
+
+    def __init__(self, folder: Path, kind: str, names: Sequence[str]) -> None:
+        """folder: an empty one."""
+        self._folder, self._kind, self._names = folder, kind, names
+        self._n_files = 0
+        self._out: BinaryIO
+        self._part = self._open()
+
+    def write(self, values: Sequence[Any]) -> None:
+        if self._part.n_rows >= ROWS_PER_FILE or self._part.n_bytes >= BYTES_PER_FILE:
+            self._close()
+            self._part = self._open()
+        self._part.write(values)
+
+    def _open(self) -> ParquetRows:
+        self._out = (self._folder / f"part-{self._n_files:05}.parquet").open("xb")
+        self._n_files += 1
+        return ParquetRows(self._out, self._kind, self._names)
+
+    def _close(self) -> None:
+        with self._out, self._part:
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _text(value: Any) -> str:
+    return whole_text(value) if isinstance(value, str) else json_line(value)
+
+
+_READ: Final[dict[str, Callable[[Any], Any]]] = {"time": datetime.fromisoformat, "text": _text, "word": whole_text, "bytes": b64decode}

@@ -6,6 +6,7 @@ It holds what a crawl found: its owner's alone, unless it takes the place of a f
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,6 +50,50 @@ def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+@contextmanager
+def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
+    """Give an empty folder to fill, that takes `path`'s place when the block ends well, and leaves no trace when it does not.
+
+    Raises UsageError when there is something already and `force` is not set, or when it holds other files than such a folder's; DiskError
+    as `replacing` does.
+    """
+    _check_folder(path, force=force)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.mkdir(mode=0o700)
+    except FileNotFoundError:
+        raise UsageError(f"{path.parent}: no such directory. Make it first, or name another place with -o") from None
+    except OSError as error:
+        raise DiskError(f"{temporary}: cannot be written: {error.strerror}") from error
+    try:
+        yield temporary
+        for file in temporary.iterdir():
+            with file.open("rb") as written:
+                os.fsync(written.fileno())
+        _sync_directory(temporary)
+        _check_folder(path, force=force)
+        if path.exists():
+            shutil.rmtree(path)
+        reached("export_rename")
+        temporary.rename(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        raise DiskError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_folder(path: Path, *, force: bool) -> None:
+    if path.is_symlink():
+        raise DiskError(f"{path}: a symbolic link, which is never followed. Remove it, or name its target with -o")
+    if not path.exists():
+        return
+    if not force:
+        raise UsageError(f"{path}: exists already. Add --force to replace it, or name another folder with -o")
+    if not path.is_dir() or any(file.suffix != ".parquet" for file in path.iterdir()):
+        raise UsageError(f"{path}: expected a folder of Parquet files to replace, found something else. Name another folder with -o")
 
 
 def _check(path: Path, *, force: bool) -> None:

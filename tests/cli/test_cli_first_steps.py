@@ -60,10 +60,6 @@ def test_the_name_of_the_file_says_the_format(name: str, start: str, thresher: C
     assert (tmp_path / name).read_text().startswith('{"url":')
 
 
-def test_pages_are_not_written_as_lines_into_a_parquet_file(thresher: Command, crawl: Path, tmp_path: Path) -> None:
-    assert thresher("export", crawl, "-o", tmp_path / "x.parquet").code == 2
-
-
 def test_an_unknown_short_key_is_not_taken_for_one_far_away(thresher: Command, tmp_path: Path) -> None:
     """Seen to fail: "foo: unknown key, did you mean filters.depth_cutoff.floor?" """
     assert "did you mean" not in thresher("check", "--contact", "me@a.example", "--set", "foo=1").err
