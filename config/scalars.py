@@ -2,11 +2,11 @@
 
     switch     true yes on · false no off, in any case
     number     2  2.5  1e-3  10_000; an option that is a count takes whole numbers; no leading zero, no base, no infinity
-    duration   seconds as a number, or number, space, unit: 500 ms · 10 s · 10 min · 24 h · 7 d
-    size       bytes as a number, or number, space, unit: 10 B · 64 KB (1000) · 64 KiB (1024) · MB MiB GB GiB TB TiB
+    duration   seconds as a number, or number and unit, with a space or without: 500 ms · 10s · 10 min · 24h · 7 d
+    size       bytes as a number, or number and unit, likewise: 10 B · 64KB (1000) · 64 KiB (1024) · MB MiB GB GiB TB TiB
     null       null  ~  none, unquoted, where the option may be without value
 
-Quotes around a number or word change nothing. What is only nearly right ("2s", "10M", "1h") is refused with the value to write.
+Quotes around a number or word change nothing. What is only nearly right ("2 sec", "10M", "1 hour") is refused with the value to write.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _exact(text: str, of: Range) -> int | float | None:
     if (_WHOLE if of.whole else _DECIMAL).fullmatch(text):
         return int(text) if of.whole else float(text)
     measured = _WITH_UNIT.fullmatch(text)
-    if measured and measured[2] == " " and measured[3] in UNITS[of.unit]:
+    if measured and measured[2] in ("", " ") and measured[3] in UNITS[of.unit]:
         return _scaled(measured[1], UNITS[of.unit][measured[3]], of)
     return None
 

@@ -1,7 +1,7 @@
 """Every option as a typed value: the one place where names, units and defaults are defined.
 
 `config/default.yaml` says the same with a why for each and is tested to be equal. Durations are seconds, sizes bytes; the type of an
-option says which (`Seconds` and `Timeout`; `Bytes`), and for these YAML also takes "10 min", "24 h", "10 MiB" (config/scalars.py). `None`
+option says which (`Seconds` and `Timeout`; `Bytes`), and for these YAML also takes "10 min", "24h", "10 MiB" (config/scalars.py). `None`
 means no limit. Bounds are checked by config/load.py, not by the constructors; upper ones only keep arithmetic on times and sizes sound.
 """
 

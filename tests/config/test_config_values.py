@@ -26,6 +26,9 @@ GOOD = [
     ("politeness.min_delay", "500 ms", 0.5),
     ("politeness.min_delay", '"2"', 2.0),
     ("limits.max_wait", "10 min", 600.0),
+    ("limits.max_wait", "25s", 25.0),
+    ("limits.max_wait", "10min", 600.0),
+    ("limits.min_free_disk", "1GiB", 1 << 30),
     ("limits.max_wait", '"10 min"', 600.0),
     ("limits.max_time", "1.5 h", 5400.0),
     ("limits.max_time", "7 d", 604_800.0),
@@ -80,7 +83,7 @@ def test_a_value_means_what_its_option_is(key: str, text: str, expected: object,
 
 NUMBER = "a number of seconds ≥ 0"
 BAD = [
-    ("politeness.min_delay", "2s", f'expected {NUMBER}, got "2s". Write 2.0'),
+    ("politeness.min_delay", "2 sec", f'expected {NUMBER}, got "2 sec". Write 2.0'),
     ("politeness.min_delay", "1m", f'expected {NUMBER}, got "1m". Write 60.0'),
     ("politeness.min_delay", "abc", f'expected {NUMBER}, got "abc". Write for example 1.0'),
     ("politeness.min_delay", "-1", f'expected {NUMBER}, got "-1". Write for example 1.0'),
@@ -91,7 +94,7 @@ BAD = [
     ("politeness.min_delay", "null", f'expected {NUMBER}, got "null". Write for example 1.0'),
     ("politeness.min_delay", "[1]", f"expected {NUMBER}, got a list. Write for example 1.0"),
     ("politeness.delay_factor", "10 s", 'expected a number ≥ 0, got "10 s". Write for example 10.0'),
-    ("limits.max_time", "2h", f'expected {NUMBER} or null, got "2h". Write 7200.0'),
+    ("limits.max_time", "2 hours", f'expected {NUMBER} or null, got "2 hours". Write 7200.0'),
     ("limits.max_time", "", f"expected {NUMBER} or null, got nothing. Write null for none"),
     ("limits.max_pages", "ten", 'expected a whole number ≥ 1 or null, got "ten". Write for example 100'),
     ("limits.max_pages", "1e6", 'expected a whole number ≥ 1 or null, got "1e6". Write 1000000'),
