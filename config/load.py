@@ -27,6 +27,7 @@ from thresher.config import schema, yaml_tree
 from thresher.config.check import check
 from thresher.config.errors import ConfigError
 from thresher.config.options import options
+from thresher.config.plugins import settings_type
 from thresher.config.render import as_json_text, as_yaml
 from thresher.config.schema import Leaf
 from thresher.config.settings import Settings
@@ -98,13 +99,13 @@ def examine(
         except ConfigError as error:
             mistakes.append(error)
             is_whole = is_whole and layer.func is not _from_file
-    settings = msgspec.convert(_nested(leaves), Settings)
+    settings = msgspec.convert(_nested(leaves), settings_type())
     unread = tuple(mistake.key for error in mistakes for mistake in error.mistakes if mistake.key)
     found = check(settings, lambda key: _where(leaves, key))  # what one contradicts may be a default in a wrong value's place
     mistakes += [mistake for mistake in found if not any(key in str(mistake) for key in unread)]
     if found:
         leaves = {name: leaf for name, leaf in leaves.items() if not any(_is_within(mistake.key, name) for mistake in found)}
-        settings = msgspec.convert(_nested(leaves), Settings)
+        settings = msgspec.convert(_nested(leaves), settings_type())
     return Loaded(settings, _origins(leaves), is_whole), mistakes
 
 
@@ -148,7 +149,7 @@ def to_json(settings: Settings) -> bytes:
 def from_json(content: bytes) -> Settings:
     """Decode what `to_json` made. Raises ConfigError, as when another version has written it."""
     try:
-        return msgspec.json.decode(content, type=Settings)
+        return msgspec.json.decode(content, type=settings_type())
     except msgspec.MsgspecError as error:
         raise ConfigError(f"the stored configuration cannot be used: {error}. Give the configuration anew") from None
 

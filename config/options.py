@@ -9,8 +9,8 @@ from typing import cast
 from msgspec import NODEFAULT
 from msgspec import inspect as types
 
+from thresher.config.plugins import settings_type
 from thresher.config.scalars import Unit
-from thresher.config.settings import Settings
 from thresher.config.yaml_tree import shown
 
 _NEAR = 0.6
@@ -33,7 +33,7 @@ def _walk(struct: types.StructType, prefix: str) -> list[tuple[str, types.Field]
 
 @cache
 def root() -> types.StructType:
-    return cast(types.StructType, types.type_info(Settings))
+    return cast(types.StructType, types.type_info(settings_type()))
 
 
 def fields_of(struct: types.StructType) -> dict[str, types.Field]:

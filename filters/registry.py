@@ -1,4 +1,6 @@
-"""Every filter of a crawl, one line each. The order is the order of effect: the first to refuse a link names the reason.
+"""Every filter of a crawl, one line each; those of other distributions come last.
+
+The order is the order of effect: the first to refuse a link names the reason.
 
 A filter that is `off` is not imported: five of them take a third of a second of every start.
 """
@@ -14,6 +16,7 @@ from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters import exact_duplicate, media, path_trap, scope
 from thresher.filters.base import Plug
+from thresher.filters.plugin import plugged
 
 
 def plugs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[Plug, ...]:
@@ -34,6 +37,7 @@ def plugs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
         _plug("dust", of, judges=judges(of)),
         _plug("pattern_yield", of, judges=judges(of)),
         _plug("depth_cutoff", of),
+        *plugged(settings),
     )
     return tuple(plug for plug in every if plug is not None and plug.mode is not Mode.OFF)
 

@@ -25,6 +25,7 @@ from typing import Self
 import lmdb
 import msgspec
 
+from thresher.config.plugins import missing, settings_type
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import NoCrawlError, StoreError
 from thresher.storage.disk import Disk, Write
@@ -333,8 +334,12 @@ def check_version(path: Path, value: bytes | None) -> None:
 def decode_config(path: Path, value: bytes | None) -> Settings:
     """Return the stored configuration."""
     try:
-        return msgspec.json.decode(value or b"", type=Settings)
+        return msgspec.json.decode(value or b"", type=settings_type())
     except msgspec.MsgspecError as error:
+        if names := missing(value or b""):
+            raise StoreError(
+                f"{path}: filters.{names[0]}: configured, but no installed plug-in has this filter. Install the one that does"
+            ) from None
         raise StoreError(f"{path}: its stored configuration cannot be used ({error}). Give one with `-c`") from None
 
 

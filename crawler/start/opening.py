@@ -25,6 +25,8 @@ from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, o
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.seeds import Seeds, read_seeds
 from thresher.filters.base import Candidate
+from thresher.filters.plugin import check as check_plugins
+from thresher.filters.plugin import plugged
 from thresher.filters.registry import plugs
 from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.partitions import FILE as PARTITIONS
@@ -62,6 +64,8 @@ def check_startable(settings: Settings) -> None:
             "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
             f"Write it into the configuration, or give --set {_EXAMPLE}; `crawl`, `resume` and `check` also take it as --contact"
         )
+    check_plugins()
+    plugged(settings)
     if n_agents(settings) > MOST_AGENTS:
         raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
 

@@ -1,0 +1,87 @@
+"""Filters of other distributions: found by their entry points, configured as our own under `filters.NAME`.
+
+An entry point of the group `thresher.filters` leads to an object with `settings`, the class of the filter's options (a msgspec Struct with
+a `mode` and a default for each option), and `plug`, which builds the filter (filters/plugin.py). A plug-in that cannot be used has no
+options; what is wrong with it is told when a crawl starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, cast
+
+import msgspec
+
+from thresher.config.settings import Filters, Settings
+
+GROUP = "thresher.filters"
+_OWN = frozenset(Filters.__struct_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One entry point of the group, loaded. `fault`: why it cannot be used, "" if it can."""
+
+    name: str
+    distribution: str
+    loaded: Any = None
+    fault: str = ""
+
+
+@cache
+def plugins() -> tuple[Plugin, ...]:
+    """Return every filter of other distributions, by name."""
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    names = [point.name for point in points]
+    return tuple(_load(point, is_only=names.count(point.name) == 1) for point in points)
+
+
+@cache
+def settings_type() -> type[Settings]:
+    """Return the class of the whole configuration: `Settings`, with the options of the plug-ins that can be used."""
+    usable = [plugin for plugin in plugins() if not plugin.fault]
+    if not usable:
+        return Settings
+    fields = [(plugin.name, plugin.loaded.settings, msgspec.field(default_factory=plugin.loaded.settings)) for plugin in usable]
+    filters = _extended(Filters, fields)
+    return cast(type[Settings], _extended(Settings, [("filters", filters, msgspec.field(default_factory=filters))]))
+
+
+def _extended(base: type[msgspec.Struct], fields: list[tuple[str, type, Any]]) -> type[msgspec.Struct]:
+    return msgspec.defstruct(base.__name__, fields, bases=(base,), frozen=True, forbid_unknown_fields=True, kw_only=True)
+
+
+def missing(stored: bytes) -> list[str]:
+    """Return the filters that a stored configuration names and that are not installed."""
+    try:
+        named = msgspec.json.decode(stored, type=dict[str, Any]).get("filters", {})
+    except msgspec.MsgspecError:
+        return []
+    return sorted(set(named) - _OWN - {plugin.name for plugin in plugins() if not plugin.fault})
+
+
+def _load(point: EntryPoint, *, is_only: bool) -> Plugin:
+    distribution = point.dist.name if point.dist is not None else point.value
+    try:
+        loaded = point.load()
+        fault = _fault(point.name, loaded) if is_only else "another distribution has a filter of the same name"
+    except (Exception, SystemExit) as error:  # the plug-in's own code, which may raise anything: it is told, and the rest works
+        return Plugin(point.name, distribution, fault=f"{type(error).__name__}: {error}")
+    return Plugin(point.name, distribution, loaded, fault)
+
+
+def _fault(name: str, loaded: Any) -> str:
+    """Return what keeps a plug-in from being used."""
+    settings = getattr(loaded, "settings", None)
+    if name in _OWN or not name.isidentifier():
+        return "its name is that of a filter of ours, or no name for an option"
+    if not (isinstance(settings, type) and issubclass(settings, msgspec.Struct)):
+        return "expected `settings`, a msgspec Struct class"
+    if "mode" not in settings.__struct_fields__:
+        return "expected an option `mode` among its settings"
+    if not callable(getattr(loaded, "plug", None)):
+        return "expected `plug`, which builds the filter"
+    msgspec.convert({}, settings)
+    return ""

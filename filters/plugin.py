@@ -1,0 +1,75 @@
+"""Filters that come with other distributions: what an entry point of the group `thresher.filters` leads to, and their building."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from thresher.config.plugins import Plugin, plugins
+from thresher.config.settings import Settings
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import Mode
+from thresher.filters.base import Plug
+
+_METHODS = {
+    "static": ("refuses",),
+    "head": ("refuses",),
+    "learned": ("measure", "decide", "observe"),
+    "redirect": ("measure", "decide", "observe"),
+    "page": ("measure", "decide", "observe"),
+}
+
+
+class FilterPlugin(msgspec.Struct, frozen=True):
+    """What the entry point of a filter leads to.
+
+    settings: class of its options, a frozen msgspec Struct with `mode` ("off", "observe" or "enforce") and a default for each.
+    plug: builds the filter from its options; called in each process of a crawl.
+    """
+
+    settings: type[Any]
+    plug: Callable[[Any], Plug]
+
+
+def check() -> None:
+    """Raise UsageError for the first installed plug-in that cannot be used at all."""
+    for plugin in plugins():
+        if plugin.fault:
+            raise _unusable(plugin, plugin.fault)
+
+
+def plugged(settings: Settings) -> list[Plug]:
+    """Build the configured filters of other distributions; raises UsageError for one that is not what it must be."""
+    return [_plug(plugin, getattr(settings.filters, plugin.name)) for plugin in plugins() if not plugin.fault and _is_on(plugin, settings)]
+
+
+def _is_on(plugin: Plugin, settings: Settings) -> bool:
+    options = getattr(settings.filters, plugin.name, None)
+    return options is not None and options.mode != Mode.OFF.value
+
+
+def _plug(plugin: Plugin, options: Any) -> Plug:
+    try:
+        made = plugin.loaded.plug(options)
+    except Exception as error:  # the plug-in's own code, at the start of a crawl
+        raise _unusable(plugin, f"{type(error).__name__}: {error}") from error
+    if not isinstance(made, Plug):
+        raise _unusable(plugin, f"its `plug` gave {type(made).__name__}, expected thresher.filters.base.Plug")
+    if made.name != plugin.name:
+        raise _unusable(plugin, f"its `plug` is called {made.name!r}, expected the entry point's name")
+    for gate, methods in _METHODS.items():
+        part = getattr(made, gate)
+        missing = [name for name in methods if part is not None and not callable(getattr(part, name, None))]
+        if missing:
+            raise _unusable(plugin, f"its part for the gate {gate} has no {', '.join(missing)}")
+        if part is not None and getattr(part, "name", None) != plugin.name:
+            raise _unusable(plugin, f"its part for the gate {gate} has another name than {plugin.name!r}")
+    return made
+
+
+def _unusable(plugin: Plugin, why: str) -> UsageError:
+    return UsageError(
+        f"filters.{plugin.name}: the plug-in of {plugin.distribution} cannot be used: {why}. Mend it, or uninstall {plugin.distribution}"
+    )

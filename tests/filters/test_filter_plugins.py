@@ -1,0 +1,122 @@
+"""Filters of other distributions: the example of filters/README.md is installed and drops pages; what is broken is told at the start."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness import demo, options, write_config
+
+from thresher.config import plugins
+from thresher.crawler.core.errors import UsageError
+from thresher.filters import plugin
+
+ROOT = Path(__file__).parents[2]
+BLOCKS = dict(re.findall(r"```(toml|python)\n(.*?)```", (ROOT / "filters/README.md").read_text(), re.DOTALL))
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the example as a user would, but into a folder of its own."""
+    source, target = tmp_path_factory.mktemp("thin"), tmp_path_factory.mktemp("site")
+    (source / "pyproject.toml").write_text(BLOCKS["toml"])
+    (source / "thresher_thin.py").write_text(BLOCKS["python"])
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
+    return target
+
+
+def broken(folder: Path, code: str, name: str = "torn") -> Path:
+    """Put a distribution whose entry point leads to such a module."""
+    about = folder / "torn-1.0.dist-info"
+    about.mkdir(parents=True)
+    (folder / "torn_module.py").write_text(code)
+    (about / "METADATA").write_text("Metadata-Version: 2.4\nName: torn-filters\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[thresher.filters]\n{name} = torn_module:plugin\n")
+    return folder
+
+
+def thresher(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("THRESHER_")} | {"PYTHONPATH": str(site)}
+    command = [sys.executable, "-P", "-m", "thresher", *map(str, words)]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+
+
+def test_the_example_is_short_and_drops_pages(installed: Path, tmp_path: Path) -> None:
+    """From the entry point to the verdicts in the store, in the agent's own process. Mutation: the registry forgets the plug-ins."""
+    assert len(BLOCKS["python"].splitlines()) <= 40
+    with demo("story", tmp_path) as server:
+        config = write_config(tmp_path, options(server, limits={"max_pages": 40}), server.web.seeds())
+        sets = ("--set", "filters.thin.mode=enforce", "--set", "filters.thin.min_words=100000")
+        ran = thresher(installed, "crawl", "-c", config, *sets, "-o", tmp_path / "x", "--progress", "none")
+    assert ran.returncode == 0, ran.stderr
+    counted = thresher(installed, "stats", tmp_path / "x", "--by", "filter")
+    assert "thin" in counted.stdout
+    kept = thresher(installed, "export", tmp_path / "x", "--fields", "keep,verdicts").stdout.splitlines()
+    assert sum(line.startswith('{"keep":false') and '"thin"' in line for line in kept) > 20
+    without = thresher(tmp_path, "stats", tmp_path / "x")
+    assert (without.returncode, "filters.thin: configured, but no installed plug-in" in without.stderr) == (6, True)
+
+
+def test_its_options_are_checked_like_ours(installed: Path, tmp_path: Path) -> None:
+    contact = ("--contact", "me@a.example", "http://a.example/")
+    wrong = thresher(installed, "check", *contact, "--set", "filters.thin.min_words=few")
+    assert (wrong.returncode, "filters.thin.min_words: expected a whole number" in wrong.stderr) == (2, True)
+    nearly = thresher(installed, "check", *contact, "--set", "filters.thin.min_wrods=3")
+    assert (nearly.returncode, "did you mean filters.thin.min_words" in nearly.stderr) == (2, True)
+    shown = thresher(installed, "check", *contact, "--render", "--set", "filters.thin.min_words=3")
+    assert re.search(r"thin:\n.*\n?.*min_words: 3", shown.stdout)
+    absent = thresher(tmp_path, "check", *contact, "--set", "filters.thin.min_words=3")
+    assert (absent.returncode, "filters.thin" in absent.stderr) == (2, True)
+
+
+HEAD = (
+    "from typing import Literal\nimport msgspec\nfrom thresher.crawler.core.model import Mode\nfrom thresher.filters.base import Plug\n"
+    "from thresher.filters.plugin import FilterPlugin\n"
+    "class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):\n    mode: str = 'enforce'\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "why"),
+    [
+        ("import no_such_library", "torn", "ModuleNotFoundError: No module named 'no_such_library'"),
+        ("raise SystemExit(3)", "torn", "SystemExit"),
+        ("plugin = 3", "torn", "expected `settings`, a msgspec Struct class"),
+        ("import msgspec\nclass plugin:\n    class settings(msgspec.Struct): pass", "torn", "expected an option `mode`"),
+        (HEAD + "plugin = FilterPlugin(Options, None)", "torn", "expected `plug`, which builds the filter"),
+        (HEAD + "plugin = FilterPlugin(Options, lambda options: 1 / 0)", "torn", "ZeroDivisionError"),
+        (HEAD + "plugin = FilterPlugin(Options, lambda options: None)", "torn", "gave NoneType, expected"),
+        (HEAD + "plugin = FilterPlugin(Options, lambda options: Plug('x', Mode.ENFORCE))", "torn", "is called 'x'"),
+        (HEAD + "plugin = FilterPlugin(Options, lambda options: Plug('torn', Mode.ENFORCE, page=3))", "torn", "gate page has no measure"),
+        (HEAD + "plugin = FilterPlugin(Options, lambda options: Plug('torn', Mode.ENFORCE))", "dust", "that of a filter of ours"),
+    ],
+)
+def test_a_broken_plugin_is_told(code: str, name: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(broken(tmp_path, code, name))
+    monkeypatch.delitem(sys.modules, "torn_module", raising=False)
+    for cached in (plugins.plugins, plugins.settings_type):
+        cached.cache_clear()
+    try:
+        with pytest.raises(UsageError) as raised:
+            plugin.check()
+            plugin.plugged(plugins.settings_type()())
+    finally:
+        for cached in (plugins.plugins, plugins.settings_type):
+            cached.cache_clear()
+    assert f"filters.{name}: the plug-in of torn-filters cannot be used: " in str(raised.value)
+    assert why in str(raised.value)
+
+
+def test_a_crawl_does_not_start_with_a_broken_plugin(tmp_path: Path) -> None:
+    """From outside, before anything is written. Mutation: `check_startable` does not look at plug-ins."""
+    site = broken(tmp_path / "site", "import no_such_library")
+    ran = thresher(site, "crawl", "--contact", "me@a.example", "http://a.example/", "-o", tmp_path / "x")
+    assert (ran.returncode, "Traceback" in ran.stderr) == (2, False)
+    assert "filters.torn: the plug-in of torn-filters cannot be used: ModuleNotFoundError" in ran.stderr
+    assert not (tmp_path / "x").exists()
+    assert thresher(site, "--version").returncode == 0
