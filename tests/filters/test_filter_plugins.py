@@ -81,6 +81,12 @@ HEAD = (
 )
 
 
+def start() -> None:
+    """Do what the start of a crawl does about plug-ins."""
+    plugin.check()
+    plugin.plugged(plugins.settings_type()())
+
+
 @pytest.mark.parametrize(
     ("code", "name", "why"),
     [
@@ -103,8 +109,7 @@ def test_a_broken_plugin_is_told(code: str, name: str, why: str, tmp_path: Path,
         cached.cache_clear()
     try:
         with pytest.raises(UsageError) as raised:
-            plugin.check()
-            plugin.plugged(plugins.settings_type()())
+            start()
     finally:
         for cached in (plugins.plugins, plugins.settings_type):
             cached.cache_clear()
