@@ -28,7 +28,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.errors import NoCrawlError, StoreError
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours
-from thresher.storage.lock import CrawlLock
+from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.overlay import Change, Group, Row, shadow
 from thresher.storage.packing import pack_f64, pack_skips, pack_u64, unpack_f64, unpack_skips, unpack_u64
 from thresher.storage.partitions import is_shard
@@ -305,6 +305,8 @@ class Store(Organs):
 def require_store(path: Path) -> None:
     """Raise `NoCrawlError` where no store is, `StoreError` where half of one is, or where one must have been."""
     if is_unfinished(path):
+        if holder := lock_holder(path):
+            raise NoCrawlError(f"{path}: no crawl here yet: process {holder} is creating it. Try again in a moment")
         raise NoCrawlError(
             f"{path}: no crawl here, only what a creation left that failed or was killed; nothing was crawled into it. "
             f"Start the crawl again with `crawl … -o {path}`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from thresher.crawler.process.supervisor import write_status
 from thresher.crawler.start.opening import create_store
 from thresher.crawler.status import Status
 from thresher.storage.disk import Disk
+from thresher.storage.lock import CrawlLock
 from thresher.storage.partitions import shard_path
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
@@ -48,6 +50,14 @@ def test_what_a_killed_creation_left_is_said_to_be_that_and_created_anew(tmp_pat
             reads(tmp_path)
     create_store(tmp_path, Settings())
     assert verify(tmp_path) == []
+
+
+def test_a_creation_under_way_is_no_killed_one(tmp_path: Path) -> None:
+    _half(tmp_path)
+    lock = CrawlLock(tmp_path / "crawl.lock")
+    with pytest.raises(NoCrawlError, match=f"process {os.getpid()} is creating it"):
+        View(tmp_path)
+    lock.release()
 
 
 @pytest.mark.parametrize("n_agents", [1, 3])
