@@ -47,10 +47,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """An option given by a flag of its own, as --max-pages 100; a flag that may be repeated sets a list."""
+    """Options given by a flag of its own, as --max-pages 100; a flag that may be repeated sets a list."""
 
     name: str
-    key: str
+    keys: tuple[str, ...]  # all of them take the same values
     value: str | tuple[str, ...]
 
 
@@ -189,12 +189,16 @@ def _from_variable(name: str, value: str, mistakes: list[ConfigError]) -> dict[s
 
 
 def _from_flag(flag: Flag, mistakes: list[ConfigError]) -> dict[str, Leaf]:
-    """Read an option's own flag; its value is text as it stands, never YAML."""
+    """Read an option's own flag; its value is text as it stands, never YAML. What the first of its options does not take is one mistake."""
     values = (flag.value,) if isinstance(flag.value, str) else flag.value
     place = Place(flag.name, label=f"{flag.name} {shown(' '.join(values))[1:-1]}")
+    node: Node = Listing([Scalar(value, False, place) for value in values], place)
     if isinstance(flag.value, str):
-        return schema.read_at(flag.key, Scalar(flag.value.strip(), True, place), mistakes)
-    return schema.read_at(flag.key, Listing([Scalar(value, False, place) for value in values], place), mistakes)
+        node = Scalar(flag.value.strip(), True, place)
+    leaves: dict[str, Leaf] = {}
+    for key in flag.keys:
+        leaves |= schema.read_at(key, node, mistakes)
+    return leaves
 
 
 def _from_set(text: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:

@@ -41,6 +41,14 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     return Ending(4, "; ".join(parts))
 
 
+def to_go_on(status: Status, directory: object) -> str:
+    """Return how a crawl goes on whose limit counts all its lives, so that a plain resume would end at once; "" if none ended it."""
+    for option, flag, used in (("max_pages", "--max-pages N", status.pages), ("max_bytes", "--set limits.max_bytes=N", status.wire_bytes)):
+        if status.why == f"limits.{option} reached":
+            return f"limits.{option} counts from the crawl's first start; with N above {used}, `thresher resume {directory} {flag}` goes on"
+    return ""
+
+
 def _named(cause: str, n: int) -> str:
     options = options_of(cause)
     return f"{cause} ({_count(n, 'attempt')}{'; ' + options if options else ''})"

@@ -13,7 +13,6 @@ Memory: the rows of at most two groups. Time: 0.3 µs per put, 0.2 µs per read 
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
@@ -30,15 +29,15 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.errors import NoCrawlError, StoreError
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours
-from thresher.storage.lock import CrawlLock
+from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.overlay import Change, Group, Row, shadow
 from thresher.storage.packing import pack_f64, pack_skips, pack_u64, unpack_f64, unpack_skips, unpack_u64
-from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import is_shard
 from thresher.storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
 from thresher.storage.segments import SegmentWriter
 from thresher.storage.tables import Organs
 from thresher.storage.tables.counters import Counters
+from thresher.storage.unfinished import FOLDERS, is_unfinished, is_without_rows, may_be_new, take_away
 from thresher.storage.writer import Writer
 
 PATIENCE_S = 10.0
@@ -80,12 +79,9 @@ class Store(Organs):
 
         secret: of the crawl whose shard this is; a new one if there is none.    bare: seeds given without a scheme, as `Meta.BARE` has them
         """
-        if path.exists() and not path.is_dir():
-            raise StoreError(f"{path}: expected a directory, found a file. Name another directory")
-        if path.is_dir() and not _may_be_new(path):
-            raise _not_empty(path)
+        require_new(path)
         try:
-            for folder in (path, path / STATE, path / RESULTS, path / "skipped"):
+            for folder in (path, *(path / name for name in FOLDERS)):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise as_ours(error) from None
@@ -114,6 +110,7 @@ class Store(Organs):
     ) -> Self:
         """secret: of the store that is to be created; b"" opens one."""
         lock = _lock(path)
+        begins = bool(secret) and is_without_rows(path)
         disk: Disk | None = None
         try:
             disk = Disk(path, settings.store.map_size if settings is not None else _least_map(path), create=bool(secret))
@@ -127,6 +124,8 @@ class Store(Organs):
         except BaseException as error:
             if disk is not None:
                 disk.close()
+            if begins:
+                take_away(path)
             lock.release()
             if isinstance(error, lmdb.Error | OSError):
                 raise as_ours(error) from None
@@ -312,12 +311,29 @@ class Store(Organs):
 
 def require_store(path: Path) -> None:
     """Raise `NoCrawlError` where no store is, `StoreError` where half of one is, or where one must have been."""
+    if is_unfinished(path):
+        if holder := lock_holder(path):
+            raise NoCrawlError(f"{path}: no crawl here yet: process {holder} is creating it. Try again in a moment")
+        raise NoCrawlError(
+            f"{path}: no crawl here, only what a creation left that failed or was killed; nothing was crawled into it. "
+            f"Start the crawl again with `crawl … -o {path}`"
+        )
     missing = [f"{name}/data.mdb" for name in (STATE, RESULTS) if not (path / name / "data.mdb").is_file()]
     if not missing:
         return
     if len(missing) == 1 or is_shard(path.name) or (path / "status.json").exists():
         raise StoreError(f"{path}: {' and '.join(missing)} of a crawl's store is gone. Restore this directory from a backup")
     raise NoCrawlError(f"{path}: no crawl here: expected state/data.mdb and results/data.mdb. Start one with `crawl … -o {path}`")
+
+
+def require_new(path: Path) -> None:
+    """Raise `StoreError` where no store may be created: beside other files, or where the half of one is left that is made last."""
+    if path.exists() and not path.is_dir():
+        raise StoreError(f"{path}: expected a directory, found a file. Name another directory")
+    if path.is_dir() and not may_be_new(path):
+        raise _not_empty(path)
+    if (path / RESULTS / "data.mdb").is_file() and not (path / STATE / "data.mdb").is_file():
+        require_store(path)
 
 
 def check_version(path: Path, value: bytes | None) -> None:
@@ -353,12 +369,6 @@ def _lock(path: Path) -> CrawlLock:
         return CrawlLock(path / "crawl.lock")
     except OSError as error:
         raise as_ours(error) from None
-
-
-def _may_be_new(path: Path) -> bool:
-    """Is this directory empty, or could it be what a creation left that was killed before its first commit?"""
-    names = {entry.name for entry in os.scandir(path)}
-    return {name for name in names if not is_shard(name)} <= {STATE, RESULTS, "skipped", "crawl.lock", PARTITIONS}
 
 
 def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: bytes, bare: bytes) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import xxhash
@@ -173,14 +173,13 @@ class Suspects:
 
     def accuse(self) -> bool:
         """Count a crash for what the last life left in the slot; return whether there was anything: then commit it, and `acquit`."""
-        state, work = bytes(self._slot[:1]), bytes(self._slot[1:_NAMED])
-        if state == b"\0":
+        work, said = _left(bytes(self._slot))
+        if not work:
             return False
         if work.startswith(_PAGE):
             self._table.add_crash(work[1:])
             self._any = True
             return True
-        said = bytes(self._slot[_NAMED:]).partition(b"\0")[0].decode(errors="replace") if state == _RAISED else ""
         self._trials.accuse(work, said)
         self._any_trial = True
         return True
@@ -188,3 +187,24 @@ class Suspects:
     def acquit(self) -> None:
         """Empty the slot of what has been counted, and is on disk."""
         self.clear()
+
+
+def is_about_to_know(directory: Path, organs: Organs) -> bool:
+    """Return whether the next life will set aside what the last one left in the slot, and the last one could not yet.
+
+    directory: of the shard whose agent is gone
+    """
+    with suppress(FileNotFoundError):
+        work, said = _left((directory / _FILE).read_bytes())
+        if work.startswith(_PAGE):
+            return organs.suspects.crashes(work[1:]) + 1 == Suspects.limit
+        return bool(work) and organs.trials.would_convict(work, said)
+    return False
+
+
+def _left(slot: bytes) -> tuple[bytes, str]:
+    """Return the work that a life left in its slot, b"" if none, and the exception that it raised."""
+    state, work, said = slot[:1], slot[1:_NAMED], slot[_NAMED:].partition(b"\0")[0]
+    if state not in (_AT_WORK, _RAISED):
+        return b"", ""
+    return work, said.decode(errors="replace") if state == _RAISED else ""

@@ -13,11 +13,11 @@ import asyncio
 import logging
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 from thresher.crawler.children import python
 from thresher.crawler.children.crash_suspects import Suspects, gathering_work
+from thresher.crawler.children.killing import kill
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME
 from thresher.crawler.children.study_process import LONGEST_S
 from thresher.filters.panel import Panel
@@ -114,11 +114,9 @@ class Studies:
         child, self._child = self._child, None
         if child is None:
             return None
-        with suppress(ProcessLookupError):
-            child.kill()
         if child.stdin is not None:
             child.stdin.close()
-        return await child.wait()
+        return await kill(child)
 
 
 async def _start() -> Process:

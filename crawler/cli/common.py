@@ -64,7 +64,7 @@ _FLAGS = "thresher.flags"  # of a command's context
 
 def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, value: str | tuple[str, ...] | None) -> None:
     if value not in (None, ()):
-        ctx.meta.setdefault(_FLAGS, []).extend(Flag(option.opts[0], key, value) for key in keys)
+        ctx.meta.setdefault(_FLAGS, []).append(Flag(option.opts[0], keys, value))
 
 
 def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence[str] = (), multiple: bool = False) -> Callable[[F], F]:  # noqa: A002

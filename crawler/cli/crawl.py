@@ -26,6 +26,7 @@ from thresher.crawler.cli.common import (
 from thresher.crawler.cli.guarded import apart
 from thresher.crawler.cluster.resharding import is_moving, reshard
 from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
 from thresher.crawler.process.supervisor import Display, Supervisor, write_status
 from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
@@ -123,6 +124,8 @@ def run(directory: Path, progress: str) -> int:
             console.print(summary(supervisor.status))
         if code == 3:
             console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
+        elif hint := to_go_on(supervisor.status, directory):
+            console.print(hint, markup=False, soft_wrap=True)
     return code
 
 

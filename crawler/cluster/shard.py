@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from thresher.config.settings import Settings
+from thresher.crawler.children.crash_suspects import is_about_to_know
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.settlement.totals import Totals
@@ -41,10 +42,13 @@ def counted(shard: Path, state: StateName) -> Status:
 
 
 def progress(shard: Path) -> int:
-    """Return a number that has grown if the shard's agent got any further: by a page, or by knowing what it dies of. 0 without a store."""
+    """Return a number that has grown if the shard's agent got any further: by a page, or by knowing what it dies of. 0 without a store.
+
+    What its next life will know before all else, by what the last one died over, is known.
+    """
     with suppress(StoreError), reading_shard(shard) as view:
         totals = Totals(view.counters)
-        return totals.pages + totals.accused
+        return totals.pages + totals.accused + is_about_to_know(shard, view)
     return 0
 
 

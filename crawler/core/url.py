@@ -17,15 +17,15 @@ Memory: caches of at most 65,536 hosts each, and of 50,000 links.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Generic, TypeVar
 
 import ada_url
 
 from thresher.crawler.core import url_spelling
+from thresher.crawler.core.bounded_cache import BoundedCache
 from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
 from thresher.crawler.core.suffixes import suffixes
 from thresher.crawler.core.url_spelling import (
@@ -49,8 +49,6 @@ _REMEMBERED_LENGTH = 256
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
 
-T = TypeVar("T")
-
 
 class BadURL(ValueError):  # noqa: N818 - the noun of the interface; it is a value's property more than an accident
     """The text is no URL that this crawl may request."""
@@ -72,21 +70,6 @@ class URLRules:
     schemes: frozenset[str] = frozenset({"http", "https"})
     bare: tuple[str, ...] = ("https", "http")  # schemes that a seed without one stands for, in the order in which they are tried
     strip_params: tuple[str, ...] = ()  # names of query parameters to drop; "utm_*" is a prefix
-
-
-class _Cache(dict[str, T], Generic[T]):
-    """A function's values by argument, emptied when `CACHE_HOSTS` are held."""
-
-    def __init__(self, make: Callable[[str], T]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, key: str) -> T:
-        value = self._make(key)
-        if len(self) >= CACHE_HOSTS:
-            self.clear()
-        self[key] = value
-        return value
 
 
 def origin_of(url: str) -> str:
@@ -171,11 +154,12 @@ class URLSpace:
         self._origin_hash = blake2b(digest_size=8, key=secret, person=b"origin")
         self._met: dict[str, dict[str, str]] = {}  # what a link depends on, host, folder or "" for nothing → link → canonical form
         self._n_met = 0
-        self._origins = _Cache(self._admit)
-        self._site_keys = _Cache(lambda site: _digest(self._site_hash, site))
-        self._sites = _Cache(self._place)
-        self._queue_keys = _Cache(lambda origin: self._sites[origin][1] + _digest(self._queue_hash, queue_name(origin)))
-        self._origin_keys = _Cache(lambda origin: self._sites[origin][1] + _digest(self._origin_hash, origin))
+        most = CACHE_HOSTS
+        self._origins = BoundedCache(self._admit, most)
+        self._site_keys = BoundedCache(lambda site: _digest(self._site_hash, site), most)
+        self._sites = BoundedCache(self._place, most)
+        self._queue_keys = BoundedCache(lambda origin: self._sites[origin][1] + _digest(self._queue_hash, queue_name(origin)), most)
+        self._origin_keys = BoundedCache(lambda origin: self._sites[origin][1] + _digest(self._origin_hash, origin), most)
 
     # -- canonical form -----------------------------------------------------------------------------------------------
 

@@ -1,17 +1,24 @@
 """What would become of a URL if it were found today: every gate that needs no request, asked in the order of a journey; nothing is changed.
 
 With a store the learned gate sees the filters' memories, and robots.txt is its stored record; without one only the configuration speaks.
+The guard of addresses is asked where the host is one, or has one in `dns.static`: another name would have to be looked up.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.governing import governed, options_of
-from thresher.crawler.core.model import CrawlURL, Hold, LinkBatch, Reason, Rewrite, Verdict
+from thresher.crawler.core.model import Cause, CrawlURL, Hold, LinkBatch, Reason, Rewrite, Verdict
+from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url import URLSpace, hostname_of, port_of
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.fetch.address_guard import AddressGuard
+from thresher.crawler.fetch.given_addresses import GivenAddresses
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsBook, Standing
 from thresher.filters.base import Candidate, Plug
@@ -21,6 +28,7 @@ from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 
 PASS = "pass"  # noqa: S105 - a word for people, no password
+_GUARD: Final = "fetch.allow_addresses"
 
 
 class Ruling(msgspec.Struct, kw_only=True):
@@ -66,11 +74,13 @@ def decide(
     filters = plugs(settings, settings.seeds)
     rulings = _static(url, filters)
     if view is None:
+        rulings += _address(url, settings)
         return Today(rulings=rulings, robots=None, outcome=_outcome(rulings, None))
     panel = Panel(filters, view.memory, audit_share=settings.filters.audit_share)
     gate = LinkGate(space, view.seen, panel, settings)
     if not is_seed:
         rulings += [_depth(url, depth, gate), *_learned(url, panel)]
+    rulings += _address(url, settings)
     robots = robots_story(url, RobotsBook(view.robots, space, settings, agent=settings.identity.agent), now)
     return Today(rulings=rulings, robots=robots, outcome=_outcome(rulings, robots))
 
@@ -114,6 +124,18 @@ def _refusal(verdict: Verdict, mode: str, *, is_audited: bool) -> Ruling:
     return Ruling(by=verdict.filter, gate="learned", mode=mode, answer=str(verdict.reason or "refused_by_filter"), detail=evidence)
 
 
+def _address(url: CrawlURL, settings: Settings) -> list[Ruling]:
+    """Ask the guard of addresses, as every connect does; nothing if the name would have to be looked up."""
+    name = hostname_of(url.host)
+    address = GivenAddresses(settings.dns.static).of(name)
+    if not address:
+        return []
+    guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), url_rules(settings).ports)
+    why = guard.refuses(address, name) or guard.refuses_port(address, port_of(url.host))
+    answer, detail = (str(Cause.BLOCKED_ADDRESS), f"{address}: {why}") if why else (PASS, address)
+    return [Ruling(by=_GUARD, gate="address", answer=answer, detail=detail)]
+
+
 def robots_story(url: CrawlURL, book: RobotsBook, now: float) -> RobotsStory:
     """Return what robots.txt says of the URL, as far as it is known."""
     standing = book.ask(url, now).standing.value
@@ -143,6 +165,8 @@ def _outcome(rulings: list[Ruling], robots: RobotsStory | None) -> str:
     """Return what the answers come to: the first gate that stops the URL decides."""
     for ruling in rulings:
         if ruling.stops:
+            if ruling.by == _GUARD:
+                return f"be queued and fail when its turn comes: {governed(ruling.answer, ruling.detail)}"
             said = governed(ruling.answer, ruling.by, ruling.detail)
             return f"be {said}" if ruling.answer in ("held", "rewritten") else f"be refused: {said}"
     audited = ", as an audit" if any(ruling.mode == "audited" for ruling in rulings) else ""

@@ -108,12 +108,18 @@ class AddressGuard:
     def open_socket(self, addr_info: AddrInfo) -> socket.socket:
         """Return a new socket for one connect; raises BlockedAddress.    For `aiohttp.TCPConnector(socket_factory=)`."""
         family, kind, protocol, _, sockaddr = addr_info
-        why = self._judged(sockaddr[0])
-        if why and (why in NEVER_OWN or not self._own.has_socket(sockaddr[0], sockaddr[1])):
+        if why := self.refuses_port(sockaddr[0], sockaddr[1]):
             raise BlockedAddress(sockaddr[0], why)
-        if self._ports is not None and sockaddr[1] not in self._ports and not self._own.has_socket(sockaddr[0], sockaddr[1]):
-            raise BlockedAddress(sockaddr[0], f"port {sockaddr[1]} was pinned for another address of the name")
         return socket.socket(family, kind, protocol)
+
+    def refuses_port(self, address: str, port: int) -> str:
+        """Return why nobody may connect there, whatever name led to it, "" if one may."""
+        why, is_own = self._judged(address), self._own.has_socket(address, port)
+        if why and (why in NEVER_OWN or not is_own):
+            return why
+        if self._ports is not None and port not in self._ports and not is_own:
+            return f"port {port} was pinned for another address of the name"
+        return ""
 
     def _judge(self, text: str) -> str:
         try:

@@ -23,9 +23,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from math import inf
-from zlib import crc32
 
 import aiodns
 import pycares
@@ -35,6 +33,7 @@ from thresher.config.settings import Dns
 from thresher.crawler.clock import Clock
 from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.address_guard import AddressGuard
+from thresher.crawler.fetch.given_addresses import GivenAddresses
 
 CACHED_NAMES = 131_072
 FAILURE_TTL_S = 30.0
@@ -86,7 +85,7 @@ class Resolver:
         self._settings = settings
         self._guard = guard
         self._clock = clock or Clock()
-        self._static = {name.rstrip(".").lower(): address for name, address in settings.static.items()}
+        self._given = GivenAddresses(settings.static)
         self._known: dict[str, _Known] = {}
         self._asking: dict[str, asyncio.Future[None]] = {}
         self._slots = asyncio.Semaphore(settings.max_in_flight)
@@ -119,24 +118,8 @@ class Resolver:
         known = self._known.get(hostname)
         if known is not None and known.expires_at > now:
             return known
-        given = self._given(hostname)
+        given = self._given.of(hostname)
         return self._remember(hostname, [given], inf, now) if given else None
-
-    def _given(self, hostname: str) -> str:
-        """Return the address of what needs no question: a literal or a name of the static map; "" otherwise."""
-        if self._static:
-            found = self._static.get(hostname)
-            if found:
-                return found
-            dot = hostname.find(".")
-            while dot >= 0:
-                found = self._static.get(hostname[dot:])
-                if found:
-                    return _spread(found, hostname)
-                dot = hostname.find(".", dot + 1)
-        if ":" in hostname or hostname.rpartition(".")[2].isdigit():
-            return hostname
-        return ""
 
     def _remember(self, hostname: str, addresses: Iterable[str], ttl_s: float, now: float) -> _Known:
         """Cache what a name resolved to, without the addresses that the guard refuses."""
@@ -200,15 +183,6 @@ def _chosen(addresses: list[str], at_most: int) -> tuple[str, ...]:
     v6 = [address for address in addresses if ":" in address]
     n_v6 = min(len(v6), max(at_most // 2, at_most - len(v4)))
     return (*v4[: at_most - n_v6], *v6[:n_v6])
-
-
-def _spread(given: str, hostname: str) -> str:
-    """Return the static address; one that ends in "#" has its last 16 bits replaced by the name's hash."""
-    if not given.endswith("#"):
-        return given
-    base = ip_address(given[:-1])
-    number = (int(base) & ~0xFFFF) | (1 + crc32(hostname.encode()) % 0xFFFE)
-    return str(IPv4Address(number) if isinstance(base, IPv4Address) else IPv6Address(number))
 
 
 def _text(address: bytes | str) -> str:

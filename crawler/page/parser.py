@@ -18,7 +18,6 @@ import asyncio
 import ctypes
 import logging
 from asyncio.subprocess import PIPE, Process
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -26,6 +25,7 @@ from msgspec.structs import replace
 
 from thresher.config.settings import Parse
 from thresher.crawler.children import python
+from thresher.crawler.children.killing import gone, kill
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, Request, Setup
 from thresher.crawler.core import html
 from thresher.crawler.core.model import Flag
@@ -169,11 +169,8 @@ class _Child:
 
     async def end(self) -> None:
         """Kill the process and wait until it is gone. One that has ended its output is dying already."""
-        if not self._output.at_eof():
-            with suppress(ProcessLookupError):
-                self._process.kill()
         self._input.close()
-        await self._process.wait()
+        await (gone if self._output.at_eof() else kill)(self._process)
 
     async def _exchange(self, message: bytes) -> bytes:
         self._input.write(LENGTH.pack(len(message)))

@@ -14,6 +14,7 @@ from math import inf
 import msgspec
 
 from thresher.crawler.children import python
+from thresher.crawler.children.killing import kill
 from thresher.crawler.status import Order, Report
 
 START_S = 120.0
@@ -57,9 +58,7 @@ class AgentLife:
                 limit_s = self._silence_s
             return await process.wait()
         finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+            await kill(process)
 
     async def _next_line(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, limit_s: float) -> bytes:
         """Return the agent's next line, b"" at its end; an agent that is silent for too long is killed, which is its end."""

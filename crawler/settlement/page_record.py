@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from thresher.crawler.core.model import NO_KEY, Directives, Failed, Fetched, Judgement, Page, Verdict
+from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Directives, Failed, Fetched, Flag, Judgement, Page, Verdict
 from thresher.storage.schema import FailureRecord, PageRecord, VerdictRecord
 
 _TITLE = 1_000  # characters of a title that are kept
+_PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
 
 
 def page_record(
@@ -61,6 +62,21 @@ def unread_page(outcome: Fetched) -> Page:
 def failure_record(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:
     """Return what is kept of a request that failed.    final: no other will be made"""
     return FailureRecord(str(outcome.cause), outcome.detail, now, attempts, final, outcome.head.status if outcome.head else 0)
+
+
+def refusal_record(outcome: Fetched, now: float) -> FailureRecord:
+    """Return what is kept of an answer whose body a head gate refused."""
+    head = outcome.head
+    detail = f"{head.mime_type or 'no type'}, {head.get(b'content-length') or 'unknown'} bytes"
+    return FailureRecord(str(outcome.refused), detail, now, 1, True, head.status)
+
+
+def partial_answer(url: CrawlURL, outcome: Failed) -> Fetched | None:
+    """Return what came of an answer that failed for good, an error's or the beginning of a body; None if nothing came."""
+    if outcome.head is None:
+        return None
+    flags = frozenset({_PARTIAL[outcome.cause]} if outcome.cause in _PARTIAL else ())
+    return Fetched(url, outcome.head, outcome.body, outcome.wire_bytes, outcome.elapsed_s, flags)
 
 
 def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:

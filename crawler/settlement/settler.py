@@ -19,7 +19,6 @@ from thresher.crawler.core.model import (
     CrawlURL,
     Failed,
     Fetched,
-    Flag,
     Judgement,
     Outcome,
     Purpose,
@@ -35,19 +34,18 @@ from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.effects import Effector, asked_by
 from thresher.crawler.settlement.outbox import Post, is_asker
-from thresher.crawler.settlement.page_record import failure_record, page_record, unread_page
+from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Tools, Visit
 from thresher.filters.base import LinkJudgement, Naming
 from thresher.filters.panel import Asked, Learned, Record, Sitting
-from thresher.storage.schema import FailureRecord, PageRecord, QuarantineRecord, SeenRow
+from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
 
 ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _NOT_FETCHED = (State.QUEUED, State.HELD)
-_PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
 
 
 class Settler:
@@ -302,21 +300,16 @@ class Settler:
         """No more tries: say why, and keep an error's or a partial body if there is one."""
         self.totals.failed(outcome.cause, terminal=True)
         self._store.failures.put(url.key, failure_record(outcome, attempts, now))
-        status = 0
-        if outcome.head is not None:
-            status = outcome.head.status
-            flags = frozenset({_PARTIAL[outcome.cause]} if outcome.cause in _PARTIAL else ())
-            answer = Fetched(url, outcome.head, outcome.body, outcome.wire_bytes, outcome.elapsed_s, flags)
+        if (answer := partial_answer(url, outcome)) is not None:
             self._keep(page_record(answer, None, "", None, now, failure=outcome), outcome.body)
         self._store.seen.settle(url.key, State.DONE)
-        self._settle_pairs(url, status, b"", now)
+        self._settle_pairs(url, answer.head.status if answer is not None else 0, b"", now)
 
     def _unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
         """A head gate refused the body: the URL is done, its answer is no page."""
         assert outcome.refused is not None
         status = outcome.head.status
-        detail = f"{outcome.head.mime_type or 'no type'}, {outcome.head.get(b'content-length') or 'unknown'} bytes"
-        self._store.failures.put(url.key, FailureRecord(str(outcome.refused), detail, now, 1, True, status))
+        self._store.failures.put(url.key, refusal_record(outcome, now))
         self._note_skip(Skip(url.text, outcome.refused, "media"), url.via)
         self.totals.status(status)
         self._store.seen.settle(url.key, State.DONE, outcome.refused)

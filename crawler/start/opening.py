@@ -33,8 +33,9 @@ from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
 from thresher.storage.rot import require_sound_pages
 from thresher.storage.schema import META, STATE, Meta
-from thresher.storage.store import Store, require_store
+from thresher.storage.store import Store, require_new, require_store
 from thresher.storage.tables.bare_seeds import BareSeeds
+from thresher.storage.unfinished import may_be_new
 from thresher.storage.view import View
 
 _SHOWN = 5  # seeds named in a complaint about all
@@ -172,23 +173,29 @@ def create_store(path: Path, settings: Settings, bare: Iterable[str] = ()) -> No
         raise UsageError(f"{path}: holds a crawl already. Go on with `thresher resume {path}`, or name a new directory with -o")
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_foreign = not (path / STATE).exists() and any(not _is_ours(entry.name) for entry in path.iterdir())
+        is_foreign = not (path / STATE).exists() and not may_be_new(path)
     except OSError as error:
         raise DiskError(f"{path}: cannot be used for the new crawl: {error.strerror}. Name another directory with -o") from None
     if is_foreign:
         raise UsageError(f"{path}: expected a new or empty directory, found other files in it. Name another one with -o")
-    _create_shards(path, settings, BareSeeds(bare).encoded())
+    require_new(path)
+    try:
+        _create_shards(path, settings, BareSeeds(bare).encoded())
+    except BaseException:
+        if not (path / STATE).exists():  # else somebody else's
+            _remove_shards(path)
+        raise
 
 
-def _is_ours(name: str) -> bool:
-    """Return whether an entry of a directory may be what the creation of a crawl left that was killed."""
-    return name == PARTITIONS or is_shard(name)
+def _remove_shards(path: Path) -> None:
+    """Remove what the creation of a crawl left of other agents' stores that failed or was killed."""
+    for entry in [entry for entry in path.iterdir() if entry.name == PARTITIONS or is_shard(entry.name)]:
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def _create_shards(path: Path, settings: Settings, bare: bytes) -> None:
     """Make the stores of all agents, the first agent's last: until it is there, there is no crawl."""
-    for entry in [entry for entry in path.iterdir() if _is_ours(entry.name)]:
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    _remove_shards(path)
     n, secret, now = n_agents(settings), secrets.token_bytes(32), time.time()
     for agent in range(1, n):
         Store.create(shard_path(path, agent), settings, now, secret=secret, bare=bare).close()

@@ -32,7 +32,12 @@ class Trials:
         two that are gone over the same work, so short a time each, it is to blame.
         """
         trial = self.get(work)
-        return trial if trial is not None and (trial.raised or trial.deaths >= _MOST_DEATHS) else None
+        return trial if trial is not None and _is_proof(trial) else None
+
+    def would_convict(self, work: bytes, raised: str) -> bool:
+        """Return whether one more death over some work would prove what is not yet proven.    raised: as for `accuse`"""
+        trial = self.get(work) or TrialRecord()
+        return not _is_proof(trial) and _is_proof(_accused(trial, raised))
 
     def get(self, work: bytes) -> TrialRecord | None:
         value = self._rows.get(TRIALS, work)
@@ -41,8 +46,7 @@ class Trials:
     def accuse(self, work: bytes, raised: str) -> None:
         """Count one more death over some work.    raised: the exception, "" if there was none"""
         before = self.guilty(work)
-        trial = self.get(work) or TrialRecord()
-        self._rows.put(TRIALS, work, TRIAL.encode(TrialRecord(trial.deaths + 1, raised or trial.raised)))
+        self._rows.put(TRIALS, work, TRIAL.encode(_accused(self.get(work) or TrialRecord(), raised)))
         if before is None and self.guilty(work) is not None:
             self._rows.counters.add(ACCUSED)
 
@@ -52,6 +56,14 @@ class Trials:
 
     def any(self) -> bool:
         return bool(self._rows.scan(TRIALS, limit=1))
+
+
+def _accused(trial: TrialRecord, raised: str) -> TrialRecord:
+    return TrialRecord(trial.deaths + 1, raised or trial.raised)
+
+
+def _is_proof(trial: TrialRecord) -> bool:
+    return bool(trial.raised) or trial.deaths >= _MOST_DEATHS
 
 
 class Quarantine:

@@ -82,6 +82,14 @@ def test_a_bad_value_is_refused_as_anywhere(thresher: Command, words: tuple[str,
     assert says in ran.err
 
 
+def test_a_value_that_several_options_take_is_one_mistake(thresher: Command) -> None:
+    """Mutation: each of the flag's options said the same, "2 mistakes"."""
+    ran = thresher("check", "--contact", "me@example.org", "--delay", "-1")
+    assert ran.err.splitlines() == [
+        'thresher: --delay -1: politeness.min_delay: expected a number of seconds ≥ 0, got "-1". Write for example 1.0'
+    ]
+
+
 def test_resume_takes_them_over_the_crawls_own_configuration(thresher: Command, tmp_path: Path) -> None:
     """With a limit that is reached at once, so that nothing is fetched."""
     from thresher.config.load import load

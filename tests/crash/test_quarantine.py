@@ -144,6 +144,39 @@ async def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it
         assert verify(store) == []
 
 
+@pytest.mark.parametrize("foreign", [1, 2])
+async def test_a_death_that_others_brought_does_not_keep_work_from_being_set_aside(tmp_path: Path, foreign: int) -> None:
+    """Three deaths without a page, of which two are the same work's: the next life knows it. Mutation: exit 1, and `resume` once more."""
+    Store.create(tmp_path, Settings(), 0.0).close()
+    command = (sys.executable, "-c", WORKS_AND_DIES, str(foreign))
+    supervisor = Supervisor(tmp_path, Display(), agent=command)
+    assert await supervisor.run() == 0
+    assert supervisor.status.restarts == 3
+
+
+WORKS_AND_DIES = """
+import os, signal, sys, time
+from pathlib import Path
+from thresher.crawler.children.crash_suspects import Suspects, message_work
+from thresher.storage.store import Store
+
+foreign, shard, work = int(sys.argv[1]), Path(sys.argv[2]), message_work(1, 1)
+lives = shard / "lives"
+lives.write_text(lives.read_text() + "x" if lives.exists() else "x")
+if len(lives.read_text()) == foreign:
+    os.kill(os.getpid(), signal.SIGKILL)
+with Store.open(shard, None, time.time()) as store:
+    suspects = Suspects(shard, store)
+    if suspects.accuse():
+        store.end_visit()
+        store.flush(time.time()).result()
+        suspects.acquit()
+    if suspects.guilty(work) is None:
+        with suspects.trying(work):
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 async def test_when_an_agent_dies_for_good_the_status_says_so_with_the_figures_of_the_store(tmp_path: Path) -> None:
     """Of a resumed crawl one agent dies before it says a word. Broken: "stopped by SIGINT", "Crawl crawling", pages of one shard alone."""
     with demo("kill", tmp_path, **WEB) as server:

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thresher.config.load import load
 from thresher.config.settings import Filters, Override, PathTrap, Scope, Settings
 from thresher.crawler.core.model import Fetched, Head, Reason, State
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
-from thresher.crawler.explain.explain import Explainer, Story
+from thresher.crawler.explain.explain import Explainer, Story, without_store
 from thresher.crawler.explain.spelling import steps
 from thresher.crawler.settlement.page_record import unread_page
 from thresher.filters.panel import Panel
@@ -90,6 +91,44 @@ def test_a_seed_is_asked_of_the_static_gate_alone(small: SmallStore) -> None:
     story = told(small, "https://a.example/d/3", wide)
     assert story.today is not None
     assert {ruling.gate for ruling in story.today.rulings} == {"static"}
+
+
+REFUSED = "be queued and fail when its turn comes: blocked_address ({}; fetch.allow_addresses, profile)"
+FETCHED = "be queued and fetched if robots.txt"
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "outcome"),
+    [
+        ("http://10.1.2.3/", (), REFUSED.format("10.1.2.3: private")),
+        ("http://[::1]/", (), REFUSED.format("::1: loopback")),
+        ("http://[::ffff:7f00:1]/", (), REFUSED.format("::ffff:7f00:1: loopback")),
+        ("http://0x7f.1/", (), REFUSED.format("127.0.0.1: loopback")),
+        ("http://169.254.169.254/", ("fetch.allow_addresses=[169.254.0.0/16]",), REFUSED.format("169.254.169.254: cloud metadata")),
+        ("http://10.1.2.3/", ("fetch.allow_addresses=[10.0.0.0/8]",), FETCHED),
+        ("http://93.184.216.34/", (), FETCHED),
+        ("http://b.example/", ("dns.static={b.example: 192.168.0.1}",), REFUSED.format("192.168.0.1: private")),
+        ("http://www.b.example/", ("dns.static={.b.example: 192.168.0.1}",), REFUSED.format("192.168.0.1: private")),
+        ("http://b.example/", ("dns.static={b.example: 93.184.216.34}",), FETCHED),
+        ("http://b.example/", (), FETCHED),  # it would have to be looked up
+        ("http://10.1.2.3:8000/", ("profile=own-site", "own_site.pinned={'10.1.2.3:8000': 10.1.2.3}"), FETCHED),
+        (
+            "http://10.1.2.3:80/",
+            ("profile=own-site", "own_site.pinned={'10.1.2.3:8000': 10.1.2.3}"),
+            REFUSED.format("10.1.2.3: private"),
+        ),
+    ],
+)
+def test_an_address_that_is_known_without_a_question_is_judged_as_the_guard_would(
+    url: str, options: tuple[str, ...], outcome: str, small: SmallStore
+) -> None:
+    chosen = load([], sets=["identity.contact=me@example.org", "scope.type=any", *options]).settings
+    story = told(small, url, chosen)
+    assert story.today is not None
+    assert story.today.outcome.startswith(outcome)
+    alone = without_store(url, chosen).today
+    assert alone is not None
+    assert alone.outcome.startswith(outcome if outcome is not FETCHED else "pass every gate")
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,9 @@ def test_max_pages_is_exact_under_concurrency(place: Place, seen: int, tmp_path:
     with place.crawl(tmp_path, "limits.max_pages=37") as life:
         assert life.end() == 0
         assert "limits.max_pages reached" in life.said
+    with resume(tmp_path / "store") as life:  # which ends at once, and says how it would go on
+        assert life.end() == 0
+        assert f"with N above 37, `thresher resume {tmp_path / 'store'} --max-pages N` goes on" in life.said
     status = msgspec.json.decode((tmp_path / "store" / "status.json").read_bytes())
     assert (status["state"], status["pages"]) == ("done", 37)
     assert len(pages(findings(tmp_path / "store"))) == 37

@@ -1,0 +1,24 @@
+"""A function's values by argument, at most so many; what is known costs the look-up of a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class BoundedCache(dict[str, T], Generic[T]):
+    """Emptied when `most` values are held."""
+
+    def __init__(self, make: Callable[[str], T], most: int) -> None:
+        super().__init__()
+        self._make = make
+        self._most = most
+
+    def __missing__(self, key: str) -> T:
+        value = self._make(key)
+        if len(self) >= self._most:
+            self.clear()
+        self[key] = value
+        return value

@@ -1,0 +1,62 @@
+"""What a creation leaves that failed or was killed before its first commit: environments without a row, and no crawl.
+
+One that fails takes away what it made; what a kill leaves is recognised, so that nobody is told of damage, and is created anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from thresher.crawler.core.errors import StoreError
+from thresher.storage.check import check_data_file
+from thresher.storage.partitions import FILE as PARTITIONS
+from thresher.storage.partitions import is_shard
+from thresher.storage.schema import RESULTS, STATE, TABLES
+
+_SKIPPED: Final = "skipped"
+_LOCK: Final = "crawl.lock"
+FOLDERS: Final = (STATE, RESULTS, _SKIPPED)
+
+
+def may_be_new(path: Path) -> bool:
+    """Return whether this directory is empty, or could be what a creation left."""
+    names = {entry.name for entry in os.scandir(path)}
+    return {name for name in names if not is_shard(name)} <= {*FOLDERS, _LOCK, PARTITIONS}
+
+
+def is_unfinished(path: Path) -> bool:
+    """Return whether a creation began here that never came to its first commit; it makes the state's environment first."""
+    with suppress(OSError):
+        return may_be_new(path) and (path / STATE / "data.mdb").exists() and is_without_rows(path)
+    return False
+
+
+def is_without_rows(path: Path) -> bool:
+    """Return whether both environments are missing or have no row; those that cannot be read may have some."""
+    with suppress(OSError, StoreError, lmdb.Error):
+        return all(_has_none(path / name) for name in (STATE, RESULTS))
+    return False
+
+
+def take_away(path: Path) -> None:
+    """Remove what a creation has made; whoever holds the lock of the store may."""
+    for name in FOLDERS:
+        shutil.rmtree(path / name, ignore_errors=True)
+    with suppress(OSError):
+        (path / _LOCK).unlink()
+
+
+def _has_none(folder: Path) -> bool:
+    file = folder / "data.mdb"
+    if not file.exists() or not file.stat().st_size:
+        return True
+    check_data_file(file)
+    with lmdb.open(str(folder), readonly=True, create=False, lock=False, max_dbs=len(TABLES) + 8, lib_version=0) as env, env.begin() as txn:
+        names = [bytes(name) for name, _ in txn.cursor()]
+        return not any(txn.stat(env.open_db(name, txn=txn, create=False))["entries"] for name in names)
