@@ -75,7 +75,8 @@ class Archiver:
         if wire.request:
             records.append(_record("request", date, HTTP_REQUEST, wire.request, [*target, *_connection(wire, message)]))
         if message.interim:
-            records.append(_record("metadata", date, HTTP_RESPONSE, message.interim, target))
+            beside = [("WARC-Target-URI", f"urn:interim:{url.text}"), *target[1:]]  # so that nobody takes it for a capture of the URL
+            records.append(_record("metadata", date, HTTP_RESPONSE, message.interim, beside))
         more = [("excess", f"{len(message.excess)} bytes behind the end of the answer, left out")] if message.excess else []
         records.append(_record("metadata", date, FIELDS, fields([*self._story(visit), *more]), target))
         return records

@@ -164,8 +164,9 @@ def judge(file: Path) -> list[str]:
             if not record.verify_block_digest():
                 found.append(f"{record.record_id}: block")
             if "WARC-Payload-Digest" in record.headers and record.headers["WARC-Type"] != "revisit":
-                record.parse_http(auto_decode="transfer")
-                if (record.http_headers.get("Transfer-Encoding") or "").lower() == "chunked":
+                if record.is_http:
+                    record.parse_http(auto_decode="transfer")
+                if record.http_headers is not None and (record.http_headers.get("Transfer-Encoding") or "").lower() == "chunked":
                     chunked.add(record.record_id)
                 if not record.verify_payload_digest(True):
                     found.append(f"{record.record_id}: payload")
