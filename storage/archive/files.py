@@ -75,12 +75,9 @@ class ArchiveWriter:
 
     def __init__(self, folder: Path, name: str, end: ArchiveEnd, *, max_file: int) -> None:
         """Cut everything past the committed end."""
-        from thresher.storage.archive.member import member  # what it needs is of an extra
-
         folder.mkdir(mode=0o700, exist_ok=True)
         cut(folder, name, end)
         self.info = b"software: Thresher\r\n"  # the block of each file's first record; to be set before anything is appended
-        self._member = member
         self._folder = folder
         self._name = name
         self._end = end
@@ -89,7 +86,9 @@ class ArchiveWriter:
 
     def pack(self, visits: Iterable[tuple[int, Sequence[Record]]]) -> Packed:
         """Return the records of visits as they are written: once, however often the disk refuses them."""
-        return [(visit, b"".join(map(self._member, records))) for visit, records in visits]
+        from thresher.storage.archive.member import member  # what it needs is of an extra
+
+        return [(visit, b"".join(map(member, records))) for visit, records in visits]
 
     def append(self, packed: Packed) -> tuple[ArchiveEnd, list[tuple[int, Place]]]:
         """Write and sync; return the end that makes it count, and where each visit's records lie. What failed is overwritten by the next.
@@ -144,5 +143,7 @@ class ArchiveWriter:
         return descriptor
 
     def _warcinfo(self, serial: int) -> bytes:
+        from thresher.storage.archive.member import member
+
         name = file_path(self._folder, self._name, serial).name
-        return self._member(Record("warcinfo", str(uuid.uuid4()), stamp(time.time()), FIELDS, self.info, [("WARC-Filename", name)]))
+        return member(Record("warcinfo", str(uuid.uuid4()), stamp(time.time()), FIELDS, self.info, [("WARC-Filename", name)]))

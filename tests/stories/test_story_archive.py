@@ -150,8 +150,9 @@ async def test_what_filters_refuse_is_there_with_their_words(tmp_path: Path) -> 
     """Every answer has a record, whatever filters said of it; `metadata` says what they said, and which links were not taken up."""
     async with RawWeb() as web:
         web.file("a.test/picture", "image/png", b"\x89PNG" + bytes(range(256)) * 4)
+        web.file("a.test/film", "video/mp4", bytes(range(256)) * 4000)
         web.page("a.test/copy", text="the same words " * 30)
-        web.page("a.test/", "a.test/picture", "a.test/copy", "a.test/copy2", "a.test/denied", "http://[bad\r\nvisit: 99/")
+        web.page("a.test/", "a.test/picture", "a.test/film", "a.test/copy", "a.test/copy2", "a.test/denied", "http://[bad\r\nvisit: 99/")
         web.page("a.test/copy2", text="the same words " * 30)
         web.robots("a.test", "User-agent: *\nDisallow: /denied")
         filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0), media=Media(mode="enforce"))
@@ -160,6 +161,10 @@ async def test_what_filters_refuse_is_there_with_their_words(tmp_path: Path) -> 
         by_url = answers(tmp_path)
         assert by_url[web.url("a.test/picture")][0].block == web.sent["a.test/picture"][0]
         assert told[web.url("a.test/picture")]["skipped"] == ["bad_type"]
+        (film,) = by_url[web.url("a.test/film")]
+        assert (film["WARC-Truncated"], web.sent["a.test/film"][0].startswith(film.block)) == ("unspecified", True)
+        assert b"\r\n\r\n" in film.block
+        assert told[web.url("a.test/film")]["skipped"] == ["bad_type"]
         assert told[web.url("a.test/picture")]["via"] == [web.url("a.test/")]
         assert told[web.url("a.test/picture")]["hopsFromSeed"] == ["L"]
         assert told[web.url("a.test/robots.txt")]["hopsFromSeed"] == ["P"]
