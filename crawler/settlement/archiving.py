@@ -34,6 +34,7 @@ from thresher.storage.store import Store
 _PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/"
 _CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 _MOST_LINKS: Final = 1000  # links of one page that are told not to be followed; the others are counted
+_LONGEST: Final = 2048  # characters of one of them
 _MOST_CONFIG: Final = 1 << 20  # bytes of a configuration with its seeds
 _TRUNCATED: Final = {
     **dict.fromkeys((Cause.CONN_RESET, Cause.DISCONNECTED, Cause.INCOMPLETE), "disconnect"),
@@ -138,7 +139,7 @@ def _judged(visit: Visit) -> Fields:
         said += [("verdict", msgspec.json.encode(msgspec.structs.asdict(one)).decode()) for one in verdict_records(judgement.verdicts)]
     if visit.sifted is not None:
         skips = visit.sifted.skips
-        said += [("skipped-link", f"{skip.reason} {skip.by} {skip.text}") for skip in skips[:_MOST_LINKS]]
+        said += [("skipped-link", f"{skip.reason} {skip.by} {skip.text[:_LONGEST]}") for skip in skips[:_MOST_LINKS]]
         if len(skips) > _MOST_LINKS:
             said.append(("skipped-links-left-out", str(len(skips) - _MOST_LINKS)))
     return said

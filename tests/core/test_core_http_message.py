@@ -43,6 +43,32 @@ def test_each_framing_of_rfc_9112_ends_where_it_ends(
     assert message.interim + message.head + message.body + message.excess == received
 
 
+@pytest.mark.parametrize(
+    "received",
+    [
+        CHUNKED + b"3" + b" " * 3_000_000 + b"x\r\nabc",
+        CHUNKED + b"3;" + b" ;" * 1_500_000,
+        CHUNKED + b"0\r\n" + b"a:\r\n" * 500_000,
+        b"\r\n" * 1_500_000,
+        b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 30_000 + b"\r\n\r\nbody",
+        b"HTTP/1.1 200 OK\r\n" + b"Transfer-Encoding: " + b"," * 30_000 + b"\r\n\r\nbody",
+        b"HTTP/1.1 200 OK\r\n" + b"Content-Length:" + b" " * 30_000 + b"x\r\n\r\nbody",
+    ],
+)
+def test_nothing_takes_long_or_is_too_much(received: bytes) -> None:
+    """Quadratic, as a first draft was in spaces behind a chunk's size, the first of these would take hours."""
+    message = split(received, 20)
+    assert message.interim + message.head + message.body + message.excess == received
+
+
+@given(st.binary(max_size=200), st.integers(0, 3))
+def test_no_bytes_are_an_error(received: bytes, n_interim: int) -> None:
+    """Law: the settlement of a visit must not fail for what a server sends."""
+    for start in (b"", CHUNKED, SIZED, b"HTTP/1.1 200 OK\r\n"):
+        message = split(start + received, n_interim)
+        assert message.interim + message.head + message.body + message.excess == start + received
+
+
 def test_half_a_head_is_all_head() -> None:
     assert split(b"HTTP/1.1 200 OK\r\nA: b\r\n").head == b"HTTP/1.1 200 OK\r\nA: b\r\n"
     assert not split(b"HTTP/1.1 200 OK\r\nA: b\r\n").has_head

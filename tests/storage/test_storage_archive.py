@@ -12,7 +12,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from thresher.config.settings import Archive, Settings
 from thresher.storage.archive.record import FIELDS, Record, fields, stamp
-from thresher.storage.schema import META, Meta
+from thresher.storage.schema import ARCHIVE_END, META, ArchiveEnd, Meta
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View
@@ -122,6 +122,11 @@ def test_verify_tells_of_an_archive_that_is_not_what_the_store_says(tmp_path: Pa
     for broken in (whole[:-10], whole[:-200] + b"x" * 200, b""):
         file.write_bytes(broken)
         assert any(problem.startswith(("capture", "archive")) for problem in verify(tmp_path))
+    file.write_bytes(whole)
+    assert verify(tmp_path) == []
+    with Store.open(tmp_path, Settings(), 0.0) as store:
+        store.put(META, Meta.ARCHIVE, ARCHIVE_END.encode(ArchiveEnd(0, len(whole) - 100)))
+    assert any("past the committed end" in problem for problem in verify(tmp_path))
     file.unlink()
     assert any("is gone" in problem for problem in verify(tmp_path))
 
