@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import gzip
+import os
 import random
+import re
 from pathlib import Path
 
 import brotli
@@ -214,3 +216,21 @@ async def test_without_an_archive_nothing_is_recorded(tmp_path: Path) -> None:
         await crawl(tmp_path, settings(web, ["a.test/"]))
     assert not (tmp_path / "archive").exists()
     assert b"zstd" in web.received["a.test/"][0]
+
+
+async def test_no_file_is_named_after_what_a_server_says(tmp_path: Path) -> None:
+    """S31, S36: paths that would leave a folder, or end a header's line: files only where they belong, and every record is whole."""
+    hostile = ["a.test/..%2f..%2fetc%2fpasswd", "a.test/%00", "a.test/CON", "a.test/" + "x" * 300, "a.test/%0d%0aWARC-Type:%20warcinfo"]
+    async with RawWeb() as web:
+        for place in hostile:
+            web.page(place)
+        web.page("a.test/", *hostile)
+        await crawl(tmp_path / "crawl", archived(web, ["a.test/"]))
+        by_url = answers(tmp_path / "crawl")
+        assert sum(map(len, by_url.values())) == len(web.requests) + len(web.robots_requests)
+        assert len(web.requests) >= len(hostile)
+    assert os.listdir(tmp_path) == ["crawl"]
+    (file,) = files(tmp_path / "crawl")
+    assert re.fullmatch(r"thresher-[0-9a-f]{8}-000000\.warc\.gz", file.name)
+    assert [record.kind for record in records(tmp_path / "crawl")].count("warcinfo") == 1
+    assert faults(tmp_path / "crawl") == []
