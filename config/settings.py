@@ -254,6 +254,11 @@ class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     skip_sample: Count = 100  # skips written per host and reason before sampling sets in
 
 
+class Archive(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    format: Literal["off", "warc"] = "off"  # warc: every request and answer as it was on the wire, in DIR/archive
+    max_file: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 30  # a record that is larger has a file of its own
+
+
 class Log(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     requests: str = ""  # file: one line per request; "" for none
     level: Literal["debug", "info", "warning", "error"] = "info"
@@ -279,5 +284,6 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     parse: Parse = field(default_factory=Parse)
     filters: Filters = field(default_factory=Filters)
     store: Store = field(default_factory=Store)
+    archive: Archive = field(default_factory=Archive)
     log: Log = field(default_factory=Log)
     overrides: list[Override] = field(default_factory=list)

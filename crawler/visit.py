@@ -124,7 +124,9 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
     except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
         detail = "".join(traceback.format_exception(error))[-2000:]
         body = outcome.body if isinstance(outcome, Fetched) else b""
-        failed = Failed(url, Cause.INTERNAL_ERROR, detail, outcome.elapsed_s, outcome.wire_bytes, head=outcome.head, body=body)
+        failed = Failed(
+            url, Cause.INTERNAL_ERROR, detail, outcome.elapsed_s, outcome.wire_bytes, head=outcome.head, body=body, wire=outcome.wire
+        )
         return Visit(lease, failed)
 
 

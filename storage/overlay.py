@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 
+from thresher.storage.archive.record import Record
 from thresher.storage.schema import TABLES
 
 Row = tuple[bytes, bytes]
@@ -60,16 +61,17 @@ class Layer:
 class Group:
     """The changes that one commit makes, all or nothing."""
 
-    __slots__ = ("layers", "lines", "n_bytes", "n_visits")
+    __slots__ = ("archive", "layers", "lines", "n_bytes", "n_visits")
 
     def __init__(self) -> None:
         self.layers = {name: Layer(table.prefix) for name, table in TABLES.items()}
         self.lines: list[bytes] = []  # of the log of skipped URLs
+        self.archive: list[tuple[int, list[Record]]] = []  # visits, and what the archive is to say of each
         self.n_visits = 0
         self.n_bytes = 0
 
     def __bool__(self) -> bool:
-        return bool(self.n_visits or self.lines) or any(layer.rows for layer in self.layers.values())
+        return bool(self.n_visits or self.lines or self.archive) or any(layer.rows for layer in self.layers.values())
 
 
 def shadow(upper: Iterable[Change], lower: Iterable[Change]) -> Iterator[Change]:

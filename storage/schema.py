@@ -32,12 +32,14 @@ state
     trials        work 17 (crawler/children/crash_suspects.py)       → TrialRecord
     quarantine    shard 2 ‖ number 8                  → QuarantineRecord: see storage/tables/quarantine.py
     counters      name                                → signed 8
+    captured      sha1 of a payload 20, or kh 16      → Capture
     outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): see storage/tables/lanes.py
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
     bodies        visit 8                             → zstd of the decoded body
     links         visit 8                             → the targets' seqs, ascending: see `pack_links`
     journal       visit 8                             → list of JournalEntry
+    captures      visit 8                             → Place of its records in `archive/`: see storage/archive/files.py
 
 Behind each value are four bytes that seal it (storage/seal.py). A record is one version byte, then msgpack of an array: a field may be
 appended with a default, never moved or removed. `skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per
@@ -90,6 +92,8 @@ PAGES: Final = "pages"
 BODIES: Final = "bodies"
 LINKS: Final = "links"
 JOURNAL: Final = "journal"
+CAPTURES: Final = "captures"
+CAPTURED: Final = "captured"
 
 
 class Table(NamedTuple):
@@ -133,6 +137,8 @@ TABLES: Final[dict[str, Table]] = {
     BODIES: Table(RESULTS, append=True),
     LINKS: Table(RESULTS, append=True),
     JOURNAL: Table(RESULTS, append=True),
+    CAPTURES: Table(RESULTS, append=True),
+    CAPTURED: Table(STATE),
 }
 
 
@@ -148,6 +154,7 @@ class Meta:
     READMIT: Final = b"readmit"  # there while a changed configuration waits to be carried out: its sections, by commas
     BARE: Final = b"bare"  # seeds given without a scheme, in their https form: a msgpack list; absent if there are none
     SKIPS: Final = b"skips"  # segment u64 ‖ bytes u64: what of `skipped/` is committed
+    ARCHIVE: Final = b"archive"  # ArchiveEnd: what of `archive/` is committed; absent if nothing ever was
 
 
 # Records -----------------------------------------------------------------------------------------------------------------------------
@@ -268,6 +275,31 @@ class JournalEntry(msgspec.Struct, array_like=True):
     measures: list[tuple[str, bytes]]  # filter, measure
 
 
+class Place(msgspec.Struct, array_like=True, frozen=True):
+    """Where the records of one visit lie in the archive, one after the other."""
+
+    serial: int  # of the file
+    offset: int  # bytes
+    n_bytes: int  # as packed
+
+
+class ArchiveEnd(msgspec.Struct, array_like=True, frozen=True):
+    """Up to where the archive is committed."""
+
+    serial: int = 0  # of the file
+    n_bytes: int = 0
+    config: bytes = b""  # hash of the block of its first record
+
+
+class Capture(msgspec.Struct, array_like=True, frozen=True):
+    """A record of an answer in the archive, as a later one refers to it."""
+
+    url: str
+    date: str  # WARC-Date
+    id: str  # of its record
+    digest: bytes  # SHA-1 of its payload
+
+
 class SkipLine(msgspec.Struct, omit_defaults=True):
     """One line of `skipped/`: a URL that was not taken up, and why."""
 
@@ -347,6 +379,9 @@ SUSPECT: Final = Codec(SuspectRecord)
 TRIAL: Final = Codec(TrialRecord)
 QUARANTINED: Final = Codec(QuarantineRecord)
 PAGE: Final = Codec(PageRecord)
+PLACE: Final = Codec(Place)
+ARCHIVE_END: Final = Codec(ArchiveEnd)
+CAPTURE: Final = Codec(Capture)
 JOURNAL_ENTRIES: Final = Codec(list[JournalEntry])
 SKIP_LINE: Final = msgspec.json.Decoder(SkipLine)
 

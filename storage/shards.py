@@ -36,11 +36,26 @@ from thresher.storage.packing import (
     visit_of,
 )
 from thresher.storage.partitions import require_crawl, shard_paths
-from thresher.storage.schema import BODIES, COUNTERS, JOURNAL, LINKS, META, PAGES, QUEUE, REQUESTS, RULES, SEEN, URLS, Meta, SkipLine
+from thresher.storage.schema import (
+    BODIES,
+    CAPTURES,
+    COUNTERS,
+    JOURNAL,
+    LINKS,
+    META,
+    PAGES,
+    QUEUE,
+    REQUESTS,
+    RULES,
+    SEEN,
+    URLS,
+    Meta,
+    SkipLine,
+)
 from thresher.storage.tables import Organs
 from thresher.storage.view import View
 
-_BY_NUMBER = frozenset((URLS, REQUESTS, PAGES, BODIES, LINKS, JOURNAL))  # tables whose keys are a number
+_BY_NUMBER = frozenset((URLS, REQUESTS, PAGES, BODIES, LINKS, JOURNAL, CAPTURES))  # tables whose keys are a number
 _SUMS = frozenset((COUNTERS, RULES))
 _OF_A_SHARD = (b"lane:", b"state:outbox")  # counters that say nothing of the whole
 _CHUNK = 1000

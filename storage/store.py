@@ -2,6 +2,7 @@
 
     DIR/state/    LMDB: everything that changes            DIR/skipped/    the log of skipped URLs, see storage/segments.py
     DIR/results/  LMDB: append-only by visit               DIR/crawl.lock  held while a process crawls
+    DIR/archive/  WARC files, if they are asked for: see storage/archive/files.py
 
 Writes go to the open group, in memory. Reads look there first, then in the group that is being committed, then on disk: they see every
 write made before. `flush` hands the open group to the writer thread, which commits it in one piece. A group holds whole visits:
@@ -27,6 +28,8 @@ import msgspec
 from thresher.config.plugins import missing, settings_type
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import NoCrawlError, StoreError
+from thresher.storage.archive.files import open_archive
+from thresher.storage.archive.record import Record
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock, lock_holder
@@ -65,7 +68,8 @@ class Store(Organs):
         segments = SegmentWriter(path / "skipped", *unpack_skips(self._meta(Meta.SKIPS)))
         _cut_results(disk, self._next_visit)
         level = settings.store.compression_level
-        self._writer = Writer(disk, segments, compression_level=level, patience_s=patience_s, done=self._committed)
+        self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
+        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._committed)
         self.counters = Counters(self)
         super().__init__(self, settings, writes=True)
         if msgspec.json.encode(settings) != self.stored_config:
@@ -197,6 +201,11 @@ class Store(Organs):
         """Append a line to the log of skipped URLs."""
         self._open.lines.append(line)
         self._open.n_bytes += len(line)
+
+    def capture(self, records: list[Record]) -> None:
+        """Add the records of the visit being settled to the archive."""
+        self._open.archive.append((self._next_visit, records))
+        self._open.n_bytes += sum(len(record.block) for record in records)
 
     def reconfigure(self, settings: Settings) -> None:
         """Let this configuration be the crawl's from now on; what it changes for known URLs is the agent's to carry out."""

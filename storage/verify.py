@@ -19,6 +19,7 @@ from backports import zstd
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import Purpose, State
 from thresher.crawler.core.robots import RobotsRecord
+from thresher.storage.archive.checking import archive_problems
 from thresher.storage.lock import lock_holder
 from thresher.storage.packing import (
     is_elsewhere,
@@ -78,7 +79,8 @@ _ROBOTS = Codec(RobotsRecord)
 def verify(path: Path, *, bodies: bool = True) -> list[str]:
     """Return what is wrong with a store, in words, at most `MOST_PROBLEMS`; [] if it is sound. Raises `StoreError` if it cannot be opened.
 
-    bodies: whether every stored body is unpacked and compared with its sha256. Of damaged pages nothing more is read.
+    bodies: whether every stored body, and every record of the archive, is unpacked and compared with its checksum. Of damaged pages nothing
+    more is read.
     """
     require_crawl(path)
     require_store(path)
@@ -106,7 +108,7 @@ def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
     checks = (
         iter(damaged_rows(view)),
         *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view, is_alone=not where), _held(view)),
-        *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
+        *(_robots(view), _memories(view), _pages(view, bodies), _results(view), archive_problems(view, unpacks=bodies)),
     )
     return (where + problem for check in checks for problem in _readable(check))
 

@@ -22,6 +22,8 @@ from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
 from thresher.storage.packing import unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
 from thresher.storage.schema import (
+    CAPTURED,
+    CAPTURES,
     EDGE,
     EDGES,
     LINKS,
@@ -49,7 +51,7 @@ from thresher.storage.tables import Organs
 from thresher.storage.tables.counters import Counters
 
 _CHUNK = 1000
-_LATER: frozenset[str] = frozenset()  # tables that a store of this version may have been made without
+_LATER = frozenset((CAPTURED, CAPTURES))  # tables that a store of this version may have been made without
 _SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
 
 

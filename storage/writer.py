@@ -1,7 +1,8 @@
 """The writer thread: the only one that commits.
 
-One group at a time, in this order, each step durable before the next: results (append-only) → the log of skipped URLs → state, whose
-transaction also moves the watermark that makes the first two count. Killed in between, a reopened store cuts what is past it.
+One group at a time, in this order, each step durable before the next: records of the archive, if there is one → results (append-only)
+→ the log of skipped URLs → state, whose transaction also moves the watermark that makes the others count. Killed in between, a reopened
+store cuts what is past it.
 
 A disk that is full or failing is tried again with the same rows, ever more slowly, for a bounded time; then the store is broken, and
 so is it when this thread dies: every later call on it raises. Nothing is dropped.
@@ -22,11 +23,12 @@ from backports import zstd
 
 from thresher.crawler.core.errors import ThresherError
 from thresher.storage import failpoint
+from thresher.storage.archive.files import ArchiveWriter, Packed
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours, is_disk
 from thresher.storage.overlay import Group, Layer
-from thresher.storage.packing import pack_skips
-from thresher.storage.schema import META, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, Meta, Raw
+from thresher.storage.packing import pack_skips, pack_u64
+from thresher.storage.schema import ARCHIVE_END, CAPTURES, META, PLACE, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, ArchiveEnd, Meta, Raw
 from thresher.storage.segments import SegmentWriter
 
 _FIRST_WAIT_S = 0.05
@@ -39,12 +41,22 @@ Job = tuple[Group, "Future[None]"]
 class Writer:
     """Commits groups handed over by `submit`; `done` is called in its thread once a group is durable and readable."""
 
-    def __init__(self, disk: Disk, segments: SegmentWriter, *, compression_level: int, patience_s: float, done: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        segments: SegmentWriter,
+        archive: ArchiveWriter | None,
+        *,
+        compression_level: int,
+        patience_s: float,
+        done: Callable[[], None],
+    ) -> None:
         self.error: ThresherError | None = None  # set once, for good
         self.trouble = ""  # what the disk says while it is being tried again
         self.cpu_s = 0.0  # of this thread
         self._disk = disk
         self._segments = segments
+        self._archive = archive
         self._level = compression_level
         self._patience_s = patience_s
         self._done = done
@@ -70,6 +82,8 @@ class Writer:
         self._jobs.put(None)
         self._thread.join()
         self._segments.close()
+        if self._archive is not None:
+            self._archive.close()
 
     def _run(self) -> None:
         _yield_the_core()
@@ -95,6 +109,8 @@ class Writer:
     def _persist(self, group: Group) -> None:
         """Commit a group; try again while the disk refuses it."""
         work = _Work(group, self._level)
+        if self._archive is not None:
+            work.packed = self._archive.pack(group.archive)
         wait_s, deadline = _FIRST_WAIT_S, time.monotonic() + self._patience_s
         while True:
             try:
@@ -114,6 +130,10 @@ class Writer:
 
     def _commit(self, work: _Work) -> None:
         failpoint.reached("before_results_commit")
+        if work.packed and work.archive_end is None and self._archive is not None:
+            work.archive_end, places = self._archive.append(work.packed)
+            work.results.append(Write(CAPTURES, [], [(pack_u64(visit), PLACE.encode(place)) for visit, place in places]))
+            failpoint.reached("after_archive")
         if not work.results_written:
             if work.results:
                 self._disk.commit(RESULTS, work.results)
@@ -123,6 +143,8 @@ class Writer:
         if work.lines:
             work.skips_end = work.skips_end or self._segments.append(work.lines)
             state = [*state, Write(META, [], [(Meta.SKIPS, pack_skips(*work.skips_end))])]
+        if work.archive_end is not None:
+            state = [*state, Write(META, [], [(Meta.ARCHIVE, ARCHIVE_END.encode(work.archive_end))])]
         for part in _parts(state, self._disk):
             self._disk.commit(STATE, part, _before_state_commit)
             failpoint.reached("after_state_commit")
@@ -147,6 +169,8 @@ class _Work:
         compressor = zstd.ZstdCompressor(level)
         self.results_written = False
         self.skips_end: tuple[int, int] | None = None
+        self.packed: Packed = []
+        self.archive_end: ArchiveEnd | None = None
         self.results = list(_writes(group.layers, RESULTS, compressor))
         self.state = list(_writes(group.layers, STATE, compressor))
 

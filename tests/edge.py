@@ -53,6 +53,7 @@ async def fetching(
     rate_grace_s: float = 10.0,
     address_connections: int = 1_000,
     elsewhere: ConnectionUse | None = None,
+    records: bool = False,
     **settings: Any,
 ) -> AsyncIterator[Fetcher]:
     """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `thresher.config.settings.Fetch`."""
@@ -67,6 +68,7 @@ async def fetching(
         address_connections=address_connections,
         elsewhere=elsewhere,
         rate_grace_s=rate_grace_s,
+        records=records,
     )
     try:
         yield fetcher

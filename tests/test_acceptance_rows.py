@@ -45,8 +45,6 @@ OPEN = {
     "S28": "no dashboard yet",
     "S29": "no dashboard yet",
     "S30": "no dashboard yet",
-    "S31": "no file is named after what a server says; WARC is not written yet",
-    "S36": "no WARC yet",
     "S39": "query values are not masked",
     "S42": "keys are 64 keyed bits within a site; no test of ten million",
     "S43": "versions are bounded by pyproject.toml, not pinned by hash, not checked at start",

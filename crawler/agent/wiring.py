@@ -52,6 +52,7 @@ def assemble(
         guard=guard,
         address_connections=settings.politeness.address_connections,
         elsewhere=team.addresses if team else None,
+        records=settings.archive.format == "warc",
     )
     ownership = team.ownership if team else None
     bare = BareSeeds.of(store)

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, PathTrap, Scope, Settings
+from thresher.crawler.cli.common import set_option
 from thresher.crawler.cli.crawl import progress_option, run
 from thresher.crawler.demo.process import ServerProcess
-from thresher.crawler.start.opening import create_store
+from thresher.crawler.start.opening import check_startable, create_store, with_sets
 
 
 @click.command(epilog="Example: thresher demo --seconds 10 -o demo-crawl")
@@ -25,8 +26,9 @@ from thresher.crawler.start.opening import create_store
 )
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=12.0, show_default=True, help="How long to crawl.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed is another web.")
+@set_option
 @progress_option
-def demo(directory: str, seconds: float, seed: int, progress: str) -> int:
+def demo(directory: str, seconds: float, seed: int, sets: tuple[str, ...], progress: str) -> int:
     """Crawl a made-up web of several hundred hosts on this machine, politely, for some seconds.
 
     It has what real ones have: redirects, errors, slow hosts, copies, session ids, a calendar trap, robots rules.
@@ -34,7 +36,9 @@ def demo(directory: str, seconds: float, seed: int, progress: str) -> int:
     """
     path = _fresh(Path(directory))
     with ServerProcess("demo", changes={"seed": seed}) as server:
-        create_store(path, demo_settings(server, seconds))
+        settings = with_sets(demo_settings(server, seconds), sets)
+        check_startable(settings)
+        create_store(path, settings)
         code = run(path, progress)
     print(_NEXT.format(dir=path), file=sys.stderr)
     return code

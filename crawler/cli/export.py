@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import click
 
 from thresher.crawler.cli.common import directory_argument
+from thresher.crawler.cli.export_archive import ARCHIVE_FORMATS, check_archive, write_archive
 from thresher.crawler.core.errors import DiskError, UsageError
 from thresher.crawler.terminal.extras import require
 from thresher.crawler.terminal.printable import printable
@@ -23,7 +24,7 @@ from thresher.storage.export.reading import reading
 from thresher.storage.export.target import replacing, replacing_folder
 from thresher.storage.view import View
 
-_FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}  # by the end of a file's name
+_FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".cdxj": "cdxj", ".wacz": "wacz"}  # by the end of a file's name
 _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # what is counted, where it is not called as the export
 
 
@@ -34,7 +35,7 @@ _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["jsonl", "csv", "tsv", "parquet"]),
+    type=click.Choice(["jsonl", "csv", "tsv", "parquet", *ARCHIVE_FORMATS]),
     default=None,
     help="How to write it.  [default: what the name of FILE ends with; else jsonl]",
 )
@@ -52,6 +53,9 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
 
     Parquet, with the extra `parquet`, has typed columns; where FILE does not end with .parquet it is a folder of files of a million rows.
 
+    With the extra `archive`, of a crawl that wrote WARC files: `--format cdxj`, their index; `--format wacz`, all of it in one file for
+    players. Of any other crawl, `--format warc` writes the bodies of the store as resource records.
+
     A terminal is shown control and bidirectional characters as \\x1b, \\u202e …; files and pipes get them as they are. FILE is written
     beside its place and renamed into it when it is complete. It is readable by its owner alone, unless it replaces one that others may
     read.
@@ -67,6 +71,9 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
         raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")
     if format_ == "parquet":
         _check_parquet(output)
+    if format_ in ARCHIVE_FORMATS:
+        check_archive(format_, what=what, fields=fields, output=output)
+        return _export_archive(directory, format_, output, force=force)
     with reading(Path(directory), walks=True) as view:
         if output == "-":
             _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
@@ -81,6 +88,17 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
             with replacing(Path(output), force=force) as out:
                 n = _write(view, kind, chosen, out, format_, raw=raw)
             click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
+    return 0
+
+
+def _export_archive(directory: str, format_: str, output: str, *, force: bool) -> int:
+    with reading(Path(directory), walks=True) as view:
+        if output == "-":
+            _to_stdout(lambda out: write_archive(view, out, format_, directory))
+        else:
+            with replacing(Path(output), force=force) as out:
+                said = write_archive(view, out, format_, directory)
+            click.echo(f"{output}: {said}", err=True)
     return 0
 
 
@@ -125,7 +143,7 @@ class _Shown:
         self._lines.write([printable(value) if isinstance(value, str) else value for value in values])
 
 
-def _to_stdout(write: Callable[[BinaryIO], int]) -> None:
+def _to_stdout(write: Callable[[BinaryIO], object]) -> None:
     """Write to standard output; a reader that has seen enough (`| head`) is no error."""
     out = sys.stdout.buffer
     try:

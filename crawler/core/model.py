@@ -182,6 +182,20 @@ class Head(msgspec.Struct, frozen=True, dict=True):
         return values
 
 
+class Wire(msgspec.Struct, frozen=True):
+    """What one request was on the wire: bytes as sent and as received. Kept only where the crawl writes an archive."""
+
+    request: bytes  # b"" if none was sent
+    received: tuple[bytes, ...]  # in the pieces in which it came: interim answers, head, body
+    sent_at: float  # seconds since the Unix epoch; when it was begun if it was never sent
+    address: str  # peer's address, "" if there was none
+    n_interim: int  # answers before the final one
+    is_whole: bool  # the answer came to its end
+    broken: Cause | None  # what ended it before, if the connection or a rule of ours did
+    tls: str  # version as TLS libraries spell it, "TLSv1.3"; "" without TLS
+    cipher: str  # the suite's name as OpenSSL spells it
+
+
 class Fetched(msgspec.Struct, frozen=True):
     """A response that is not a redirect, with its decoded body."""
 
@@ -192,6 +206,7 @@ class Fetched(msgspec.Struct, frozen=True):
     elapsed_s: float  # request sent to end of body
     flags: frozenset[Flag] = frozenset()
     refused: Reason | None = None  # a head gate refused the body: `body` is empty
+    wire: Wire | None = None
 
 
 class Redirect(msgspec.Struct, frozen=True):
@@ -202,6 +217,7 @@ class Redirect(msgspec.Struct, frozen=True):
     target: str
     wire_bytes: int
     elapsed_s: float
+    wire: Wire | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -215,6 +231,7 @@ class Failed(msgspec.Struct, frozen=True):
     retry_after_s: float | None = None
     head: Head | None = None
     body: bytes = b""  # a partial or error body worth keeping when tries run out
+    wire: Wire | None = None
 
 
 Outcome = Fetched | Redirect | Failed

@@ -35,6 +35,7 @@ else:
     from backports import zstd
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+ARCHIVABLE = "gzip, deflate, br"  # what programs that replay archives can undo
 MAX_RATIO = 200
 RATIO_FROM = 1 << 20  # bytes of content before the ratio counts
 MAX_MEMBERS = 100

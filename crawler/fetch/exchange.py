@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thresher.crawler.core.model import Cause
+from thresher.crawler.core.model import Cause, Wire
 
 MAX_INTERIM = 20  # responses before the final one
 
@@ -16,6 +16,20 @@ class WireFault(Exception):  # noqa: N818 - a fault of the peer, as FAULTS names
         self.detail = detail
 
 
+class Recording:
+    """The bytes of one exchange as they were sent and received, for an archive."""
+
+    __slots__ = ("broken", "cipher", "pieces", "request", "sent_at", "tls")
+
+    def __init__(self, now: float) -> None:
+        """now: seconds since the Unix epoch."""
+        self.sent_at = now
+        self.request = b""
+        self.pieces: list[bytes] = []
+        self.broken: Cause | None = None
+        self.tls = self.cipher = ""
+
+
 class Exchange:
     """One request and what came back for it, as the wire saw it. Times are the event loop's."""
 
@@ -27,15 +41,18 @@ class Exchange:
         "head_at",
         "is_cut",
         "is_reused",
+        "is_whole",
         "n_interim",
         "read_at",
+        "recording",
         "sent_at",
         "syntax_error",
         "wire_bytes",
     )
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, recording: Recording | None = None) -> None:
         self.budget = budget  # wire bytes
+        self.recording = recording
         self.wire_bytes = 0
         self.address = ""
         self.sent_at = 0.0  # 0: not connected yet
@@ -44,9 +61,18 @@ class Exchange:
         self.read_at = 0.0  # last byte
         self.n_interim = 0
         self.is_reused = False  # the connection had served before
+        self.is_whole = False  # the final response came to its end
         self.is_cut = False  # the connection broke before the body's end
         self.fault: WireFault | None = None
         self.syntax_error = ""  # what aiohttp's parser says of the body
+
+    def wire(self) -> Wire | None:
+        """Return what was recorded, None if nothing is."""
+        tape = self.recording
+        if tape is None:
+            return None
+        pieces, tape.pieces = tuple(tape.pieces), []
+        return Wire(tape.request, pieces, tape.sent_at, self.address, self.n_interim, self.is_whole, tape.broken, tape.tls, tape.cipher)
 
     def received(self, n_bytes: int, now: float) -> WireFault | None:
         """Count what has come from the wire; return the fault if that is more than the budget."""

@@ -21,6 +21,7 @@ Memory: the body, twice while it is joined.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import resource
 import ssl
@@ -32,16 +33,18 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import structs
+
 from thresher.config.settings import Fetch
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.politeness import parse_retry_after
 from thresher.crawler.core.url_spelling import latin1_href
 from thresher.crawler.fetch.address_connections import AddressConnections, ConnectionUse
 from thresher.crawler.fetch.address_guard import AddressGuard
-from thresher.crawler.fetch.content_coding import ACCEPT_ENCODING, BodyDecoder, DecodeError
+from thresher.crawler.fetch.content_coding import ACCEPT_ENCODING, ARCHIVABLE, BodyDecoder, DecodeError
 from thresher.crawler.fetch.deadlines import Limits, Watch, Watches
 from thresher.crawler.fetch.dns import Resolver
-from thresher.crawler.fetch.exchange import Connections, Exchange
+from thresher.crawler.fetch.exchange import Connections, Exchange, Recording
 from thresher.crawler.fetch.lean_client import LeanClient
 
 WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
@@ -115,15 +118,21 @@ class Fetcher:
         address_connections: int,
         elsewhere: ConnectionUse | None = None,
         rate_grace_s: float = RATE_GRACE_S,
+        records: bool = False,
     ) -> None:
-        """address_connections: to one address, idle ones counted.    elsewhere: those of other agents, if there are any."""
+        """address_connections: to one address, idle ones counted.    elsewhere: those of other agents, if there are any.
+
+        records: keep what is on the wire for an archive; only the lean client can.
+        """
+        assert not records or settings.client == "lean", "check_startable refuses any other client"
         self._settings = settings
+        self._records = records
         self._loop = asyncio.get_running_loop()
         self._watches = Watches(self._loop, Limits.of(settings, rate_grace_s))
         self._connections = Connections(_spare_descriptors(settings.concurrency))
         self._places = AddressConnections(guard, address_connections, elsewhere=elsewhere)
         self._client: Client = _client_class(settings.client)(
-            headers=_headers(settings, user_agent, from_header),
+            headers=_headers(settings, user_agent, from_header, ARCHIVABLE if records else ACCEPT_ENCODING),
             resolver=resolver,
             tls=_tls(settings.ca_file),
             connections=self._connections,
@@ -144,14 +153,17 @@ class Fetcher:
         """
         at_most = self._settings.max_body if max_body is None else max_body
         total_s = self._settings.total_timeout if total_timeout is None else total_timeout
-        exchange = Exchange(at_most + WIRE_LEEWAY)
+        exchange = self._exchange(at_most)
         outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most), total_s)
         if _was_stale(outcome, exchange):
-            exchange = Exchange(at_most + WIRE_LEEWAY)
+            exchange = self._exchange(at_most)
             outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most), total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
-        return outcome
+        return structs.replace(outcome, wire=exchange.wire()) if self._records else outcome
+
+    def _exchange(self, at_most: int) -> Exchange:
+        return Exchange(at_most + WIRE_LEEWAY, Recording(time.time()) if self._records else None)
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""
@@ -188,14 +200,15 @@ class _Fetch:
         """Read the response as far as it is wanted."""
         exchange, status = self.exchange, response.status
         head = Head(self.url, status, response.raw_headers, exchange.address, exchange.head_at - exchange.sent_at)
+        is_recorded = exchange.recording is not None
         if status in _REDIRECTS:
             target = _location(head)
             if target:
-                await self._glance(response, watch, head)
+                await self._glance(response, watch, head, is_wanted=is_recorded)
                 return Redirect(self.url, head, target, exchange.wire_bytes, self._elapsed_s())
         cause = _cause_of(status)
         if cause is not None:
-            body = await self._glance(response, watch, head)
+            body = await self._glance(response, watch, head, is_wanted=is_recorded)
             asked_s = retry_after_s(head, time.time())
             return self.failed(cause, f"status {status}", elapsed_s=self._elapsed_s(), retry_after_s=asked_s, head=head, body=body)
         reason = self.head_gate(head) if self.head_gate is not None else None
@@ -219,6 +232,8 @@ class _Fetch:
             elif not decoder.is_whole():
                 return self._spoilt(head, Cause.TRUNCATED_ENCODING, "the encoded stream does not end", decoder.body)
         except DecodeError as error:
+            if exchange.recording is not None and error.cause is not Cause.BOMB:
+                await self._drain(content)
             return self._spoilt(head, error.cause, error.detail, decoder.body)
         except self.client.faults as error:
             cause, detail = self.client.blame(error, exchange)
@@ -227,21 +242,32 @@ class _Fetch:
             decoder.flags.add(Flag.BAD_TRANSFER_ENCODING)
         return Fetched(self.url, head, decoder.body, exchange.wire_bytes, self._elapsed_s(), frozenset(decoder.flags))
 
+    async def _drain(self, content: Body) -> None:
+        """Read on, for an archive: what cannot be decoded was sent all the same. The budget of wire bytes bounds it."""
+        with contextlib.suppress(*self.client.faults):
+            while not content.at_eof():
+                await content.readany()
+
     def _spoilt(self, head: Head, cause: Cause, detail: str, body: bytes) -> Failed:
         return self.failed(cause, detail, elapsed_s=self._elapsed_s(), head=head, body=body)
 
-    async def _glance(self, response: Response, watch: Watch, head: Head) -> bytes:
-        """Read a body that matters little, if it is small and comes at once; else give up the connection."""
-        content, decoder = response.content, BodyDecoder(",".join(head.all(b"content-encoding")), SMALL_BODY)
+    async def _glance(self, response: Response, watch: Watch, head: Head, *, is_wanted: bool = False) -> bytes:
+        """Read a body that matters little, if it is small and comes at once; else give up the connection.
+
+        is_wanted: for an archive, as any other body is.
+        """
+        at_most = self.max_body if is_wanted else SMALL_BODY
+        content, decoder = response.content, BodyDecoder(",".join(head.all(b"content-encoding")), at_most)
         length = head.get(b"content-length")
         n_read = 0
         if not content.is_eof():
-            if length.isdecimal() and int(length[:18]) > SMALL_BODY:
+            if length.isdecimal() and int(length[:18]) > at_most:
                 response.close()
                 return b""
-            watch.hurry(GLANCE_S)
+            if not is_wanted:
+                watch.hurry(GLANCE_S)
         try:
-            while n_read <= SMALL_BODY and not content.at_eof():
+            while n_read <= at_most and not content.at_eof():
                 data = await content.readany()
                 n_read += len(data)
                 if not decoder.feed(data):
@@ -333,9 +359,9 @@ def _client_class(name: str) -> type[LeanClient] | type[AiohttpClient]:
     return AiohttpClient
 
 
-def _headers(settings: Fetch, user_agent: str, from_header: str) -> dict[str, str]:
+def _headers(settings: Fetch, user_agent: str, from_header: str, encodings: str) -> dict[str, str]:
     accept = ",".join(settings.accept_types)
-    ours = {"User-Agent": user_agent, "Accept": f"{accept},*/*;q=0.1", "Accept-Encoding": ACCEPT_ENCODING}
+    ours = {"User-Agent": user_agent, "Accept": f"{accept},*/*;q=0.1", "Accept-Encoding": encodings}
     if from_header:
         ours["From"] = from_header
     taken = {name.lower() for name in ours}

@@ -7,13 +7,14 @@ a rule, or off, is a `WireFault` with its cause; what came before it can still b
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from typing import Any, Protocol, cast
 
 import httptools
 
 from thresher.crawler.core.model import Cause
-from thresher.crawler.fetch.exchange import MAX_INTERIM, Exchange, WireFault
+from thresher.crawler.fetch.exchange import MAX_INTERIM, Exchange, Recording, WireFault
 
 MAX_LINE = 32_768  # bytes of a header line, name and value
 MAX_HEADERS = 256
@@ -66,6 +67,8 @@ class LeanConnection(asyncio.Protocol):
         exchange.address = self.address
         exchange.sent_at = exchange.read_at = self._loop.time()
         self._n_served += 1
+        if exchange.recording is not None:
+            self._record(exchange.recording, request)
         self._parser = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
@@ -77,6 +80,12 @@ class LeanConnection(asyncio.Protocol):
             self._fail(Cause.DISCONNECTED, "closed before the request")
         else:
             self._transport.write(request)
+
+    def _record(self, recording: Recording, request: bytes) -> None:
+        recording.sent_at, recording.request = time.time(), request
+        session = self._transport.get_extra_info("ssl_object") if self._transport is not None else None
+        if session is not None:
+            recording.tls, recording.cipher = session.version() or "", (session.cipher() or ("",))[0]
 
     async def head(self) -> None:
         """Wait for the head of the final response; raises WireFault."""
@@ -139,6 +148,8 @@ class LeanConnection(asyncio.Protocol):
         if self._fault is None:
             self._fault = WireFault(cause, detail)
             self._is_kept = False
+            if self._exchange is not None and self._exchange.recording is not None:
+                self._exchange.recording.broken = cause
             self._wake()
             self.close()
 
@@ -159,7 +170,7 @@ class LeanConnection(asyncio.Protocol):
             elif not self._is_answered:
                 self._fail(Cause.CONN_RESET, str(exc))
             elif exc is None and self._ends_at_close():
-                self._is_complete = True
+                self._is_complete = exchange.is_whole = True
             else:
                 self._fail(Cause.INCOMPLETE, "connection lost" if exc is None else str(exc))
         self._wake()
@@ -172,6 +183,8 @@ class LeanConnection(asyncio.Protocol):
             self.close()  # bytes that no request asked for
             return
         self._n_unfinished += len(data)
+        if exchange.recording is not None:
+            exchange.recording.pieces.append(data)
         if (fault := exchange.received(len(data), self._loop.time())) is not None:
             self._fail(fault.cause, fault.detail)
             return
@@ -233,6 +246,8 @@ class LeanConnection(asyncio.Protocol):
         if self._is_answered and not self._is_complete and self._fault is None:
             self._is_complete = True
             self._is_kept = self._parser.should_keep_alive()
+            if self._exchange is not None:
+                self._exchange.is_whole = True
 
     def _ends_at_close(self) -> bool:
         """Return whether the end of the connection is the end of the body."""

@@ -32,11 +32,13 @@ from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.archiving import Archiver
 from thresher.crawler.settlement.effects import Effector, asked_by
 from thresher.crawler.settlement.outbox import Post, is_asker
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Tools, Visit
 from thresher.filters.base import LinkJudgement, Naming
 from thresher.filters.panel import Asked, Learned, Record, Sitting
@@ -61,6 +63,7 @@ class Settler:
         self._effects = Effector(store, frontier, tools, totals, self._post)
         self.admission = Admission(store, frontier, tools, totals, self._effects, self._post)
         self._pairs = Pairs(store, tools.urls, self._post)
+        self._archiver = Archiver(store, tools.settings, VERSION) if store.archive is not None else None
         self._notes: list[Record] = []  # of the visit being settled, for the journal
 
     def settle(self, visit: Visit, now: float) -> None:
@@ -76,6 +79,8 @@ class Settler:
             self._give_way(visit, visit.outcome, now)
         else:
             self._page(visit, visit.outcome, now)
+        if self._archiver is not None:
+            self._archiver.add(visit, now)
         self.admission.landed(visit.lease.entry.seq)
         if self._store.held.is_releasing:
             self._carry_out((), now)

@@ -24,6 +24,7 @@ from thresher.crawler.core.ownership import MOST_AGENTS, divided
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.seeds import Seeds, read_seeds
+from thresher.crawler.terminal.extras import require
 from thresher.filters.base import Candidate
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
@@ -38,6 +39,7 @@ from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.unfinished import may_be_new
 from thresher.storage.view import View
 
+_ARCHIVE_NEEDS = ("fastwarc", "isal")
 _SHOWN = 5  # seeds named in a complaint about all
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
 
@@ -69,6 +71,14 @@ def check_startable(settings: Settings) -> None:
     plugged(settings)
     if n_agents(settings) > MOST_AGENTS:
         raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
+    if settings.archive.format == "warc":
+        if settings.fetch.client != "lean":
+            raise UsageError(
+                f"archive.format: warc needs fetch.client: lean, found {settings.fetch.client}, which does not show "
+                "the bytes that were sent. Leave fetch.client as it is, or archive.format: off"
+            )
+        for module in _ARCHIVE_NEEDS:
+            require("archive.format: warc", module=module, extra="archive")
 
 
 def n_agents(settings: Settings) -> int:

@@ -6,6 +6,7 @@ from thresher.config.settings import Settings
 from thresher.storage.rows import Rows
 from thresher.storage.tables.aliases import Aliases
 from thresher.storage.tables.bodies import Bodies
+from thresher.storage.tables.captures import Captures
 from thresher.storage.tables.failures import Failures
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.journal import Journal
@@ -41,6 +42,7 @@ class Organs:
         self.failures = Failures(rows)
         self.redirects = Redirects(rows)
         self.aliases = Aliases(rows)
+        self.captures = Captures(rows)
         self._memories: dict[str, Memory] = {}
         self.rules = Rules(rows)
         self.held = Held(rows)

@@ -119,6 +119,7 @@ def test_archive_example_keeps_everything() -> None:
     assert of.identity.contact == ""
     assert of.scope.type == "domain"
     assert of.store.bodies
+    assert of.archive.format == "warc"
     assert of.fetch.accept_types == ["*/*"]
     assert {part["mode"] for part in msgspec.to_builtins(of.filters).values() if isinstance(part, dict)} == {"observe"}
     assert of.robots.obey

@@ -50,6 +50,7 @@ POINTS = (
     *("dispatched", "parsing", "settled"),
     *("before_results_commit", "after_results_commit", "in_state_txn", "before_state_commit", "after_state_commit"),
 )
+ARCHIVE_POINTS = ("in_archive", "after_archive")
 LANE_POINTS = ("sent", "heard", "moved")
 MIN_DELAY_S = 0.02
 CONCURRENCY = 16
@@ -124,6 +125,7 @@ class Bench:
     port: int
     mode: str = "observe"  # of the filters whose verdicts depend on order
     agents: int = 1
+    archives: bool = False
 
     def serve(self, directory: Path) -> ServerProcess:
         directory.mkdir(parents=True, exist_ok=True)
@@ -136,7 +138,8 @@ class Bench:
         tells = ("near_replica",) if self.agents > 1 else ()  # of every page to another agent
         filters = {name: {"mode": self.mode} for name in ("path_trap", "exact_duplicate", "soft_error", "pattern_yield", *tells)}
         pace, fetch = {"min_delay": MIN_DELAY_S}, {"concurrency": CONCURRENCY}
-        return {"agents": self.agents, **options(server, politeness=pace, fetch=fetch, filters=filters)}
+        archive = {"archive": {"format": "warc", "max_file": 1 << 20}} if self.archives else {}
+        return {"agents": self.agents, **archive, **options(server, politeness=pace, fetch=fetch, filters=filters)}
 
     def reference(self, directory: Path) -> tuple[Findings, Truth]:
         """Crawl without a kill."""
@@ -169,7 +172,7 @@ def torment(
         config, tail = where.config(server, directory), Tail(server)
         while True:
             tally.n_lives += 1
-            points = POINTS if where.agents == 1 else POINTS + LANE_POINTS
+            points = POINTS + LANE_POINTS * (where.agents > 1) + ARCHIVE_POINTS * where.archives
             point = first_point if tally.n_lives == 1 and first_point else _point(dice, tally, most_kills, points)
             crashed = directory / f"crashed-{tally.n_lives}"
             environ = {"CRAWL_BROKEN_DESIGN": design, "CRAWL_CRASH_AT": f"{point}:{crashed}" if point else ""}

