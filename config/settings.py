@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from thresher.config.dangerous_links import DANGEROUS, MANUALS, TITLES
+
 _MOST = 10**15
 
 Seconds = Annotated[float, Meta(ge=0, le=1e9, extra={"unit": "seconds"})]
@@ -40,11 +42,19 @@ class Identity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return f"{self.agent}/{version} (+{self.contact})"
 
 
+class Danger(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    links: list[str] = field(default_factory=lambda: list(DANGEROUS))  # patterns (filters/danger.py) of links that do something
+    manuals: list[str] = field(default_factory=lambda: list(MANUALS))  # directories below which a path is a title
+    titles: list[str] = field(default_factory=lambda: list(TITLES))  # directories below which a path of one plain name is
+    harmless: list[str] = field(default_factory=list)  # RE2, searched in the URL; followed all the same
+
+
 class Scope(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     type: Literal["page", "prefix", "host", "domain", "any"] = "host"
     include: list[str] = field(default_factory=list)  # RE2, searched in the URL; adds to the scope
     exclude: list[str] = field(default_factory=list)  # RE2; wins over everything
     schemes: list[Literal["http", "https"]] = field(default_factory=lambda: ["http", "https"])
+    danger: Danger = field(default_factory=Danger)
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -22,6 +22,20 @@ BAD = [
         ),
     ),
     (
+        "scope: {danger: {links: [/logout, logout]}}",
+        (
+            'crawl.yaml:1:35: scope.danger.links[1]: expected names of a path, parameters, or both (config/default.yaml), got "logout". '
+            'Write for example "/logout", "/vote?how=*" or "?action=delete"'
+        ),
+    ),
+    (
+        'scope: {danger: {harmless: ["a(?!b)"]}}',
+        (
+            'crawl.yaml:1:29: scope.danger.harmless[0]: expected an RE2 pattern, got "a(?!b)". '
+            'At character 2: invalid perl operator "(?!"; RE2 has no look-around: use include and exclude together'
+        ),
+    ),
+    (
         "scope:\n  exclude:\n    - ok\n    - a(?!b)\n",
         (
             'crawl.yaml:4:7: scope.exclude[1]: expected an RE2 pattern, got "a(?!b)". '

@@ -75,6 +75,16 @@ async def test_a_crawl_fetches_its_scope_and_nothing_else(tmp_path: Path, scope:
     assert sum(crawled.status.skipped.values()) == len(outside)
 
 
+async def test_a_link_that_does_something_is_counted_and_never_asked_for(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/docs/logout", "a.test/logout", "a.test/?add-to-cart=42", "a.test/away")
+        web.page("a.test/docs/logout", "a.test/logout?next=/docs/")
+        web.redirect("a.test/away", "a.test/post/7/upvote")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]))
+    assert sorted(web.requests) == ["a.test/", "a.test/away", "a.test/docs/logout"]
+    assert crawled.status.skipped == {Reason.UNSAFE: 4}
+
+
 async def test_a_redirect_out_of_scope_is_not_followed(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/away")
