@@ -228,6 +228,14 @@ def _lists(settings: Settings) -> Iterable[Problem]:
             plain = extension.lstrip("*.").lower()
             advice = f"Write {plain}" if re.fullmatch(r"[a-z0-9_+-]{1,8}", plain) else "Write for example pdf"
             yield f"filters.media.skip_extensions[{i}]", "an extension without dot, in lower case", shown(extension), advice
+    for i, kind in enumerate(settings.filters.media.skip_announced):
+        if not re.fullmatch(r"[a-z0-9!#$&^_.+*-]+/[a-z0-9!#$&^_.+*-]+", kind):
+            yield (
+                f"filters.media.skip_announced[{i}]",
+                "a media type in lower case, * for any letters",
+                shown(kind),
+                "Write for example application/*+json",
+            )
     for i, name in enumerate(settings.url.strip_params):
         if not re.fullmatch(r"[^\s&=?#*]+\*?|\*", name):
             yield f"url.strip_params[{i}]", "the name of a query parameter, with * only at its end", shown(name), "Write for example utm_*"

@@ -30,6 +30,11 @@ _NOT_PAGES = """
 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx psd rar rpm rss svg swf tar tgz tif tiff ttf wav webm webp wma wmv woff woff2 xls xlsx
 xz zip zst
 """
+_ANNOUNCED = """
+application/json application/json+* application/*+json application/rss+xml application/atom+xml application/rdf+xml application/rsd+xml
+application/xml text/xml text/xml+* text/calendar text/vcard text/x-opml application/opensearchdescription+xml application/wlwmanifest+xml
+application/pdf application/zip application/gzip application/epub+zip application/octet-stream
+"""
 
 
 class Identity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -188,6 +193,7 @@ class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     max_declared_size: Bytes = 64 << 20
     skip_extensions: list[str] = field(default_factory=lambda: _NOT_PAGES.split())  # of the URL's path, without the dot
+    skip_announced: list[str] = field(default_factory=lambda: _ANNOUNCED.split())  # media types, by a link's `type`; * for any letters
 
 
 class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

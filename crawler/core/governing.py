@@ -23,6 +23,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.PREFIX_BUDGET: ("filters.path_trap.max_per_prefix",),
     Reason.UNSAFE: ("scope.danger.links", "scope.danger.harmless"),
     Reason.BAD_TYPE: ("fetch.accept_types", "filters.media.skip_extensions"),
+    Reason.ANNOUNCED_TYPE: ("filters.media.skip_announced", "fetch.accept_types"),
     Reason.TOO_LARGE: ("filters.media.max_declared_size",),
     Reason.ROBOTS_DENIED: ("robots.obey",),
     Reason.ROBOTS_UNREACHABLE: ("robots.obey",),

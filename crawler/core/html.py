@@ -86,11 +86,11 @@ class _Finds:
         """Take an element that may link or direct."""
         match tag:
             case "a" | "area":
-                self.link(attrs.get("href"), attrs.get("rel"), tag)
+                self.link(attrs.get("href"), attrs.get("rel"), tag, attrs.get("type"))
             case "frame" | "iframe":
                 self.link(attrs.get("src"), None, tag)
             case "link":
-                self._take_link(attrs.get("href"), attrs.get("rel") or "")
+                self._take_link(attrs.get("href"), attrs.get("rel") or "", attrs.get("type"))
             case "meta" if (content := attrs.get("content")) is not None:
                 self._take_meta(attrs, content)
             case "base" if not self.base:
@@ -110,19 +110,19 @@ class _Finds:
             n_links=self.n_links,
         )
 
-    def link(self, href: str | None, rel: str | None, tag: str) -> None:
+    def link(self, href: str | None, rel: str | None, tag: str, type_: str | None = None) -> None:
         """Take a link as written."""
         if href and (address := href.strip(_SPACE)):
             self.n_links += 1
             if len(self.links) < self._max_links and len(address) <= MAX_HREF:
-                self.links.append(_new(Link, (address, rel.lower() if rel else "", tag)))
+                self.links.append(_new(Link, (address, rel.lower() if rel else "", tag, type_ or "")))
 
-    def _take_link(self, href: str | None, rel: str) -> None:
+    def _take_link(self, href: str | None, rel: str, type_: str | None) -> None:
         rels = rel.lower().split()
         if "canonical" in rels and not self.canonical:
             self.canonical = _address(href)
         if "stylesheet" not in rels and not _FOLLOWED_RELS.isdisjoint(rels):
-            self.link(href, rel, "link")
+            self.link(href, rel, "link", type_)
 
     def _take_meta(self, attrs: Attributes, content: str) -> None:
         if name := attrs.get("name"):
@@ -177,7 +177,7 @@ def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers
     for node in tree.css(_NAMED):
         attrs = node.attributes
         if (tag := node.tag) == "a":  # nearly all of them
-            finds.link(attrs.get("href"), attrs.get("rel"), "a")
+            finds.link(attrs.get("href"), attrs.get("rel"), "a", attrs.get("type"))
         else:
             finds.take(tag or "", attrs)
     title = tree.css_first("head > title") or tree.css_first("body > title")

@@ -79,6 +79,7 @@ class Reason(StrEnum):
     WALLED = "walled"  # every page of the host is a challenge, a consent page or an empty shell
     NEAR_REPLICA = "near_replica"
     MIRROR = "mirror"  # most pages of the host replicate another host's
+    ANNOUNCED_TYPE = "announced_type"  # the link says that what is there is of a type that is not read
     NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
 
 

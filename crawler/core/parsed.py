@@ -15,6 +15,7 @@ class Link(NamedTuple):
     href: str
     rel: str  # lower case, "" if none
     tag: str  # a area frame iframe link refresh
+    type: str = ""  # the media type that the page says is there, as it writes it
 
 
 class Parsed(msgspec.Struct, frozen=True):

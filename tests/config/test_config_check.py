@@ -175,6 +175,13 @@ BAD = [
         ),
     ),
     (
+        "filters: {media: {skip_announced: [json]}}",
+        (
+            'crawl.yaml:1:36: filters.media.skip_announced[0]: expected a media type in lower case, * for any letters, got "json". '
+            "Write for example application/*+json"
+        ),
+    ),
+    (
         "filters: {media: {skip_extensions: [.PDF]}}",
         'crawl.yaml:1:37: filters.media.skip_extensions[0]: expected an extension without dot, in lower case, got ".PDF". Write pdf',
     ),
