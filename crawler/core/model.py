@@ -245,6 +245,7 @@ class Page(msgspec.Struct, frozen=True):
     n_bytes: int
     flags: frozenset[Flag] = frozenset()
     at: float = 0.0  # when it was fetched
+    form: str = ""  # what it asks its reader for: "password", "text" of several lines, "" neither
 
 
 class LinkBatch(msgspec.Struct, frozen=True):

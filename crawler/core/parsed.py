@@ -30,6 +30,7 @@ class Parsed(msgspec.Struct, frozen=True):
     charset: str
     flags: frozenset[Flag] = frozenset()
     n_links: int = 0  # before the cap
+    form: str = ""  # what it asks its reader for: "password", else "text" of several lines; "" neither
 
     @property
     def text(self) -> str:

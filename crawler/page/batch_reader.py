@@ -270,6 +270,7 @@ class Desk:
             n_bytes=len(outcome.body),
             flags=outcome.flags | (parsed.flags if parsed else unparsed),
             at=self._clock(),
+            form=parsed.form if parsed else "",
         )
 
     def _canonical(self, url: CrawlURL, named: str) -> str:
