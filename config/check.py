@@ -24,6 +24,7 @@ _DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_](
 _ENDPOINT = re.compile(r"(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+):[0-9]{1,5}")
 _PREFIX = re.compile(r"https?://[a-z0-9_.:\[\]-]+/[!-~]*")
 _MAX_PATTERN = 2_000
+_DANGEROUS = re.compile(r"(?=.)(?:(?:/[^/?&\s]+)+)?(?:\?[^=&?\s]+(?:=[^=&?\s]+)?(?:&[^=&?\s]+(?:=[^=&?\s]+)?)*)?")
 
 _RESERVED_HEADERS = {
     "host": "it names the host that is asked",
@@ -48,7 +49,7 @@ def check(settings: Settings, where: Where) -> list[ConfigError]:
         ConfigError(
             f"{place + ': ' if (place := where(key)) else ''}{shown(key, 100)[1:-1]}: expected {expected}, got {got}. {advice}", key=key
         )
-        for part in (_identity, _scope, _own_site, _fetch, _dns, _lists, _overrides, partial(_order, where))
+        for part in (_identity, _scope, _own_site, _fetch, _dns, _lists, _overrides, partial(_order, where), _danger)
         for key, expected, got, advice in part(settings)
     ]
 
@@ -73,11 +74,19 @@ def _identity(settings: Settings) -> Iterable[Problem]:
         yield "identity.from_header", "an e-mail address", shown(of.from_header), 'Write for example bot@example.org, or "" for none'
 
 
+def _danger(settings: Settings) -> Iterable[Problem]:
+    for i, pattern in enumerate(settings.scope.danger.links):
+        if not _DANGEROUS.fullmatch(pattern) or len(pattern) > _MAX_PATTERN:
+            expected = "names of a path, parameters, or both (config/default.yaml)"
+            yield f"scope.danger.links[{i}]", expected, shown(pattern), 'Write for example "/logout", "/vote?how=*" or "?action=delete"'
+
+
 def _scope(settings: Settings) -> Iterable[Problem]:
     options = re2.Options()
     options.log_errors = False
-    for name in ("include", "exclude"):
-        for i, pattern in enumerate(getattr(settings.scope, name)):
+    of = settings.scope
+    for name, patterns in (("include", of.include), ("exclude", of.exclude), ("danger.harmless", of.danger.harmless)):
+        for i, pattern in enumerate(patterns):
             why = _refusal(pattern, options)
             if why:
                 yield f"scope.{name}[{i}]", "an RE2 pattern", shown(pattern), why
@@ -219,6 +228,14 @@ def _lists(settings: Settings) -> Iterable[Problem]:
             plain = extension.lstrip("*.").lower()
             advice = f"Write {plain}" if re.fullmatch(r"[a-z0-9_+-]{1,8}", plain) else "Write for example pdf"
             yield f"filters.media.skip_extensions[{i}]", "an extension without dot, in lower case", shown(extension), advice
+    for i, kind in enumerate(settings.filters.media.skip_announced):
+        if not re.fullmatch(r"[a-z0-9!#$&^_.+*-]+/[a-z0-9!#$&^_.+*-]+", kind):
+            yield (
+                f"filters.media.skip_announced[{i}]",
+                "a media type in lower case, * for any letters",
+                shown(kind),
+                "Write for example application/*+json",
+            )
     for i, name in enumerate(settings.url.strip_params):
         if not re.fullmatch(r"[^\s&=?#*]+\*?|\*", name):
             yield f"url.strip_params[{i}]", "the name of a query parameter, with * only at its end", shown(name), "Write for example utm_*"

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from thresher.config.dangerous_links import DANGEROUS, MANUALS, TITLES
+
 _MOST = 10**15
 
 Seconds = Annotated[float, Meta(ge=0, le=1e9, extra={"unit": "seconds"})]
@@ -28,6 +30,11 @@ _NOT_PAGES = """
 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx psd rar rpm rss svg swf tar tgz tif tiff ttf wav webm webp wma wmv woff woff2 xls xlsx
 xz zip zst
 """
+_ANNOUNCED = """
+application/json application/json+* application/*+json application/rss+xml application/atom+xml application/rdf+xml application/rsd+xml
+application/xml text/xml text/xml+* text/calendar text/vcard text/x-opml application/opensearchdescription+xml application/wlwmanifest+xml
+application/pdf application/zip application/gzip application/epub+zip application/octet-stream
+"""
 
 
 class Identity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -40,11 +47,19 @@ class Identity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return f"{self.agent}/{version} (+{self.contact})"
 
 
+class Danger(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    links: list[str] = field(default_factory=lambda: list(DANGEROUS))  # patterns (filters/danger.py) of links that do something
+    manuals: list[str] = field(default_factory=lambda: list(MANUALS))  # directories below which a path is a title
+    titles: list[str] = field(default_factory=lambda: list(TITLES))  # directories below which a path of one plain name is
+    harmless: list[str] = field(default_factory=list)  # RE2, searched in the URL; followed all the same
+
+
 class Scope(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     type: Literal["page", "prefix", "host", "domain", "any"] = "host"
     include: list[str] = field(default_factory=list)  # RE2, searched in the URL; adds to the scope
     exclude: list[str] = field(default_factory=list)  # RE2; wins over everything
     schemes: list[Literal["http", "https"]] = field(default_factory=lambda: ["http", "https"])
+    danger: Danger = field(default_factory=Danger)
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -178,6 +193,7 @@ class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     max_declared_size: Bytes = 64 << 20
     skip_extensions: list[str] = field(default_factory=lambda: _NOT_PAGES.split())  # of the URL's path, without the dot
+    skip_announced: list[str] = field(default_factory=lambda: _ANNOUNCED.split())  # media types, by a link's `type`; * for any letters
 
 
 class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

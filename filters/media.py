@@ -2,10 +2,16 @@
 
 A URL whose path ends in an extension of `skip_extensions` is not queued. A response whose declared type is not in `fetch.accept_types`,
 or whose declared size passes `max_declared_size`, ends after its headers. An undeclared type passes: the parser sniffs the body.
+
+A link may announce a type, too (`<link rel="alternate" type="application/rss+xml">`, oEmbed, JSON: half of the links of a page of
+WordPress). One of `skip_announced` that would not be read is not followed. That is said of the link, not of the URL: a link to the same
+place that announces nothing, or a type that is read, is followed as if there were no other. So what a page mislabels is lost only if
+nobody names it otherwise, and nothing has to be remembered.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from thresher.config.settings import Media
@@ -14,6 +20,7 @@ from thresher.filters.base import Candidate
 
 NAME = "media"
 _LONGEST_EXTENSION = 8
+_TYPES_REMEMBERED = 1_000
 
 
 class ExtensionFilter:
@@ -30,6 +37,38 @@ class ExtensionFilter:
         return Reason.BAD_TYPE if dot >= 0 and path[dot + 1 :].lower() in self._skipped else None
 
 
+class AnnouncedTypes:
+    """What links announce that is not worth asking for. Answers are remembered: pages write few types."""
+
+    def __init__(self, settings: Media, accept_types: Sequence[str]) -> None:
+        self._is_on = settings.mode == "enforce"
+        names = "|".join(".*".join(map(re.escape, name.lower().split("*"))) for name in settings.skip_announced)
+        self._skipped = re.compile(names or "(?!)")
+        self._reads = _Accepted(accept_types)
+        self._known: dict[str, bool] = {}
+
+    def are_skipped(self, announced: str) -> bool:
+        """Return whether a link that announces this type is not followed.    announced: as the page writes it"""
+        known = self._known.get(announced)
+        if known is None:
+            name = announced.partition(";")[0].strip().lower()
+            known = self._is_on and bool(self._skipped.fullmatch(name)) and not self._reads.has(name)
+            if len(self._known) < _TYPES_REMEMBERED:
+                self._known[announced] = known
+        return known
+
+
+class _Accepted:
+    """Media types whose bodies are read."""
+
+    def __init__(self, accept_types: Sequence[str]) -> None:
+        self._names = frozenset(accept_types)
+        self._families = tuple(accepted[:-1] for accepted in accept_types if accepted.endswith("/*"))
+
+    def has(self, name: str) -> bool:
+        return name in self._names or "*/*" in self._names or name.startswith(self._families)
+
+
 class TypeFilter:
     """Head gate: declared type and size."""
 
@@ -37,12 +76,11 @@ class TypeFilter:
 
     def __init__(self, settings: Media, accept_types: Sequence[str]) -> None:
         self._max_bytes = settings.max_declared_size
-        self._accepted = frozenset(accept_types)
-        self._families = tuple(accepted[:-1] for accepted in accept_types if accepted.endswith("/*"))
+        self._reads = _Accepted(accept_types)
 
     def refuses(self, head: Head, /) -> Reason | None:
         declared = head.mime_type
-        if declared and declared not in self._accepted and "*/*" not in self._accepted and not declared.startswith(self._families):
+        if declared and not self._reads.has(declared):
             return Reason.BAD_TYPE
         length = head.get(b"content-length")
         return Reason.TOO_LARGE if length.isdigit() and int(length) > self._max_bytes else None

@@ -2,13 +2,12 @@
 
 `page` the seeds alone · `prefix` what lies below a seed's directory · `host` the seeds' hosts (http, https, www and bare count as one)
 · `domain` their registrable domains with all hosts · `any` the whole web. `include` patterns add to it, `exclude` patterns and `skip`
-overrides win over everything. Patterns are RE2 (linear time), searched in the canonical URL. Links that change something at the server
-when they are followed (log out, `?action=delete`, add to cart) are never in scope. Scope has no mode: it is always enforced.
+overrides win over everything. Patterns are RE2 (linear time), searched in the canonical URL. Links that do something when they are
+followed (danger.py) are never in scope. Scope has no mode: it is always enforced.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 import re2
@@ -17,11 +16,7 @@ from thresher.config.settings import Override, Scope
 from thresher.crawler.core.model import Reason
 from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
 from thresher.filters.base import Candidate
-
-_UNSAFE = re.compile(
-    r"/(?:log-?_?out|sign-?_?out|add-to-cart)(?:[/?.]|$)|[?&;](?:[^=&;]*=)?(?:log-?_?out|sign-?_?out|delete|remove|add[-_]to[-_]cart)(?:[=&;]|$)",
-    re.IGNORECASE,
-)
+from thresher.filters.danger import Danger
 
 _HOSTS_REMEMBERED = 50_000
 
@@ -33,6 +28,7 @@ class ScopeFilter:
 
     def __init__(self, settings: Scope, overrides: Sequence[Override], seeds: Iterable[str]) -> None:
         self._type = settings.type
+        self._danger = Danger(settings.danger)
         self._schemes = frozenset(settings.schemes)
         self._include = [re2.compile(pattern) for pattern in settings.include]
         self._exclude = [re2.compile(pattern) for pattern in settings.exclude]
@@ -54,11 +50,15 @@ class ScopeFilter:
             return Reason.EXCLUDED
         if self._exclude and any(pattern.search(text) for pattern in self._exclude):
             return Reason.EXCLUDED
-        if _UNSAFE.search(text, len(candidate.origin)):
+        if self._danger.pattern_of(candidate):
             return Reason.UNSAFE
         if self._belongs(candidate) or any(pattern.search(text) for pattern in self._include):
             return None
         return Reason.OUT_OF_SCOPE
+
+    def detail(self, candidate: Candidate, /) -> str:
+        """Return by which pattern a link is dangerous, "" by none."""
+        return self._danger.pattern_of(candidate)
 
     def _belongs(self, candidate: Candidate) -> bool:
         match self._type:

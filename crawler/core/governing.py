@@ -21,7 +21,9 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.LINK_LIMIT: ("limits.max_links_per_page",),
     Reason.PATH_TRAP: ("filters.path_trap.mode",),
     Reason.PREFIX_BUDGET: ("filters.path_trap.max_per_prefix",),
+    Reason.UNSAFE: ("scope.danger.links", "scope.danger.harmless"),
     Reason.BAD_TYPE: ("fetch.accept_types", "filters.media.skip_extensions"),
+    Reason.ANNOUNCED_TYPE: ("filters.media.skip_announced", "fetch.accept_types"),
     Reason.TOO_LARGE: ("filters.media.max_declared_size",),
     Reason.ROBOTS_DENIED: ("robots.obey",),
     Reason.ROBOTS_UNREACHABLE: ("robots.obey",),
@@ -53,7 +55,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 UNGOVERNED: frozenset[str] = frozenset(
     (
-        *(Reason.BAD_URL, Reason.REFUSED_BY_FILTER, Reason.REDIRECT_INVALID, Reason.QUARANTINED, Reason.UNSAFE, Reason.NO_HTTPS),
+        *(Reason.BAD_URL, Reason.REFUSED_BY_FILTER, Reason.REDIRECT_INVALID, Reason.QUARANTINED, Reason.NO_HTTPS),
         *(Cause.DNS_NXDOMAIN, Cause.DNS_NODATA, Cause.CONN_REFUSED, Cause.CONN_RESET, Cause.UNREACHABLE, Cause.TLS_PROTO),
         *(Cause.DISCONNECTED, Cause.INCOMPLETE, Cause.PROTOCOL, Cause.PROTOCOL_STATUS, Cause.PROTOCOL_HEADERS, Cause.BOMB),
         *(Cause.BAD_ENCODING, Cause.UNSUPPORTED_ENCODING, Cause.TRUNCATED_ENCODING, Cause.HTTP_5XX, Cause.HTTP_429, Cause.HTTP_RETRY),

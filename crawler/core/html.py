@@ -48,6 +48,8 @@ _REFRESH = re.compile(
     r"""\s*+(?:\d++[.\d]*+|\.[.\d]*+)\s*+(?:[;,]\s*+|(?<=\s))(?:url\s*+=\s*+)?+(?:"([^"]*+)|'([^']*+)|(.++))""", re.IGNORECASE | re.DOTALL
 )
 _ENTITY = re.compile(r"&#?\w{1,32};")
+_FORM = re.compile(rb"<(textarea)[\s/>]|<input[\s/][^<>]{0,500}?type\s{0,9}=\s{0,9}[\"']?(password)", re.IGNORECASE)
+_ASKING: Final = (b"assword", b"ASSWORD", b"extarea", b"EXTAREA")  # one stands in every page with such a form
 _SCANNED = re.compile(rb"<(a|area|base|frame|iframe|link|meta)[\t\n\f\r /]([^<>]++)|<title[^<>]*+>([^<]*+)", re.IGNORECASE)
 
 _new = tuple.__new__  # makes a link in a third of the time that its class takes
@@ -86,17 +88,19 @@ class _Finds:
         """Take an element that may link or direct."""
         match tag:
             case "a" | "area":
-                self.link(attrs.get("href"), attrs.get("rel"), tag)
+                self.link(attrs.get("href"), attrs.get("rel"), tag, attrs.get("type"))
             case "frame" | "iframe":
                 self.link(attrs.get("src"), None, tag)
             case "link":
-                self._take_link(attrs.get("href"), attrs.get("rel") or "")
+                self._take_link(attrs.get("href"), attrs.get("rel") or "", attrs.get("type"))
             case "meta" if (content := attrs.get("content")) is not None:
                 self._take_meta(attrs, content)
             case "base" if not self.base:
                 self.base = _address(attrs.get("href"))
 
-    def parsed(self, *, title: str, text: str, charset: str, agent: str, headers: Iterable[str], flags: Iterable[Flag] = ()) -> Parsed:
+    def parsed(
+        self, *, title: str, text: str, charset: str, agent: str, headers: Iterable[str], flags: Iterable[Flag] = (), form: str = ""
+    ) -> Parsed:
         is_cut = self.n_links > self._max_links
         return Parsed(
             title=" ".join(title[: 4 * MAX_TITLE].split())[:MAX_TITLE],
@@ -108,21 +112,22 @@ class _Finds:
             charset=charset,
             flags=frozenset(flags) | ({Flag.LINKS_TRUNCATED} if is_cut else frozenset()),
             n_links=self.n_links,
+            form=form,
         )
 
-    def link(self, href: str | None, rel: str | None, tag: str) -> None:
+    def link(self, href: str | None, rel: str | None, tag: str, type_: str | None = None) -> None:
         """Take a link as written."""
         if href and (address := href.strip(_SPACE)):
             self.n_links += 1
             if len(self.links) < self._max_links and len(address) <= MAX_HREF:
-                self.links.append(_new(Link, (address, rel.lower() if rel else "", tag)))
+                self.links.append(_new(Link, (address, rel.lower() if rel else "", tag, type_ or "")))
 
-    def _take_link(self, href: str | None, rel: str) -> None:
+    def _take_link(self, href: str | None, rel: str, type_: str | None) -> None:
         rels = rel.lower().split()
         if "canonical" in rels and not self.canonical:
             self.canonical = _address(href)
         if "stylesheet" not in rels and not _FOLLOWED_RELS.isdisjoint(rels):
-            self.link(href, rel, "link")
+            self.link(href, rel, "link", type_)
 
     def _take_meta(self, attrs: Attributes, content: str) -> None:
         if name := attrs.get("name"):
@@ -177,12 +182,21 @@ def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers
     for node in tree.css(_NAMED):
         attrs = node.attributes
         if (tag := node.tag) == "a":  # nearly all of them
-            finds.link(attrs.get("href"), attrs.get("rel"), "a")
+            finds.link(attrs.get("href"), attrs.get("rel"), "a", attrs.get("type"))
         else:
             finds.take(tag or "", attrs)
     title = tree.css_first("head > title") or tree.css_first("body > title")
     title_text = title.text() if title else ""
-    return finds.parsed(title=title_text, text=_visible_text(tree), charset=charset, agent=agent, headers=headers)
+    form = form_of(body_utf8)
+    return finds.parsed(title=title_text, text=_visible_text(tree), charset=charset, agent=agent, headers=headers, form=form)
+
+
+def form_of(body_utf8: bytes) -> str:
+    """Return what a page's forms ask for: "password", else "text" of several lines; "" neither. Blind to comments and scripts."""
+    if not any(word in body_utf8 for word in _ASKING):
+        return ""
+    found = {match.lastindex for match in _FORM.finditer(body_utf8)}
+    return "password" if 2 in found else "text" if found else ""
 
 
 def plain(body_utf8: bytes, charset: str, *, agent: str = "", headers: Iterable[str] = ()) -> Parsed:

@@ -79,6 +79,7 @@ class Reason(StrEnum):
     WALLED = "walled"  # every page of the host is a challenge, a consent page or an empty shell
     NEAR_REPLICA = "near_replica"
     MIRROR = "mirror"  # most pages of the host replicate another host's
+    ANNOUNCED_TYPE = "announced_type"  # the link says that what is there is of a type that is not read
     NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
 
 
@@ -261,6 +262,7 @@ class Page(msgspec.Struct, frozen=True):
     n_bytes: int
     flags: frozenset[Flag] = frozenset()
     at: float = 0.0  # when it was fetched
+    form: str = ""  # what it asks its reader for: "password", "text" of several lines, "" neither
 
 
 class LinkBatch(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ class Link(NamedTuple):
     href: str
     rel: str  # lower case, "" if none
     tag: str  # a area frame iframe link refresh
+    type: str = ""  # the media type that the page says is there, as it writes it
 
 
 class Parsed(msgspec.Struct, frozen=True):
@@ -29,6 +30,7 @@ class Parsed(msgspec.Struct, frozen=True):
     charset: str
     flags: frozenset[Flag] = frozenset()
     n_links: int = 0  # before the cap
+    form: str = ""  # what it asks its reader for: "password", else "text" of several lines; "" neither
 
     @property
     def text(self) -> str:

@@ -24,6 +24,7 @@ from thresher.crawler.gates.robots_cache import RobotsBook, Standing
 from thresher.filters.base import Candidate, Plug
 from thresher.filters.panel import Panel
 from thresher.filters.registry import plugs
+from thresher.filters.scope import ScopeFilter
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 
@@ -87,10 +88,16 @@ def decide(
 
 def _static(url: CrawlURL, filters: tuple[Plug, ...]) -> list[Ruling]:
     candidate = Candidate(url.text, url.host, url.site)
+    said = [(plug, plug.static.refuses(candidate)) for plug in filters if plug.static is not None]
     return [
-        Ruling(by=plug.name, gate="static", mode=plug.mode.value, answer=str(plug.static.refuses(candidate) or PASS))
-        for plug in filters
-        if plug.static is not None
+        Ruling(
+            by=plug.name,
+            gate="static",
+            mode=plug.mode.value,
+            answer=str(reason or PASS),
+            detail=plug.static.detail(candidate) if reason is Reason.UNSAFE and isinstance(plug.static, ScopeFilter) else "",
+        )
+        for plug, reason in said
     ]
 
 

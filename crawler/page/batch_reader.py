@@ -29,6 +29,7 @@ from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
 from thresher.crawler.page.loop_watch import Step
 from thresher.crawler.page.parser import Parser
+from thresher.filters.media import AnnouncedTypes
 from thresher.filters.panel import Panel
 from thresher.storage import failpoint
 
@@ -93,6 +94,7 @@ class Desk:
         self._suspects = suspects
         self._gate = links.gate
         self._settings = settings
+        self._announced = AnnouncedTypes(settings.filters.media, settings.fetch.accept_types)
         self._urls = urls
         self._clock = clock
         self._waiting: list[_Ticket] = []
@@ -138,6 +140,9 @@ class Desk:
             nofollow = [link for link in wanted if "nofollow" in link.rel]
             wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
             skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in self._urls.resolve(base, [link.href for link in nofollow])[0]]
+        if announced := [link.href for link in wanted if link.type and self._announced.are_skipped(link.type)]:
+            wanted = tuple(link for link in wanted if not (link.type and self._announced.are_skipped(link.type)))
+            skips.extend(Skip(text, Reason.ANNOUNCED_TYPE, "media") for text in self._urls.resolve(base, announced)[0])
         texts, refused = self._urls.resolve(base, [link.href for link in wanted])
         skips.extend(Skip(presentable(href), reason, "url") for href, reason in refused)
         if n_dropped := parsed.n_links - len(parsed.links):
@@ -265,6 +270,7 @@ class Desk:
             n_bytes=len(outcome.body),
             flags=outcome.flags | (parsed.flags if parsed else unparsed),
             at=self._clock(),
+            form=parsed.form if parsed else "",
         )
 
     def _canonical(self, url: CrawlURL, named: str) -> str:

@@ -5,13 +5,19 @@ error if what they show looks like it, and neither what the place shows without 
 redirects of URLs and of a probe land at it; or if pages known to be the host's error pages look like it: those of other places, and what
 it answers with 404. Pages that wait for an answer are kept meanwhile, and their verdict is revised.
 
-A page that hints at nothing is a soft error only if it says to the word what the host answers with 404, or what suspects were convicted of.
+A page that hints at nothing is a suspect by its structure if it says to the word, but for what quotes its URL, what another page of the
+host said with another name in it: forms to write a missing page, "nothing found for …", in any language. It is a soft error only if a probe
+says the same to the word, and if it asks for text or a password, or its place has shown pages of another length: a greeting says the same
+to everybody, too. So is one that says what the host answers with 404, or what suspects were convicted of. A short page that asks for a
+password on a host whose home page does not is a form to log in, whatever its words; from the third address on that shows it it needs no
+probe, since what is closed is there, and what is not is said to be missing. The first is the form itself.
 
 Home pages and seeds are exempt, but for gates that name themselves and parked hosts. Challenge and consent pages that do so in their title
 are set aside at once, but for their few links: they teach no filter anything, and a host that shows nothing else is parked; an honest
 answer to a probe takes the verdict back.
 
-Cost of an ordinary page: its title is searched for phrases, its text too if it is short, and one record is read.
+Cost of an ordinary page: its title is searched for phrases, its text too if it is short, and one record is read. One that quotes its URL
+in up to `_ECHOED` words costs its look and a record of 50 bytes more.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from collections.abc import Iterator
 import msgspec
 
 from thresher.config.settings import SoftError
-from thresher.crawler.core.model import Effect, Judgement, Page, Verdict
+from thresher.crawler.core.model import Effect, Judgement, Page, Revise, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
@@ -30,16 +36,20 @@ from thresher.filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
 from thresher.filters.soft_error.looks import AKIN, NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match
 from thresher.filters.soft_error.records import (
     DIRECTORIES,
+    ECHOES,
     HOSTS,
+    LENGTHS,
     NAME,
     NO_SOFT_ERROR,
     TARGETS,
     Directory,
+    Echo,
     Host,
     Outcome,
     Suspect,
     Target,
     Text,
+    echo_key,
     soft_error,
 )
 from thresher.filters.soft_error.redirects import count_walls
@@ -47,7 +57,11 @@ from thresher.filters.soft_error.suspects import Step, is_home_too, is_known_err
 
 _MOST_TEXTS = 4  # of a host's error pages
 _ENOUGH_WORDS = 12  # of an error page that others are compared with
-_FEW_WORDS = 80  # of a page that needs no long name to be known
+_ECHOED = 600  # of a page that may be a template around a name
+_OF_A_FORM = 300  # of a page that is a form to log in
+_SAID_BY_FORM = 3  # addresses of one form to log in, from which on it needs no probe
+_MOST_NAMED = 8  # words by which pages of one template differ, at most
+_SHARE_NAMED = 5  # or this part of them
 _SAYS_SO = {404: Kind.NOT_FOUND, 410: Kind.NOT_FOUND, 403: Kind.FORBIDDEN}
 
 
@@ -67,6 +81,9 @@ class Measure(msgspec.Struct, array_like=True, dict=True):
     made_directory: bytes = b""
     made_look: Look | None = None
     is_home: bool = False
+    form: str = ""  # what it asks its reader for
+    may_echo: bool = False  # its words may be those of a template around its name
+    is_echo: bool = False  # and it quotes its URL, or asks for a password
 
     @property
     def directory(self) -> bytes:
@@ -105,10 +122,14 @@ class PageGate:
             is_strong=hint.is_strong,
             is_exempt=url.seed_distance == 0 or at_home,
             is_target=url.hops > 0,
-            url=url.text if hint.kind or n_words <= _FEW_WORDS else "",
+            url=url.text if hint.kind or n_words <= _ECHOED else "",
             is_home=at_home,
+            form=page.form,
         )
         measure.__dict__["seen"] = page
+        measure.may_echo = _may_echo(measure)
+        if measure.may_echo:
+            measure.is_echo = bool(measure.look.whole or page.form == "password") and measure.look.n_words >= _ENOUGH_WORDS
         return measure
 
     def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
@@ -120,12 +141,12 @@ class PageGate:
         return msgspec.structs.replace(soft_error(kind, word), follow=word == "none"), NO_EFFECTS
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
-        if measure.__dict__.get("is_calm") and judgement.keep:
+        if measure.__dict__.get("is_calm") and judgement.keep and not (measure.may_echo and _is_news(measure, memory)):
             return NOTHING_LEARNED
         directory, host = _places(measure, memory)
         kind, word = self._find(measure, host, memory)
         if measure.is_target and measure.status == 200:
-            TARGETS.put(memory, measure.page, Target(measure.look, measure.hint))
+            TARGETS.put(memory, measure.page, Target(measure.look, measure.hint or (Kind.LOGIN if _asks_alone(measure, host) else "")))
         if kind:
             noted = tuple(self._note(measure, kind, directory, host, memory))
             return noted if word != "none" or measure.status != 200 else (*noted, *self._suspect(measure, memory, is_set_aside=True))
@@ -137,7 +158,9 @@ class PageGate:
             return NO_EFFECTS
         if judgement.keep:
             _learn_good_page(measure, directory, host, memory)
-        return tuple(self._suspect(measure, memory)) if _is_suspect(measure, host) else NO_EFFECTS
+        if _is_suspect(measure, host):
+            return tuple(self._suspect(measure, memory))
+        return tuple(self._echo(measure, host, memory)) if measure.may_echo else NO_EFFECTS
 
     def _find(self, measure: Measure, host: Host, memory: Memory) -> tuple[str, str]:
         """Return the kind of soft error that a page is, "" if nothing says so, and what the probe came to."""
@@ -149,6 +172,8 @@ class PageGate:
             kind = is_known_error(measure.look, host, is_hinted=bool(measure.hint))
             if kind:
                 return measure.hint or kind, "same_text"
+        if measure.may_echo and _is_known_form(measure, host, memory):
+            return Kind.LOGIN, "same_text"
         if not _is_suspect(measure, host) or host.day < 0:
             return "", ""
         if measure.is_target and measure.page in host.landings:
@@ -173,6 +198,22 @@ class PageGate:
         if kind in WALLS and not measure.is_target and measure.url:  # else it is the wall of those that redirect to it
             yield from count_walls(memory, measure.host, host, 1, origin_of(measure.url))
 
+    def _echo(self, measure: Measure, host: Host, memory: Memory) -> Iterator[Effect]:
+        """Try a page that says what another did but for its name; remember how long the pages of its place are."""
+        if _is_first_of_its_length(measure, memory):
+            is_second = LENGTHS.get(memory, measure.directory) is not None
+            LENGTHS.put(memory, measure.directory, 0 if is_second else measure.look.n_words)
+        if not measure.is_echo or (measure.form == "password" and not _asks_alone(measure, host)):
+            return
+        echo = _repeated(measure, memory)
+        if measure.form == "password" and len(echo.pages) == _SAID_BY_FORM and not echo.is_judged:
+            echo.is_judged = True
+            ECHOES.put(memory, echo_key(measure.host, measure.look), echo)
+            for page in echo.pages[1:]:
+                yield Revise(page, soft_error(Kind.LOGIN, "none"))
+        elif echo.pages[0] != measure.page:
+            yield from self._suspect(msgspec.structs.replace(measure, hint="", made_look=measure.look), memory)
+
     def _suspect(self, measure: Measure, memory: Memory, *, is_set_aside: bool = False) -> Iterator[Effect]:
         """Ask what a suspect needs to be asked, if nobody has, and let it wait for the answer."""
         suspect = _suspect_of(measure, is_set_aside=is_set_aside)
@@ -189,7 +230,7 @@ def _places(measure: Measure, memory: Memory) -> tuple[Directory, Host]:
 
 def _suspect_of(measure: Measure, *, is_set_aside: bool = False) -> Suspect:
     told = (measure.look, measure.hint, measure.is_exempt, measure.url, measure.is_strong, measure.is_target)
-    return Suspect(measure.page, *told, is_set_aside)
+    return Suspect(measure.page, *told, is_set_aside, measure.form)
 
 
 def _is_gate_at_sight(measure: Measure) -> bool:
@@ -199,7 +240,47 @@ def _is_gate_at_sight(measure: Measure) -> bool:
 
 def _is_ordinary(measure: Measure) -> bool:
     """Tell whether nothing can be learned from a page of a host that is known to be good."""
-    return not measure.hint and not measure.is_target and measure.status == 200
+    return not (measure.hint or measure.is_target) and measure.status == 200
+
+
+def _may_echo(measure: Measure) -> bool:
+    """Tell whether a page is looked at for what it quotes of its URL."""
+    is_open = measure.status == 200 and not (measure.is_exempt or measure.is_target)
+    return is_open and measure.hint in ("", Kind.LOGIN) and _ENOUGH_WORDS <= measure.n_words <= _ECHOED
+
+
+def _asks_alone(measure: Measure, host: Host) -> bool:
+    """Tell whether a page asks for a password, is short, and the home page does not ask."""
+    return measure.form == "password" and measure.n_words <= _OF_A_FORM and host.home is not None and not host.asks_at_home
+
+
+def _is_known_form(measure: Measure, host: Host, memory: Memory) -> bool:
+    """Tell whether a page shows the form to log in that other addresses of the host have shown."""
+    if not (measure.is_echo and _asks_alone(measure, host)):
+        return False
+    echo = ECHOES.get(memory, echo_key(measure.host, measure.look))
+    return echo is not None and echo.is_judged and measure.page != echo.pages[0]
+
+
+def _is_news(measure: Measure, memory: Memory) -> bool:
+    """Tell whether there is anything to learn from the words of a page that may be a template's."""
+    return measure.is_echo or _is_first_of_its_length(measure, memory)
+
+
+def _is_first_of_its_length(measure: Measure, memory: Memory) -> bool:
+    """Tell whether a page is the first of its place, or the first that differs from that by more than a name, a clock or a count."""
+    first = LENGTHS.get(memory, measure.directory)
+    return first is None or (first > 0 and abs(measure.look.n_words - first) > max(_MOST_NAMED, first // _SHARE_NAMED))
+
+
+def _repeated(measure: Measure, memory: Memory) -> Echo:
+    """Return which pages say the same but for what quotes their URLs, this one among them."""
+    key = echo_key(measure.host, measure.look)
+    echo = ECHOES.get(memory, key) or Echo([])
+    if measure.page not in echo.pages and len(echo.pages) < _SAID_BY_FORM:
+        echo.pages = [*echo.pages, measure.page]
+        ECHOES.put(memory, key, echo)
+    return echo
 
 
 def _is_suspect(measure: Measure, host: Host) -> bool:
@@ -240,7 +321,7 @@ def _is_better_home(measure: Measure, host: Host) -> bool:
 def _learn_good_page(measure: Measure, directory: Directory, host: Host, memory: Memory) -> None:
     is_better_home = _is_better_home(measure, host) and not _may_convict_exempt(measure)
     if is_better_home:
-        host.home, host.is_home = measure.look, measure.is_home
+        host.home, host.is_home, host.asks_at_home = measure.look, measure.is_home, measure.form == "password"
     if is_better_home or not (measure.hint or host.is_good):
         host.is_good = host.is_good or not measure.hint
         HOSTS.put(memory, measure.host, host)

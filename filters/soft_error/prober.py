@@ -22,6 +22,7 @@ from thresher.filters.soft_error.looks import Look, is_nearly, look_of, spread_o
 from thresher.filters.soft_error.records import (
     ASKED,
     DIRECTORIES,
+    ECHOES,
     HOPS,
     HOSTS,
     LABELS,
@@ -39,6 +40,7 @@ from thresher.filters.soft_error.records import (
     Outcome,
     Suspect,
     Text,
+    echo_key,
     no_soft_error,
     read_places,
     soft_error,
@@ -278,12 +280,13 @@ class Prober:
         host, n_walls = HOSTS.get(memory, host_key) or Host(), 0
         for suspect, (_, _, key, _) in soft:
             directory = DIRECTORIES.get(memory, key) or Directory()
-            kind = suspect.hint or directory.kind or Kind.NOT_FOUND
+            kind = suspect.hint or (Kind.LOGIN if suspect.form == "password" else directory.kind or Kind.NOT_FOUND)
             directory.n_soft += 1
             DIRECTORIES.put(memory, key, directory)
             if not suspect.is_set_aside:
                 n_walls += kind in WALLS
                 yield Revise(suspect.page, soft_error(kind, "same_target" if _is_landing(suspect, case) else "same_text"))
+                yield from _revise_first(suspect, host_key, kind, memory)
             if (
                 directory.looks
                 and len(host.texts) < _MOST_TEXTS
@@ -303,6 +306,18 @@ class Prober:
         host.n_walls, host.is_good = max(0, host.n_walls - 1), True
         HOSTS.put(case.memory, case.asked.host, host)
         yield Revise(suspect.page, no_soft_error("honest_404" if case.is_error else "other_text"))
+
+
+def _revise_first(suspect: Suspect, host: bytes, kind: str, memory: Memory) -> Iterator[Effect]:
+    """Revise the verdict on the first page that said, but for its own name, what a page was convicted of."""
+    key = echo_key(host, suspect.look)
+    echo = ECHOES.get(memory, key)
+    if echo is None or echo.is_judged or suspect.hint or suspect.form == "password":  # the first such form may be what the others lead to
+        return
+    echo.is_judged = True
+    ECHOES.put(memory, key, echo)
+    if echo.pages[0] != suspect.page:
+        yield Revise(echo.pages[0], soft_error(kind, "same_text"))
 
 
 def _is_landing(suspect: Suspect, case: _Case) -> bool:

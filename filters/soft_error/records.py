@@ -9,6 +9,8 @@
     site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors that URLs of this form are targets of
     site 8 ‖ "J" ‖ URL 8                               → Hop: for what a request's redirect is followed
     site 8 ‖ "M" ‖ URL 8                               → the last pair that ended there (abroad.py)
+    site 8 ‖ "E" ‖ hash of a host and a text 8         → Echo: pages that say this but for what quotes their URLs
+    site 8 ‖ "K" ‖ hash of a place 8                   → words of its first page, quotes aside; 0 once another has more or fewer
     site 8 ‖ "F"                                       → there if a directory of the site answers everything, or a form is a soft error's
 
 What is evicted (a site has a cap on its memory) is learned anew, at the price of a probe. Directories and hosts go last.
@@ -21,6 +23,7 @@ from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
+import xxhash
 
 from thresher.crawler.core.model import Reason, Verdict
 from thresher.crawler.core.ports import Memory
@@ -101,6 +104,7 @@ class Host(msgspec.Struct, array_like=True):
     home: Look | None = None  # the home page, or else the first seed
     is_home: bool = False  # it is the home page
     idle: dict[str, int] = {}  # parameter → URLs at which it was seen to name nothing
+    asks_at_home: bool = False  # its home page asks for a password: that another does says nothing
 
 
 class Suspect(msgspec.Struct, array_like=True, frozen=True):
@@ -114,6 +118,7 @@ class Suspect(msgspec.Struct, array_like=True, frozen=True):
     is_strong: bool  # the hint
     is_target: bool  # a redirect led to it
     is_set_aside: bool = False  # it was called a gate at once: an honest answer takes that back
+    form: str = ""  # what it asks its reader for
 
 
 class Asked(msgspec.Struct, array_like=True):
@@ -139,6 +144,13 @@ class Label(msgspec.Struct, array_like=True, frozen=True):
     directory: bytes
     is_soft: bool
     is_exempt: bool
+
+
+class Echo(msgspec.Struct, array_like=True):
+    """Pages of a host that say the same but for what quotes their URLs."""
+
+    pages: list[bytes]  # keys of the first of them, three at most
+    is_judged: bool = False  # what they say was found to be an error's
 
 
 class Hop(msgspec.Struct, array_like=True, frozen=True):
@@ -189,6 +201,8 @@ TARGETS = Table(b"T", Target)
 LABELS = Table(b"L", Label)
 TEMPLATES = Table(b"V", str, weight=_HEAVY)
 HOPS = Table(b"J", Hop)
+ECHOES = Table(b"E", Echo)
+LENGTHS = Table(b"K", int)
 _FAULTY = Table(b"F", bool, weight=_HEAVY)
 
 
@@ -218,6 +232,11 @@ def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Director
     """Return what is known of a directory and of its host; one read where the host was never probed."""
     of_host = HOSTS.get(memory, host) or Host()
     return (DIRECTORIES.get(memory, directory) if of_host.day >= 0 else None) or Directory(), of_host
+
+
+def echo_key(host: bytes, look: Look) -> bytes:
+    """Return the key of what a host's pages say but for what quotes their URLs.    host: key"""
+    return host[:_SITE] + xxhash.xxh3_64_digest(host[_SITE:] + look.text)
 
 
 NO_SOFT_ERROR: Final = Verdict(NAME)

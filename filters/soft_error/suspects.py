@@ -7,8 +7,9 @@ A suspect is tried at one place of its URL after the other (probe.py), those of 
     the host's home page, if it is known, does not either: what would convict the home page convicts nobody.
 
 Likeness alone says nothing of an error: equal texts are copies, and the business of exact_duplicate. So only pages whose own words say that
-they are an error or a gate are suspects, and a page that says nothing of the kind is called one only if it repeats to the word what the
-host answers with an error status, or what suspects were convicted of.
+they are an error or a gate are suspects, and those that differ from another page in the name alone that their URLs have, too: what they
+say is said of any name. Of the latter the probe must say the same to the word. A page of neither kind is called one only if it repeats to
+the word what the host answers with an error status, or what suspects were convicted of.
 
 A gate that names itself in its title over a few words is there whatever is asked for: no control is asked. A shell is a gate only of a
 host that shows nothing else, and does not show it as its home page: else it is an application.
@@ -27,7 +28,7 @@ from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import GATES, Kind
 from thresher.filters.soft_error.looks import MOST_SPREAD, Likeness, Look, compare, is_nearly, is_same_text, may_match, spread_of
 from thresher.filters.soft_error.probe import Place
-from thresher.filters.soft_error.records import DIRECTORIES, SUSPECTS, Control, Directory, Host, Outcome, Suspect
+from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, Directory, Host, Outcome, Suspect
 
 _MOST_PROBES = 2
 _IDLE = 2  # URLs at which a parameter names nothing, after which it is not asked about at this host
@@ -72,12 +73,20 @@ def stand(suspect: Suspect, host: Host, day: int, memory: Memory) -> Standing:
         key = probe.key_of_directory(place.directory, origin, suspect.page)
         directory = DIRECTORIES.get(memory, key) or Directory()
         last = Standing(_step(suspect, place, directory, day, gate=gate), place, key, directory)
-        if last.step is Step.SOFT and _is_innocent(suspect, host, gate=gate):
+        if last.step is Step.SOFT and (_is_innocent(suspect, host, gate=gate) or _is_unsaid(suspect, key, directory, memory)):
             return last._replace(step=Step.GOOD)
         if last.step not in (Step.GOOD, Step.NEXT):
             return last
     assert last is not None
     return last._replace(step=Step.GOOD)
+
+
+def _is_unsaid(suspect: Suspect, key: bytes, directory: Directory, memory: Memory) -> bool:
+    """Tell whether a page's words say nothing and its structure not enough.    key: of the place that was probed"""
+    if suspect.hint:
+        return False
+    is_template = bool(suspect.form) or LENGTHS.get(memory, key) == 0
+    return not (is_template and any(is_same_text(suspect.look, look) for look in directory.looks))
 
 
 def _is_innocent(suspect: Suspect, host: Host, *, gate: bool) -> bool:
@@ -127,7 +136,7 @@ def _step(suspect: Suspect, place: Place, directory: Directory, day: int, *, gat
     if gate and directory.looks and directory.kind == hint and hint != Kind.SHELL:
         return Step.SOFT
     step = _step_of_probes(look, directory, day)
-    if step is not Step.SOFT or gate:
+    if step is not Step.SOFT or gate or (not hint and suspect.form == "password"):
         return step
     match directory.control:
         case Control.NONE:

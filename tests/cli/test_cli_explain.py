@@ -136,6 +136,13 @@ def test_today_is_decided_under_the_configuration_that_is_given(
     assert today["outcome"].startswith(outcome)
 
 
+def test_a_dangerous_link_is_explained_by_its_pattern_and_its_options(thresher: Callable, crawl: Path) -> None:
+    today = told(thresher, crawl, "https://a.example/post/7/vote?how=up")["today"]
+    assert today["outcome"] == "be refused: unsafe (scope; /vote?how=*; scope.danger.links, scope.danger.harmless)"
+    harmless = told(thresher, crawl, "https://a.example/vote?how=up", "--set", "scope.danger.harmless=[how=up]")["today"]
+    assert harmless["outcome"].startswith("be queued and fetched")
+
+
 def test_a_wider_configuration_admits_what_the_crawls_own_refused(thresher: Callable, crawl: Path) -> None:
     assert (
         told(thresher, crawl, "https://elsewhere.example/")["today"]["outcome"]

@@ -22,6 +22,20 @@ BAD = [
         ),
     ),
     (
+        "scope: {danger: {links: [/logout, logout]}}",
+        (
+            'crawl.yaml:1:35: scope.danger.links[1]: expected names of a path, parameters, or both (config/default.yaml), got "logout". '
+            'Write for example "/logout", "/vote?how=*" or "?action=delete"'
+        ),
+    ),
+    (
+        'scope: {danger: {harmless: ["a(?!b)"]}}',
+        (
+            'crawl.yaml:1:29: scope.danger.harmless[0]: expected an RE2 pattern, got "a(?!b)". '
+            'At character 2: invalid perl operator "(?!"; RE2 has no look-around: use include and exclude together'
+        ),
+    ),
+    (
         "scope:\n  exclude:\n    - ok\n    - a(?!b)\n",
         (
             'crawl.yaml:4:7: scope.exclude[1]: expected an RE2 pattern, got "a(?!b)". '
@@ -158,6 +172,13 @@ BAD = [
         (
             'crawl.yaml:1:12: identity.from_header: expected an e-mail address, got "https://a.example". '
             'Write for example bot@example.org, or "" for none'
+        ),
+    ),
+    (
+        "filters: {media: {skip_announced: [json]}}",
+        (
+            'crawl.yaml:1:36: filters.media.skip_announced[0]: expected a media type in lower case, * for any letters, got "json". '
+            "Write for example application/*+json"
         ),
     ),
     (

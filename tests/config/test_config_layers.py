@@ -163,6 +163,9 @@ def values(key: str, kind: types.Type) -> st.SearchStrategy[Any]:
         "dns.static": st.dictionaries(st.sampled_from([".demo", "a.example", "1.0", "no"]), st.just("::1")),
         "own_site.pinned": st.dictionaries(st.sampled_from(["a.example:80", "[::1]:8000"]), st.sampled_from(["::1", "127.0.0.1 ::1"])),
         "url.strip_params": st.sampled_from([[], ["utm_*", "*", "null"]]),
+        "scope.danger.links": st.lists(st.sampled_from(["/logout", "/a|b/**", "?x=#", "/s?a|b=c*&d"]), max_size=3),
+        "scope.danger.harmless": st.lists(st.sampled_from(["/docs/", "#", "x{2}"]), max_size=3),
+        "filters.media.skip_announced": st.lists(st.sampled_from(["application/json", "text/*+x"]), max_size=3),
         "filters.media.skip_extensions": st.lists(st.sampled_from(["7z", "no", "1e3", "pdf"] * 9), max_size=40),
         "overrides": st.sampled_from(
             [[], [{"match": "a.example", "min_delay": 0.5, "skip": True}, {"match": "https://a.example/x:y/", "obey_robots": False}]]

@@ -18,4 +18,4 @@ def test_every_option_that_is_named_is_one() -> None:
 def test_a_count_and_a_name_carry_their_options() -> None:
     assert counted({"bad_url": 1, "bad_port": 1_200}) == "bad_port 1,200 (fetch.allow_ports, profile), bad_url 1"
     assert governed("bad_port", "port 8000") == "bad_port (port 8000; fetch.allow_ports, profile)"
-    assert governed("unsafe") == "unsafe"
+    assert governed("quarantined") == "quarantined"

@@ -219,3 +219,28 @@ def test_no_markup_breaks_tree_or_scan(pieces: list[str]) -> None:
     for parsed in (parse(source), scan(source)):
         assert all(link.href for link in parsed.links)
         assert parsed.n_links >= len(parsed.links)
+
+
+@pytest.mark.parametrize(
+    ("source", "asks"),
+    [
+        ("<form><input name=a><INPUT NAME=b TYPE = 'Password'></form>", "password"),
+        ('<input type="password"><textarea></textarea>', "password"),
+        ("<p><textarea name=text rows=9>", "text"),
+        ("<TEXTAREA>", "text"),
+        ("<p>What is your password? <input type=text name=password>", ""),
+        ("<p>Use a textarea.", ""),
+        ("", ""),
+    ],
+)
+def test_a_page_tells_what_its_forms_ask_for(source: str, asks: str) -> None:
+    assert parse(source).form == asks
+
+
+def test_what_a_link_announces_is_taken_as_it_is_written() -> None:
+    source = '<link rel=alternate type="application/rss+xml" href=/feed><a type="Text/HTML" href=/a>a</a><a href=/b>b</a>'
+    assert (
+        [link.type for link in parse(source).links]
+        == [link.type for link in scan(source).links]
+        == ["application/rss+xml", "Text/HTML", ""]
+    )

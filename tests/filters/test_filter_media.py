@@ -5,7 +5,7 @@ from subjects import candidate, head
 
 from thresher.config.settings import Media
 from thresher.crawler.core.model import Reason
-from thresher.filters.media import ExtensionFilter, TypeFilter
+from thresher.filters.media import AnnouncedTypes, ExtensionFilter, TypeFilter
 
 TYPES = ["text/html", "application/xhtml+xml", "text/plain"]
 
@@ -39,3 +39,50 @@ def test_a_family_of_types_can_be_accepted() -> None:
     assert gate.refuses(head("http://a.example/x", content_type="text/csv")) is None
     assert gate.refuses(head("http://a.example/x", content_type="image/png")) is Reason.BAD_TYPE
     assert TypeFilter(Media(), ["*/*"]).refuses(head("http://a.example/x", content_type="image/png")) is None
+
+
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "application/json",
+        "Application/JSON;charset=utf-8",
+        "application/json+oembed",
+        "text/xml+oembed",
+        "application/activity+json",
+        "application/ld+json",
+        "application/rss+xml",
+        "application/atom+xml",
+        "text/calendar",
+        "application/pdf",
+        "text/xml",
+    ],
+)
+def test_a_link_that_announces_what_is_not_read_is_not_followed(announced: str) -> None:
+    assert AnnouncedTypes(Media(), TYPES).are_skipped(announced)
+    assert not AnnouncedTypes(Media(mode="observe"), TYPES).are_skipped(announced)
+    assert not AnnouncedTypes(Media(), ["*/*"]).are_skipped(announced)
+    assert not AnnouncedTypes(Media(skip_announced=[]), TYPES).are_skipped(announced)
+
+
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "text/html",
+        "text/html; charset=utf-8",
+        "application/xhtml+xml",
+        "text/plain",
+        "text/css",
+        "text/javascript",
+        "image/jpeg",
+        "button",
+        "",
+        "json",
+    ],
+)
+def test_a_link_that_announces_a_page_or_nothing_that_can_be_trusted_is(announced: str) -> None:
+    assert not AnnouncedTypes(Media(), TYPES).are_skipped(announced)
+
+
+def test_feeds_are_followed_once_they_are_read() -> None:
+    gate = AnnouncedTypes(Media(), [*TYPES, "application/rss+xml"])
+    assert [gate.are_skipped(kind) for kind in ("application/rss+xml", "application/atom+xml")] == [False, True]

@@ -75,6 +75,33 @@ async def test_a_crawl_fetches_its_scope_and_nothing_else(tmp_path: Path, scope:
     assert sum(crawled.status.skipped.values()) == len(outside)
 
 
+async def test_a_link_that_does_something_is_counted_and_never_asked_for(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/docs/logout", "a.test/logout", "a.test/?add-to-cart=42", "a.test/away")
+        web.page("a.test/docs/logout", "a.test/logout?next=/docs/")
+        web.redirect("a.test/away", "a.test/post/7/upvote")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]))
+    assert sorted(web.requests) == ["a.test/", "a.test/away", "a.test/docs/logout"]
+    assert crawled.status.skipped == {Reason.UNSAFE: 4}
+
+
+async def test_what_a_link_announces_as_no_page_is_not_asked_for_unless_another_link_names_it(tmp_path: Path) -> None:
+    """As WordPress writes its heads. /archive is a page that one link calls a feed and another does not."""
+    head = """
+      <link rel="alternate" type="application/rss+xml" href="/feed/"><link rel="alternate" type="application/json" href="/wp-json/1">
+      <link rel="alternate" type="application/json+oembed" href="/wp-json/oembed?url=1"><link rel="alternate" hreflang="de" href="/de">
+      <link rel="alternate" type="text/xml+oembed" href="/wp-json/oembed?url=1&format=xml"><link rel="next" type="text/html" href="/page/2">
+      <link rel="alternate" type="application/atom+xml" href="/archive">"""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/post", head=head)
+        web.page("a.test/post", "a.test/archive", head=head)
+        for place in ("a.test/de", "a.test/page/2", "a.test/archive"):
+            web.page(place)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]))
+    assert sorted(web.requests) == ["a.test/", "a.test/archive", "a.test/de", "a.test/page/2", "a.test/post"]
+    assert crawled.status.skipped == {Reason.ANNOUNCED_TYPE: 10}
+
+
 async def test_a_redirect_out_of_scope_is_not_followed(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/away")
