@@ -29,6 +29,7 @@ from thresher.crawler.core.charset import WIDE, declared, decode
 from thresher.crawler.core.markup import attributes
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Link, Parsed
+from thresher.crawler.native import NATIVE, native
 
 __all__ = ["Form", "Source", "bomb", "decode", "finished", "is_binary", "parse", "plain", "prepared", "read", "scan"]
 
@@ -53,6 +54,7 @@ _SCANNED = re.compile(rb"<(a|area|base|frame|iframe|link|meta)[\t\n\f\r /]([^<>]
 _new = tuple.__new__  # makes a link in a third of the time that its class takes
 
 Attributes = Mapping[str, str | None]
+Taken = tuple[str, str, list[Link], int, list[tuple[int, str, dict[str, str]]]]  # what native.page returns
 
 
 class Form(Enum):
@@ -69,6 +71,7 @@ class Source(NamedTuple):
     body_utf8: bytes
     charset: str
     form: Form
+    taken: Taken | None = None  # by the native pass, if it runs and needs no tree for this page
 
 
 class _Finds:
@@ -81,6 +84,16 @@ class _Finds:
         self.base = ""
         self.canonical = ""
         self.meta: list[tuple[str, str]] = []
+
+    def take_all(self, links: list[Link], n_links: int, others: list[tuple[int, str, dict[str, str]]]) -> None:
+        """Take what the native pass found: links, and what else links or directs, with the number of links before it."""
+        self.n_links, done = n_links, 0
+        for at, tag, attrs in others:
+            self.links += links[done:at]
+            self.take(tag, attrs)
+            done = at
+        self.links += links[done:]
+        del self.links[self._max_links :]
 
     def take(self, tag: str, attrs: Attributes) -> None:
         """Take an element that may link or direct."""
@@ -151,12 +164,19 @@ def prepared(body: bytes, content_type: str, mime_type: str, *, is_isolated: boo
     body_utf8, charset = decode(body, content_type)
     if mime_type == "text/plain":
         return Source(body_utf8, charset, Form.PLAIN)
+    if NATIVE and not isinstance(taken := native.page(body_utf8, _ALL, Link), str):
+        return Source(b"", charset, Form.HTML, taken)
     return None if not is_isolated and bomb(body_utf8) else Source(body_utf8, charset, Form.HTML)
 
 
 def finished(source: Source, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
     """Take the second half of the way."""
     match source.form:
+        case Form.HTML if source.taken is not None:
+            title, text, links, n_links, others = source.taken
+            finds = _Finds(max_links)
+            finds.take_all(links, n_links, others)
+            return finds.parsed(title=title, text=text, charset=source.charset, agent=agent, headers=headers)
         case Form.HTML:
             return parse(source.body_utf8, source.charset, agent=agent, max_links=max_links, headers=headers)
         case Form.PLAIN:
