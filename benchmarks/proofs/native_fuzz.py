@@ -27,15 +27,79 @@ FLAGS = (
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fstack-protector-strong"),
 )
 _NAMES = (
-    "a b i p div li ul table tr td th tbody caption col colgroup form h1 svg math title script style noscript template select option button "
-    "textarea iframe br img base link meta nobr font body html head frameset object plaintext xmp foreignObject desc mi x-y rt ruby image"
-).split()
+    *(
+        "a",
+        "b",
+        "i",
+        "p",
+        "div",
+        "li",
+        "ul",
+        "h1",
+        "font",
+        "nobr",
+        "form",
+        "button",
+        "object",
+        "template",
+        "select",
+        "option",
+        "ruby",
+        "rt",
+    ),
+    *(
+        "table",
+        "tr",
+        "td",
+        "th",
+        "tbody",
+        "caption",
+        "col",
+        "colgroup",
+        "html",
+        "head",
+        "body",
+        "base",
+        "link",
+        "meta",
+        "br",
+        "img",
+        "image",
+    ),
+    *(
+        "svg",
+        "math",
+        "foreignObject",
+        "desc",
+        "mi",
+        "x-y",
+        "title",
+        "script",
+        "style",
+        "noscript",
+        "textarea",
+        "iframe",
+        "xmp",
+        "plaintext",
+    ),
+    "frameset",
+)
 _BITS: tuple[bytes, ...] = (
     *(f"<{name} href=x{n}>".encode() for n, name in enumerate(_NAMES)),
     *(f"</{name}>".encode() for name in _NAMES),
     *(b"<", b">", b'"', b"'", b"=", b"/", b"&", b"&#", b"&#x110000;", b"&#0", b"&amp", b"&NotEqualTilde;", b"&nGt;", b"&#x;"),
     *(b"<!--", b"-->", b"--!>", b"<!>", b"<!-", b"<?", b"</", b"</ ", b"<![CDATA[", b"]]>", b"<!doctype html", b"\r\n", b"\r"),
-    *(b"\xff", b"\xe2\x82", b"\xf0\x9f\x98\x80", "中ຂກ".encode(), b"<script><!--<script>", b"</script", b" rel=nofollow", b" src='", b"\xc3"),
+    *(
+        b"\xff",
+        b"\xe2\x82",
+        b"\xf0\x9f\x98\x80",
+        "中ຂກ".encode(),
+        b"<script><!--<script>",
+        b"</script",
+        b" rel=nofollow",
+        b" src='",
+        b"\xc3",
+    ),
     *(b"<meta name=robots content='", b"<link rel=canonical href=", b"<base href='http://x/'>", b"a" * 300, b"<i>" * 300, b"&" * 70),
 )
 _SCRIPTS = ((0x20, 0x7F), (0x20, 0x250), (0xE01, 0xF00), (0x3041, 0x9FFF), (0xD800, 0xE000), (0x1F300, 0x1F700))
@@ -99,7 +163,11 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
         n_given_up += isinstance(taken, str)
         first, last = rng.choice(_SCRIPTS)
         text = "".join(map(chr, rng.choices(range(first, last), k=rng.randrange(300))))
-        for words in (native.words(text, 1 << 18), native.words(text, rng.randrange(100)), native.words(page.decode("utf-8", "replace"), 1 << 18)):
+        for words in (
+            native.words(text, 1 << 18),
+            native.words(text, rng.randrange(100)),
+            native.words(page.decode("utf-8", "replace"), 1 << 18),
+        ):
             if words is not None:
                 native.least(words, rng.randrange(1, 9), rng.randrange(1, 17))
         n_pages, n_bytes = n_pages + 1, n_bytes + len(page)

@@ -12,8 +12,8 @@ import click
 
 from thresher.config.errors import ConfigError
 from thresher.crawler.core.errors import ThresherError
-from thresher.crawler.process.leaving import leave
 from thresher.crawler.native import IMPLEMENTATION
+from thresher.crawler.process.leaving import leave
 from thresher.crawler.version import VERSION
 
 COMMANDS = {
