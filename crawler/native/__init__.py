@@ -4,9 +4,15 @@
 the extension was not built, and with THRESHER_NATIVE=0 in the environment: then everything runs in Python.
 
 The pass is a tokeniser and a stack of open elements, by the HTML Standard, and no tree: its time is linear in the page, so that no page
-need be scanned for what would hold up a parser. Where the tree would change what is found (text and elements that a table throws out,
-links that are opened again, text on both sides of a tag that does nothing), the pass gives the page up, and says why; such a page goes to
-the tree, as all do without the extension. So both ways find the same links and the same words, link for link and word for word.
+need be scanned for what would hold up a parser. Where the tree would change what is found, the pass gives the page up, and says why; such a
+page goes to bomb scan and tree, as all do without the extension. So both ways find the same, link for link and word for word; only white
+space between words may differ in `Parsed.raw_text`. Given up are pages with
+
+    text, or elements but those of a table, right inside a table       elements in a select, but options and scripts
+    text on both sides of a tag that does nothing ("a</x>b")           a link that closes with another element, and is opened again
+    other formatting that is closed so and ended later                 parts of a table inside an element of a template
+    a frameset, font in svg, annotation-xml, a zero byte               more than 256 open elements
+    a table in an open paragraph under an old doctype                  a title in the body after formatting that was not closed
 
 Memory safety: no recursion, at most 256 open elements, every length checked, buffers grow or the page is given up
 (`python -m benchmarks.proofs.native_fuzz`).

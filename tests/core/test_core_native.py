@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.support.wild_markup import mutated, wild_page
+from thresher.config.load import examine
 from thresher.crawler.core import html, minhash, sketch
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.native import NATIVE, native
@@ -93,7 +94,7 @@ def test_an_ordinary_page_is_not_given_up() -> None:
     ],
 )
 def test_what_needs_a_tree_is_given_up_with_the_reason(source: str, why: str | None) -> None:
-    """The list of the README of crawler/native: the only pages that do not go through the pass."""
+    """The list in crawler/native/__init__.py: these pages alone do not go through the pass."""
     taken = native.page(source.encode(), 9, Link)
     assert (taken if isinstance(taken, str) else None) == why
 
@@ -124,7 +125,7 @@ TEXT = st.text(st.characters() | st.characters(max_codepoint=127) | st.sampled_f
 
 
 @given(TEXT)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_words_have_the_same_hashes(text: str) -> None:
     """Law, lone surrogates and characters beyond U+FFFF included."""
     found = native.words(text, sketch.MAX_UNITS)
@@ -166,3 +167,7 @@ def test_version_says_which_implementation_runs(value: str, name: str) -> None:
         check=True,
     )
     assert said.stdout.rstrip().endswith(f"pages read by {name} code")
+
+
+def test_the_switch_is_no_unknown_option() -> None:
+    assert examine((), environ={"THRESHER_NATIVE": "0"})[1] == examine(())[1]
