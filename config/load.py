@@ -34,6 +34,7 @@ from thresher.config.settings import Settings
 from thresher.config.yaml_tree import Listing, Node, Place, Scalar, shown
 
 PREFIX = "THRESHER_"
+NO_OPTION = "THRESHER_NATIVE"  # read before there is any configuration (crawler/native)
 STDIN = "-"
 _DEFAULT = "default"
 
@@ -124,7 +125,7 @@ def _layers(
     for path in paths:
         yield partial(_from_file, path, stdin, mistakes)
     for name in sorted(environ):  # a section's own variable comes before its options'
-        if name.startswith(PREFIX):
+        if name.startswith(PREFIX) and name != NO_OPTION:
             yield partial(_from_variable, name, environ[name], mistakes)
     for text in sets:
         yield partial(_from_set, text, mistakes)

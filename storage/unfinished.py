@@ -14,6 +14,7 @@ from typing import Final
 import lmdb
 
 from thresher.crawler.core.errors import StoreError
+from thresher.storage.archive.files import FOLDER as ARCHIVE
 from thresher.storage.check import check_data_file
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import is_shard
@@ -21,7 +22,7 @@ from thresher.storage.schema import RESULTS, STATE, TABLES
 
 _SKIPPED: Final = "skipped"
 _LOCK: Final = "crawl.lock"
-FOLDERS: Final = (STATE, RESULTS, _SKIPPED)
+FOLDERS: Final = (STATE, RESULTS, _SKIPPED, ARCHIVE)
 
 
 def may_be_new(path: Path) -> bool:

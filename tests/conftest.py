@@ -17,10 +17,16 @@ import pytest
 import uvloop
 from edge import CLIENTS, speak_by
 
+from thresher.crawler.core import html, minhash, sketch
+from thresher.crawler.native import NATIVE
+
+IMPLEMENTATIONS = ("native", "Python") if NATIVE else ("Python",)  # THRESHER_NATIVE=0 before pytest: Python alone, in children too
+
 # of the shell that starts the tests; a child process of a test has what a user's has, and what the test gives it
 _SURROUNDINGS = {"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "VIRTUAL_ENV"}
 for _name in [name for name in os.environ if name.startswith(("PYTHON", "THRESHER_", "CRAWL_")) or name in _SURROUNDINGS]:
-    del os.environ[_name]
+    if _name != "THRESHER_NATIVE":
+        del os.environ[_name]
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["LC_ALL"] = "C.UTF-8"
 
@@ -81,3 +87,12 @@ def each_client(request: pytest.FixtureRequest) -> Iterator[None]:
     speak_by(request.param)
     yield
     speak_by(CLIENTS[0])
+
+
+@pytest.fixture(params=IMPLEMENTATIONS, scope="module")
+def each_implementation(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run the module's tests once with the native code, where it was built, and once without it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (html, sketch, minhash):
+            patch.setattr(module, "NATIVE", request.param == "native")
+        yield

@@ -50,7 +50,7 @@ def _room_of(module: str) -> str:
     top, _, rest = module.partition(".")
     package = rest.partition(".")[0] if top == "thresher" else top
     if package == "crawler":
-        return "core" if rest.startswith("crawler.core") else "shell"
+        return "core" if rest.startswith(("crawler.core", "crawler.native")) else "shell"  # native: core's own work, in C
     return package if package in OURS else "shell" if top == "thresher" else ""  # the facade's own files have no folder in their names
 
 

@@ -12,6 +12,7 @@ import click
 
 from thresher.config.errors import ConfigError
 from thresher.crawler.core.errors import ThresherError
+from thresher.crawler.native import IMPLEMENTATION
 from thresher.crawler.process.leaving import leave
 from thresher.crawler.version import VERSION
 
@@ -80,7 +81,7 @@ class Lazy(click.Group):
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.version_option(VERSION, prog_name="thresher")
+@click.version_option(VERSION, prog_name="thresher", message=f"%(prog)s, version %(version)s, pages read by {IMPLEMENTATION} code")
 def thresher() -> None:
     """Thresher: a polite breadth-first web crawler with inline quality filters.
 

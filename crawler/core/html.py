@@ -1,4 +1,7 @@
-"""From the bytes of a page to its links, title, directives and visible text: one tree, built once [lexbor].
+"""From the bytes of a page to its links, title, directives and visible text: one native pass, or one tree, built once [lexbor].
+
+Where thresher.crawler.native is there, `prepared` has it take the page, in linear time and without a bomb scan; a page that needs a tree,
+and every page without it, goes through `bomb` and `parse`. Both ways find the same.
 
 `read` is the whole way; `prepared` and `finished` are its halves, for whoever takes many pages through the one and then through the other.
 The steps stand alone for tests and tools. `scan` takes links from a page that has no tree, because building it killed the parser: a bounded
@@ -11,6 +14,7 @@ element ends a word: without style sheets nobody can say which elements are bloc
 Never ask a hostile tree for `.html` (recursive: it overflows the C stack) or `unwrap_tags` (quadratic).
 
 Time per 25 KB with 60 links: tree 95 µs, links 70, text 80. Memory: about 12 times the page while the tree lives.
+`python -m benchmarks.speed.native_pass` has both ways.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from thresher.crawler.core.charset import WIDE, declared, decode
 from thresher.crawler.core.markup import attributes
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Link, Parsed
+from thresher.crawler.native import NATIVE, native
 
 __all__ = ["Form", "Source", "bomb", "decode", "finished", "is_binary", "parse", "plain", "prepared", "read", "scan"]
 
@@ -36,6 +41,7 @@ SNIFF_BYTES: Final = 1_024
 SCAN_BYTES: Final = 256 << 10
 MAX_HREF: Final = 1 << 16  # characters; a longer one is counted and dropped: no page is there
 MAX_TITLE: Final = 2_048
+_MOST_LINKS: Final = 1 << 20
 MAX_META: Final = 1_000  # elements looked at for directives
 
 _NAMED: Final = "[href],iframe,frame,meta"  # finds its elements in two thirds of the time that naming each with its attribute takes
@@ -55,6 +61,7 @@ _SCANNED = re.compile(rb"<(a|area|base|frame|iframe|link|meta)[\t\n\f\r /]([^<>]
 _new = tuple.__new__  # makes a link in a third of the time that its class takes
 
 Attributes = Mapping[str, str | None]
+Taken = tuple[str, str, list[Link], int, list[tuple[int, str, dict[str, str]]]]  # what native.page returns
 
 
 class Form(Enum):
@@ -71,6 +78,7 @@ class Source(NamedTuple):
     body_utf8: bytes
     charset: str
     form: Form
+    taken: Taken | None = None  # by the native pass, if it runs and needs no tree for this page
 
 
 class _Finds:
@@ -83,6 +91,16 @@ class _Finds:
         self.base = ""
         self.canonical = ""
         self.meta: list[tuple[str, str]] = []
+
+    def take_all(self, links: list[Link], n_links: int, others: list[tuple[int, str, dict[str, str]]]) -> None:
+        """Take what the native pass found: links, and what else links or directs, with the number of links before it."""
+        self.n_links, done = n_links, 0
+        for at, tag, attrs in others:
+            self.links += links[done:at]
+            self.take(tag, attrs)
+            done = at
+        self.links += links[done:]
+        del self.links[self._max_links :]
 
     def take(self, tag: str, attrs: Attributes) -> None:
         """Take an element that may link or direct."""
@@ -145,23 +163,33 @@ def read(
     `headers` are the values of X-Robots-Tag. None means that the page must be parsed where it can be killed; `is_isolated` says that
     this is such a place.
     """
-    source = prepared(body, content_type, mime_type, is_isolated=is_isolated)
+    source = prepared(body, content_type, mime_type, is_isolated=is_isolated, max_links=max_links)
     return finished(source, agent=agent, max_links=max_links, headers=headers) if source else None
 
 
-def prepared(body: bytes, content_type: str, mime_type: str, *, is_isolated: bool = False) -> Source | None:
-    """Take the first half of the way: decode the page and see whether it may be parsed here; None if it may not."""
+def prepared(body: bytes, content_type: str, mime_type: str, *, is_isolated: bool = False, max_links: int = _MOST_LINKS) -> Source | None:
+    """Take the first half of the way: decode the page and see whether it may be parsed here; None if it may not.
+
+    The native pass takes it right away, in linear time, unless it needs a tree; max_links: at least that of `finished`.
+    """
     if is_binary(body, content_type):
         return Source(b"", "", Form.BINARY)
     body_utf8, charset = decode(body, content_type)
     if mime_type == "text/plain":
         return Source(body_utf8, charset, Form.PLAIN)
+    if NATIVE and not isinstance(taken := native.page(body_utf8, max_links, Link), str):
+        return Source(body_utf8, charset, Form.HTML, taken)
     return None if not is_isolated and bomb(body_utf8) else Source(body_utf8, charset, Form.HTML)
 
 
 def finished(source: Source, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
     """Take the second half of the way."""
     match source.form:
+        case Form.HTML if source.taken is not None:
+            title, text, links, n_links, others = source.taken
+            finds = _Finds(max_links)
+            finds.take_all(links, n_links, others)
+            return finds.parsed(title=title, text=text, charset=source.charset, agent=agent, headers=headers)
         case Form.HTML:
             return parse(source.body_utf8, source.charset, agent=agent, max_links=max_links, headers=headers)
         case Form.PLAIN:

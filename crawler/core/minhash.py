@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.model import U64
+from thresher.crawler.native import NATIVE, native
 
 EMPTY: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # every slot of a text without words
 _NOTHING: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)  # a slot that no hash fell into, before it borrows
@@ -44,21 +45,39 @@ def shingles(tokens: U64, width: int) -> U64:
 
 def slots(hashes: U64, k: int) -> U64:
     """Return the k minima of shingles that are given by their hashes, in any order, repeated or not.    k: a power of two, 2 to 65,536"""
-    if k < 2 or k > 1 << 16 or k & (k - 1):
+    if not _is_power(k):
         raise ValueError(f"the number of slots must be a power of two from 2 to 65536, got {k}")
     if not hashes.size:
         return np.full(k, EMPTY, dtype=np.uint64)
-    place = (hashes >> _U(65 - k.bit_length())).view(np.int64)
-    least = _blank(k).copy()
-    np.minimum.at(least, place, hashes.view(np.int64))  # signed: seven times as quick; hashes of one place have one sign, so order is kept
-    if least.max() == _NOTHING:
-        _borrow(least, least == _NOTHING)
-    return least.view(np.uint64)
+    return _lent(_least(hashes, k))
 
 
 def minhash(tokens: U64, k: int, shingle: int) -> U64:
     """Return the sketch of a text: k minima over its shingles of `shingle` words.    k: a power of two"""
+    if NATIVE and tokens.size and shingle > 0 and tokens.flags.c_contiguous and _is_power(k):
+        return _lent(np.frombuffer(native.least(tokens, shingle, k.bit_length() - 1), dtype=np.int64))
     return slots(shingles(tokens, shingle), k)
+
+
+def _is_power(k: int) -> bool:
+    return 2 <= k <= 1 << 16 and not k & (k - 1)
+
+
+def _least(hashes: U64, k: int) -> npt.NDArray[np.int64]:
+    """Return the least hash of each slot."""
+    if NATIVE and hashes.flags.c_contiguous:
+        return np.frombuffer(native.least(hashes, 1, k.bit_length() - 1), dtype=np.int64)
+    place = (hashes >> _U(65 - k.bit_length())).view(np.int64)
+    least = _blank(k).copy()
+    np.minimum.at(least, place, hashes.view(np.int64))  # signed: seven times as quick; hashes of one place have one sign, so order is kept
+    return least
+
+
+def _lent(least: npt.NDArray[np.int64]) -> U64:
+    """Let the slots that stayed empty borrow, in place."""
+    if least.max() == _NOTHING:
+        _borrow(least, least == _NOTHING)
+    return least.view(np.uint64)
 
 
 def resemblance(a: U64, b: U64) -> float:

@@ -12,7 +12,7 @@ somebody takes the trouble. Hashes depend on nothing but the text: they are the 
 
 Only the first 262,144 characters are told apart word by word; what follows counts as one more word.
 
-Time: 65 µs for 10 KB of text. Memory: 5 MB of tables.
+Time: 65 µs for 10 KB of text in numpy, 12 with the native code, which loops over them. Memory: 5 MB of tables.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import numpy.typing as npt
 import xxhash
 
 from thresher.crawler.core.model import U64
+from thresher.crawler.native import NATIVE, native
 
 MAX_UNITS: Final = 1 << 18  # UTF-16 code units; a power of two for the tables
 _BASE: Final = 0x9E3779B97F4A7C15
@@ -85,10 +86,19 @@ def _letters() -> tuple[npt.NDArray[np.int8], U64]:
 _POWERS: Final = _powers(_BASE)
 _INVERSES: Final = _powers(pow(_BASE, -1, 1 << 64))
 _CLASSES, _NUMBERS = _letters()
+if NATIVE:
+    native.letters(_CLASSES, _NUMBERS, _BASE)
 
 
 def token_hashes(text: str) -> U64:
     """Return the hashes of the text's words in order."""
+    if NATIVE and (hashes := native.words(text, MAX_UNITS)) is not None:
+        return np.frombuffer(hashes, dtype=np.uint64)
+    return _token_hashes(text)
+
+
+def _token_hashes(text: str) -> U64:
+    """Take all words at once by vector operations."""
     units = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype="<u2")
     rest = b""
     if units.size > MAX_UNITS:

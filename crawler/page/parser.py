@@ -62,7 +62,7 @@ class Parser:
         """Decode a page, the first half of `here`; None if the page must be isolated."""
         if len(body) > self._settings.isolate_above and not html.is_binary(body, content_type):
             return None
-        return html.prepared(body, content_type, mime_type)
+        return html.prepared(body, content_type, mime_type, max_links=self._max_links)
 
     def finished(self, source: html.Source, robots_headers: list[str]) -> Parsed:
         """Parse what is decoded, the second half of `here`."""

@@ -10,6 +10,8 @@ from thresher.crawler.core import html
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Link, Parsed
 
+pytestmark = pytest.mark.usefixtures("each_implementation")
+
 PAGE = """<!DOCTYPE html>
 <html><head>
 <title>  Grain &amp;
@@ -31,7 +33,13 @@ PAGE = """<!DOCTYPE html>
 
 def parse(source: str | bytes, *, max_links: int = 100, headers: tuple[str, ...] = ()) -> Parsed:
     body = source if isinstance(source, bytes) else source.encode()
-    return html.parse(body, "utf-8", agent="thresher", max_links=max_links, headers=headers)
+    if b"\0" in body:  # of which a tree is always made
+        return html.parse(body, "utf-8", agent="thresher", max_links=max_links, headers=headers)
+    parsed = html.read(
+        body, "text/html; charset=utf-8", "text/html", agent="thresher", max_links=max_links, headers=headers, is_isolated=True
+    )
+    assert parsed is not None
+    return parsed
 
 
 def scan(source: str, *, max_links: int = 100) -> Parsed:

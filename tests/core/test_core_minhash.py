@@ -11,6 +11,8 @@ from thresher.crawler.core.minhash import EMPTY, minhash, resemblance, shingles,
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import token_hashes
 
+pytestmark = pytest.mark.usefixtures("each_implementation")
+
 
 def _two_sets(share: float, n: int, seed: int) -> tuple[U64, U64]:
     """Return two sets of n random hashes together, of which `share` is common to both."""

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from thresher.crawler.core.sketch import MAX_UNITS, fingerprint, token_hashes
 
+pytestmark = pytest.mark.usefixtures("each_implementation")
+
 
 def is_letter(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character)[0] == "M" or ord(character) > 0xFFFF

@@ -10,6 +10,8 @@ from thresher.crawler.core.minhash import minhash, resemblance
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.near_replica.rp import project
 
+pytestmark = pytest.mark.usefixtures("each_implementation")
+
 THAI = "สวัสดีครับยินดีต้อนรับ"
 
 

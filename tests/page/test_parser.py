@@ -29,6 +29,13 @@ LINKED = b'<title>t</title><a href="/first" rel=nofollow>x</a>'
 MAX_LINKS = 10_000
 
 
+@pytest.fixture(autouse=True)
+def trees_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each page made a tree of, here and in children: the native pass takes most of these pages without harm."""
+    monkeypatch.setattr(html, "NATIVE", False)
+    monkeypatch.setenv("THRESHER_NATIVE", "0")
+
+
 class Harness:
     """A parser and what a test asks of it."""
 

@@ -1,0 +1,196 @@
+"""The native pass under AddressSanitizer and UndefinedBehaviorSanitizer: `python -m benchmarks.proofs.native_fuzz --seconds 3600`.
+
+Builds crawler/native with both and feeds it, in a process of its own, pages that are mutated, cut anywhere, made of random markup or of
+random bytes, and texts of every script; each page is taken once whole and once with few links. The first fault ends it with the
+sanitizer's report, exit code 1 and the seed. Needs gcc and its sanitizers' libraries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from html.entities import html5
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "crawler/native"
+FLAGS = (
+    *("-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer", "-shared", "-fPIC"),
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fstack-protector-strong"),
+)
+_NAMES = (
+    *(
+        "a",
+        "b",
+        "i",
+        "p",
+        "div",
+        "li",
+        "ul",
+        "h1",
+        "font",
+        "nobr",
+        "form",
+        "button",
+        "object",
+        "template",
+        "select",
+        "option",
+        "ruby",
+        "rt",
+    ),
+    *(
+        "table",
+        "tr",
+        "td",
+        "th",
+        "tbody",
+        "caption",
+        "col",
+        "colgroup",
+        "html",
+        "head",
+        "body",
+        "base",
+        "link",
+        "meta",
+        "br",
+        "img",
+        "image",
+    ),
+    *(
+        "svg",
+        "math",
+        "foreignObject",
+        "desc",
+        "mi",
+        "x-y",
+        "title",
+        "script",
+        "style",
+        "noscript",
+        "textarea",
+        "iframe",
+        "xmp",
+        "plaintext",
+    ),
+    "frameset",
+)
+_BITS: tuple[bytes, ...] = (
+    *(f"<{name} href=x{n}>".encode() for n, name in enumerate(_NAMES)),
+    *(f"</{name}>".encode() for name in _NAMES),
+    *(b"<", b">", b'"', b"'", b"=", b"/", b"&", b"&#", b"&#x110000;", b"&#0", b"&amp", b"&NotEqualTilde;", b"&nGt;", b"&#x;"),
+    *(b"<!--", b"-->", b"--!>", b"<!>", b"<!-", b"<?", b"</", b"</ ", b"<![CDATA[", b"]]>", b"<!doctype html", b"\r\n", b"\r"),
+    *(
+        b"\xff",
+        b"\xe2\x82",
+        b"\xf0\x9f\x98\x80",
+        "中ຂກ".encode(),
+        b"<script><!--<script>",
+        b"</script",
+        b" rel=nofollow",
+        b" src='",
+        b"\xc3",
+    ),
+    *(b"<meta name=robots content='", b"<link rel=canonical href=", b"<base href='http://x/'>", b"a" * 300, b"<i>" * 300, b"&" * 70),
+)
+_SCRIPTS = ((0x20, 0x7F), (0x20, 0x250), (0xE01, 0xF00), (0x3041, 0x9FFF), (0xD800, 0xE000), (0x1F300, 0x1F700))
+
+
+def built(folder: Path) -> Path:
+    """Compile the module with both sanitizers."""
+    library = folder / "_native.so"
+    command = ["gcc", *FLAGS, f"-I{sysconfig.get_path('include')}", *map(str, sorted(SOURCES.glob("*.c"))), "-o", str(library)]
+    subprocess.run(command, check=True)
+    return library
+
+
+def loaded(library: Path) -> Any:
+    """Import the module from this file."""
+    spec = importlib.util.spec_from_file_location("_native", library)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def pages() -> list[bytes]:
+    """Return real pages that are installed here, up to 60 KB of each."""
+    found = sorted(Path("/usr/share").rglob("*.html"))
+    return [file.read_bytes()[:60_000] for file in found[:: max(1, len(found) // 200)]] or [b"<p>a page <a href=x>link</a></p>" * 50]
+
+
+def mutated(real: list[bytes], rng: random.Random) -> bytes:
+    """Return a page that nobody wrote."""
+    kind = rng.random()
+    if kind < 0.1:
+        return rng.randbytes(rng.randrange(400))
+    if kind < 0.4:
+        return b"".join(rng.choice(_BITS) for _ in range(rng.randrange(200)))
+    page = bytearray(rng.choice(real))
+    for _ in range(rng.randrange(1, 30)):
+        at, deed = rng.randrange(len(page) + 1), rng.random()
+        if deed < 0.5:
+            page[at:at] = rng.choice(_BITS)
+        elif deed < 0.8:
+            del page[at : at + rng.randrange(1, 300)]
+        else:
+            begin = rng.randrange(len(page) + 1)
+            page[at:at] = page[begin : begin + rng.randrange(600)]
+    return bytes(page[: rng.randrange(len(page) + 1)] if rng.random() < 0.3 else page)
+
+
+def fuzz(library: Path, seconds: float, seed: int) -> None:
+    """Feed the module until the time is over; it aborts at the first fault."""
+    native, real = loaded(library), pages()
+    native.entities(html5)
+    native.letters(bytes(n % 4 for n in range(1 << 16)), bytes(random.Random(1).randbytes(8 << 16)), 0x9E3779B97F4A7C15)
+    until, n_pages, n_given_up, n_bytes = time.monotonic() + seconds, 0, 0, 0
+    while time.monotonic() < until:
+        rng = random.Random(seed + n_pages)
+        page = mutated(real, rng)
+        taken = native.page(bytes(page), 1 << 30, tuple)
+        native.page(bytes(page), rng.randrange(5), tuple)
+        n_given_up += isinstance(taken, str)
+        first, last = rng.choice(_SCRIPTS)
+        text = "".join(map(chr, rng.choices(range(first, last), k=rng.randrange(300))))
+        for words in (
+            native.words(text, 1 << 18),
+            native.words(text, rng.randrange(100)),
+            native.words(page.decode("utf-8", "replace"), 1 << 18),
+        ):
+            if words is not None:
+                native.least(words, rng.randrange(1, 9), rng.randrange(1, 17))
+        n_pages, n_bytes = n_pages + 1, n_bytes + len(page)
+    print(f"{n_pages:,} pages, {n_bytes >> 20:,} MiB, {n_given_up:,} given up to the tree, in {seconds:.0f} s from seed {seed}: no fault")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=900.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--library", type=Path, help=argparse.SUPPRESS)  # in the child: what to feed
+    chosen = parser.parse_args()
+    if chosen.library is not None:
+        fuzz(chosen.library, chosen.seconds, chosen.seed)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        library = built(Path(folder))
+        sanitizer = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout.strip()
+        environ = {**os.environ, "LD_PRELOAD": sanitizer, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
+        command = [sys.executable, "-m", "benchmarks.proofs.native_fuzz", f"--library={library}"]
+        command += [f"--seconds={chosen.seconds}", f"--seed={chosen.seed}"]
+        return subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode and 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""A page in one pass, by C of ours where a compiler was there when Thresher was installed: markup to links, title and text, text to words.
+
+`page`, `words` and `least` do what core's html.py, sketch.py and minhash.py do in Python and numpy, and say the same. They are None where
+the extension was not built, and with THRESHER_NATIVE=0 in the environment: then everything runs in Python.
+
+The pass is a tokeniser and a stack of open elements, by the HTML Standard, and no tree: its time is linear in the page, so that no page
+need be scanned for what would hold up a parser. Where the tree would change what is found, the pass gives the page up, and says why; such a
+page goes to bomb scan and tree, as all do without the extension. So both ways find the same, link for link and word for word; only white
+space between words may differ in `Parsed.raw_text`. Given up are pages with
+
+    text, or elements but those of a table, right inside a table       elements in a select, but options and scripts
+    text on both sides of a tag that does nothing ("a</x>b")           a link that closes with another element, and is opened again
+    other formatting that is closed so and ended later                 parts of a table inside an element of a template
+    a frameset, font in svg, annotation-xml, a zero byte               more than 256 open elements
+    a table in an open paragraph under an old doctype                  a title in the body after formatting that was not closed
+
+Memory safety: no recursion, at most 256 open elements, every length checked, buffers grow or the page is given up
+(`python -m benchmarks.proofs.native_fuzz`).
+"""
+
+from __future__ import annotations
+
+import os
+from html.entities import html5
+from typing import Final
+
+__all__ = ["IMPLEMENTATION", "NATIVE", "native"]
+
+_INTERFACE: Final = 1  # of the C code that fits this file: an editable installation may have an older one
+
+try:
+    from thresher.crawler.native import _native as native
+except ImportError:
+    _is_there = False
+else:
+    _is_there = native.INTERFACE == _INTERFACE
+
+NATIVE: Final = _is_there and os.environ.get("THRESHER_NATIVE", "1") != "0"
+IMPLEMENTATION: Final = "native" if NATIVE else "Python"
+
+if NATIVE:
+    native.entities(html5)

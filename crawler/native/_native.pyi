@@ -1,0 +1,28 @@
+"""What the C code offers; None of it keeps what it is given, but for the tables."""
+
+from typing import TypeVar
+
+INTERFACE: int
+_Link = TypeVar("_Link", bound=tuple[object, ...])
+
+def page(
+    body: bytes, max_links: int, link: type[_Link], /
+) -> tuple[str, str, list[_Link], int, list[tuple[int, str, dict[str, str]]]] | str:
+    """Take a page in UTF-8.
+
+    returns: title and visible text as a tree has them; at most `max_links` links of a, area, frame and iframe, (href, rel, tag) each, and
+    the number of all; what else links or directs: how many of these links stand before it, its tag, its attributes. A text instead: why
+    the page needs a tree.
+    """
+
+def words(text: str, most: int, /) -> bytearray | None:
+    """Return the hashes of the text's words, uint64, as sketch.py has them; None if it has more than `most` UTF-16 units."""
+
+def least(tokens: object, shingle: int, bits: int, /) -> bytearray:
+    """Return the least hash, int64, of the shingles of each of 2**bits slots; the greatest int64 where none fell."""
+
+def letters(classes: object, numbers: object, base: int, /) -> None:
+    """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""
+
+def entities(named: dict[str, str], /) -> None:
+    """Give the named character references, with or without ";"."""

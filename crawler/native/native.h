@@ -1,0 +1,182 @@
+/* What the files of the native pass share. Nothing here keeps a pointer into a page after the call that got it.
+ *
+ * bytes.c    buffers that grow, and what kinds of bytes there are
+ * names.c    the elements that the HTML Standard names, and what each does to the others
+ * markup.c   tags, attributes, references, the ends of raw text: the tokeniser
+ * stack.c    open elements, scopes, what closes what: the tree builder without a tree
+ * start.c    start tags · end.c  end tags
+ * page.c     the pass itself: bytes to links, title, text
+ * words.c    text to hashes of words, hashes to least ones
+ * module.c   what Python sees
+ */
+#ifndef THRESHER_NATIVE_H
+#define THRESHER_NATIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef const unsigned char *Bytes;
+
+typedef struct {
+    Bytes at; /* NULL: absent */
+    size_t n;
+} Span;
+
+/* -- bytes.c -------------------------------------------------------------------------------------------------------------------- */
+
+enum { IS_SPACE = 1, ENDS_NAME = 2, IS_LETTER = 4, IS_ALNUM = 8 }; /* of ASCII */
+extern unsigned char KIND[256], LOWER[256];
+
+typedef struct {
+    unsigned char *at;
+    size_t n, room;
+} Buffer;
+
+void make_kinds(void);
+/* Make room for `more` bytes; returns 0 if there is no memory. */
+int reserve(Buffer *b, size_t more);
+int append(Buffer *b, Bytes at, size_t n);
+/* Tell whether s[0:n] is the lower-case word w of the same length in any case. */
+int is_word(Bytes s, size_t n, const char *w);
+/* Tell whether s[0:n] has the lower-case word w somewhere, in any case. */
+int has_word(Bytes s, size_t n, const char *w);
+
+/* -- names.c -------------------------------------------------------------------------------------------------------------------- */
+
+enum Flags {
+    VOID = 1,           /* has no end */
+    SPECIAL = 2,        /* ends the search of an end tag for its element */
+    CLOSES_P = 4,
+    FORMATTING = 8,
+    BREAKS_OUT = 16,    /* of svg and math */
+    BOUNDS_SCOPE = 32,
+    MARKER = 64,        /* formatting elements opened inside are not opened again outside */
+    TABLE_PART = 128,   /* but for table itself */
+    STRUCTURE = 256,    /* what stands right inside it is no text: table tbody tfoot thead tr colgroup */
+    IN_HEAD = 512,      /* does not begin the body */
+    IMPLIED = 1024,     /* its end may be left out */
+    HIDES = 2048,       /* what it holds is not seen */
+    BLOCK_END = 4096,   /* its end tag closes what is open inside it, if it is in scope */
+    HEADING = 8192,
+    RAW = 16384,        /* what it holds is no markup */
+};
+
+enum Name {
+    N_OTHER,
+#define ELEMENT(id, name, flags) N_##id,
+#include "names.inc"
+#undef ELEMENT
+    N_COUNT
+};
+
+extern const uint16_t FLAGS_OF[N_COUNT];
+extern const char *const NAME_OF[N_COUNT];
+void make_names(void);
+enum Name name_of(Bytes s, size_t n);
+
+/* -- markup.c ------------------------------------------------------------------------------------------------------------------- */
+
+enum Attribute { HREF, REL, SRC, NAME, CONTENT, HTTP_EQUIV, N_ATTRIBUTES };
+
+/* Remember that "name" (with its ";", if it has one) stands for n UTF-8 bytes; returns 0 if there is no room for it. */
+int add_entity(Bytes name, size_t n_name, Bytes text, size_t n_text);
+/* Append s[0:n] with its references decoded. */
+int append_decoded(Buffer *b, Bytes s, size_t n, int is_attribute);
+/* p stands behind a tag's name: return the place behind its ">", NULL if the page ends before. `found` may be NULL. */
+Bytes attributes(Bytes p, Bytes e, Span found[N_ATTRIBUTES], int *is_self_closing);
+/* Return the place of the "</name" that ends a raw element, or e. */
+Bytes raw_end(Bytes p, Bytes e, enum Name name);
+/* Return the place behind a comment or declaration that begins with "<!" or "<?" at p. */
+Bytes comment_end(Bytes p, Bytes e);
+
+/* -- stack.c -------------------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_DEPTH = 256 }; /* open elements; each search is within these */
+enum Space { IN_HTML, IN_SVG, IN_MATH };
+enum Gap { NO_GAP, UNSURE, SURE }; /* does a tag part the text before it from that behind? UNSURE: only a tree can tell */
+
+typedef struct {
+    Bytes name;
+    uint32_t n;
+    uint16_t id, flags;
+    uint8_t space, holds_html, is_link; /* holds_html: an integration point */
+} Open;
+
+typedef struct {
+    Bytes href;
+    uint32_t at, n, rel_at, rel_n; /* in `values` */
+    enum Name tag;
+} FoundLink;
+
+typedef struct {
+    size_t n_before; /* links */
+    enum Name tag;
+    Span found[N_ATTRIBUTES];
+} Other; /* an element that directs, or links by its rel */
+
+enum Mode { HEAD, HEAD_NOSCRIPT, AFTER_HEAD, BODY };
+enum Quirks { QUIRKS, NO_QUIRKS, PERHAPS_QUIRKS };
+
+typedef struct {
+    Open stack[MAX_DEPTH];
+    int depth, n_hidden, n_templates, n_selects, form; /* form: its place on the stack, NO_FORM, or one that is not on it */
+    enum Mode mode;
+    enum Quirks quirks;
+    enum Gap gap;
+    int is_after_body, in_doubt, has_title, has_begun, is_raw; /* is_raw: the tag just taken begins what is no markup */
+    uint8_t is_lost[N_COUNT]; /* formatting elements that are opened again behind where they were closed */
+    const char *given_up; /* why this page is left to the tree; NULL: it is not */
+    Span title;
+    Buffer text, values;
+    FoundLink *links;
+    Other *others;
+    size_t n_links, n_kept, max_links, room_links, n_others, room_others;
+} Pass;
+
+enum { NO_FORM = -1, FORM_APART = -2 };
+
+int give_up(Pass *s, const char *why); /* returns 0 */
+Open *top(Pass *s);
+int push(Pass *s, Bytes name, size_t n, enum Name id, enum Space space, int is_link);
+/* Close the element at place `at` and all above it. */
+int close_from(Pass *s, int at);
+void remove_at(Pass *s, int at);
+int find_in_scope(const Pass *s, enum Name id, int also); /* its place, -1: none; also: flags or a list's items */
+int find_in_table(const Pass *s, enum Name id);
+int find_heading(const Pass *s);
+int close_implied(Pass *s, enum Name but);
+int close_p(Pass *s);
+int is_same(const Open *o, Bytes name, size_t n, enum Name id);
+enum { BUTTON_SCOPE = 1, LIST_SCOPE = 2 };
+int end_formatting(Pass *s, Bytes name, size_t n, enum Name id);
+int break_out(Pass *s);
+
+/* -- start.c, end.c --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Bytes name;
+    size_t n;
+    enum Name id;
+    int is_self_closing;
+    Span found[N_ATTRIBUTES];
+} Tag;
+
+int start_tag(Pass *s, const Tag *t);
+int end_tag(Pass *s, const Tag *t);
+void begin_body(Pass *s);
+
+/* -- page.c --------------------------------------------------------------------------------------------------------------------- */
+
+/* Take a page in UTF-8; returns 0 and says in given_up if a tree is needed, or if there is no memory. */
+int take_page(Pass *s, Bytes body, size_t n, size_t max_links);
+int take_element(Pass *s, const Tag *t);
+
+/* -- words.c -------------------------------------------------------------------------------------------------------------------- */
+
+enum { UNITS = 1 << 16 };
+void set_letters(const int8_t *classes, const uint64_t *numbers, uint64_t base);
+/* Hash the words of a text of n characters of 1, 2 or 4 bytes into out, which has room for one each unit; returns their number. */
+size_t hash_words(const void *text, size_t n, int width, uint64_t *out);
+void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *least, int bits);
+
+#endif

@@ -1,0 +1,70 @@
+/* Hashes of words, and the least of the hashes of shingles: sketch.py and minhash.py say what they are, and give the tables. */
+#include "native.h"
+
+#include <string.h>
+
+enum { NO_LETTER, LETTER, IDEOGRAPH, UNSPACED, UNSPACED_LENGTH = 3 };
+static int8_t CLASS[UNITS];      /* of a UTF-16 code unit */
+static uint64_t NUMBER[UNITS];   /* random, of its lower case */
+static uint64_t BASE;
+
+void set_letters(const int8_t *classes, const uint64_t *numbers, uint64_t base) {
+    memcpy(CLASS, classes, sizeof CLASS);
+    memcpy(NUMBER, numbers, sizeof NUMBER);
+    BASE = base;
+}
+
+static uint64_t scrambled(uint64_t x) {
+    x ^= x >> 30;
+    x *= 0xBF58476D1CE4E5B9u;
+    x ^= x >> 27;
+    x *= 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+/* The hashes of the words of n units, as many as there are; 0 < UNITS > each unit. */
+#define HASH_UNITS(name, Unit)                                                                   \
+    static size_t name(const Unit *u, size_t n, uint64_t *out) {                                 \
+        size_t found = 0;                                                                        \
+        for (size_t i = 0; i < n;) {                                                             \
+            int class = CLASS[u[i]];                                                             \
+            if (class == NO_LETTER) {                                                            \
+                i++;                                                                             \
+            } else if (class == LETTER) {                                                        \
+                uint64_t sum = 0, power = 1;                                                     \
+                do {                                                                             \
+                    sum += NUMBER[u[i]] * power;                                                 \
+                    power *= BASE;                                                               \
+                } while (++i < n && CLASS[u[i]] == LETTER);                                      \
+                out[found++] = scrambled(sum);                                                   \
+            } else { /* one begins at every letter */                                            \
+                uint64_t sum = NUMBER[u[i]], power = BASE;                                       \
+                size_t length = class == UNSPACED ? UNSPACED_LENGTH : 1;                         \
+                for (size_t j = 1; j < length && i + j < n && CLASS[u[i + j]] == UNSPACED; j++) { \
+                    sum += NUMBER[u[i + j]] * power;                                             \
+                    power *= BASE;                                                               \
+                }                                                                                \
+                out[found++] = scrambled(sum);                                                   \
+                i++;                                                                             \
+            }                                                                                    \
+        }                                                                                        \
+        return found;                                                                            \
+    }
+
+HASH_UNITS(hash_latin, uint8_t)
+HASH_UNITS(hash_units, uint16_t)
+
+size_t hash_words(const void *text, size_t n, int width, uint64_t *out) {
+    return width == 1 ? hash_latin(text, n, out) : hash_units(text, n, out);
+}
+
+void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *least, int bits) {
+    if (!n || !shingle) return;
+    if (shingle > n) shingle = n;
+    for (size_t i = 0; i + shingle <= n; i++) {
+        uint64_t hash = tokens[i + shingle - 1];
+        for (size_t j = shingle - 1; j-- > 0;) hash = hash * 0x9E3779B97F4A7C15u + tokens[i + j];
+        int64_t *slot = &least[hash >> (64 - bits)];
+        if ((int64_t)hash < *slot) *slot = (int64_t)hash;
+    }
+}

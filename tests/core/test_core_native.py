@@ -1,0 +1,173 @@
+"""The native pass says what the tree says, link for link and word for word, or gives the page up."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.support.wild_markup import mutated, wild_page
+from thresher.config.load import examine
+from thresher.crawler.core import html, minhash, sketch
+from thresher.crawler.core.parsed import Link, Parsed
+from thresher.crawler.native import NATIVE, native
+
+pytestmark = pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
+
+MANUAL = Path("/usr/share/doc")
+
+
+def by_pass(body: bytes, max_links: int = 500) -> Parsed | None:
+    """Return what the pass finds, None where it gives the page up."""
+    taken = native.page(body, max_links, Link)
+    if isinstance(taken, str):
+        return None
+    source = html.Source(body, "utf-8", html.Form.HTML, taken)
+    return html.finished(source, agent="thresher", max_links=max_links)
+
+
+def differences(body: bytes, max_links: int = 500) -> list[str]:
+    """Return the fields in which pass and tree differ; of the text, its words and what stands between them."""
+    found = by_pass(body, max_links)
+    tree = html.parse(body, "utf-8", agent="thresher", max_links=max_links)
+    if found is None:
+        return []
+    fields = [name for name in Parsed.__struct_fields__ if name != "raw_text" and getattr(found, name) != getattr(tree, name)]
+    return fields + (["text"] if found.text != tree.text else [])
+
+
+def test_they_agree_on_wild_markup() -> None:
+    """Law. Mutation: an end tag that always parts words fails this; so does a link closed with its paragraph that is not given up."""
+    wrong = {seed: page for seed in range(1_500) if differences(page := wild_page(random.Random(seed), 40))}
+    assert wrong == {}
+
+
+def test_they_agree_on_real_pages_and_on_what_becomes_of_them() -> None:
+    files = sorted(MANUAL.rglob("*.html"))
+    if not files:
+        pytest.skip("no HTML is installed in /usr/share/doc")
+    rng = random.Random(1)
+    for file in rng.sample(files, min(25, len(files))):
+        page = html.decode(file.read_bytes()[:40_000], "text/html")[0]
+        assert differences(page) == [], file
+        assert [seed for seed in range(3) if differences(mutated(page, random.Random(seed)))] == [], file
+
+
+def test_an_ordinary_page_is_not_given_up() -> None:
+    body = (
+        b"<!DOCTYPE html><html><head><meta charset=utf-8><title>t</title><link rel=stylesheet href=/s.css></head><body><header><nav><ul>"
+        b"<li><a href=/a>a</a><li><a href=/b rel=nofollow>b</a></ul></nav></header><table><tr><td>x<td><a href=/c>c</a></table>"
+        b"<p>text <b>bold</b>er<p>more<br>of it<svg><title>i</title><path d='M0'/></svg><form><select><option>o<option>p</select>"
+        b"<input></form><script>if (a<b) document.write('<a href=/no>')</script></body></html>"
+    )
+    found = by_pass(body)
+    assert found is not None
+    assert ([link.href for link in found.links], found.text) == (["/a", "/b", "/c"], "a b x c text bold er more of it o p")
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("<p>a</x>b", "text at a tag of no effect"),
+        ("<table>a<tr><td>b</table>", "text in a table"),
+        ("<table><div>a</div></table>", "an element in a table"),
+        ("<table><tr><p><td></table>", "an element in a table"),
+        ("<p><a href=x>a</p><p>b", "a link that is opened again"),
+        ("<p><b>a</p><p>b</b>", "formatting that is opened again"),
+        ("<i><span><p></i>", "formatting that is opened again"),
+        ("<select><a href=x>", "an element in a select"),
+        ("<template><div><tr>", "a table part in a template"),
+        ("<frameset><frame src=x></frameset>", "frameset"),
+        ("<svg><font color=red>", "font in svg"),
+        ("<math><annotation-xml>", "annotation-xml"),
+        ("<p><i><table>", None),
+        ("<!DOCTYPE x><p><i><table>", "a table in a paragraph"),
+        ("<p><b></p><title>t</title>", "a title in the body"),
+        ("a\0b", "a NUL"),
+        ("<div>" * 257, "deep"),
+    ],
+)
+def test_what_needs_a_tree_is_given_up_with_the_reason(source: str, why: str | None) -> None:
+    """The list in crawler/native/__init__.py: these pages alone do not go through the pass."""
+    taken = native.page(source.encode(), 9, Link)
+    assert (taken if isinstance(taken, str) else None) == why
+
+
+def test_a_page_that_is_given_up_is_read_by_a_tree() -> None:
+    parsed = html.read(b"<table><a href=x>a</a></table>", "text/html", "text/html", agent="thresher", max_links=9)
+    assert parsed is not None
+    assert parsed.links == (Link("x", "", "a"),)
+
+
+def test_no_page_of_the_pass_needs_the_bomb_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "bomb", lambda body: pytest.fail("a page was scanned"))
+    many = b"<p a b c d e f g h i j>x<b>y</b></p>" * 20_000
+    assert html.read(many, "text/html", "text/html", agent="thresher", max_links=9) is not None
+
+
+def test_links_beyond_the_limit_are_cut_as_the_tree_cuts_them() -> None:
+    page = b"<link rel=next href=n><a href=a><a href=b></a><link rel=next href=m><meta http-equiv=refresh content='0;url=r'><a href=c>"
+    assert [max_links for max_links in range(8) if differences(page, max_links)] == []
+
+
+def test_an_absurd_address_is_counted_and_dropped() -> None:
+    for page in (f"<a href={'x' * 65_537}>", f"<a href={'é' * 40_000}>", f"<a href={'é' * 65_537}></a><a href=y>"):
+        assert differences(page.encode()) == []
+
+
+TEXT = st.text(st.characters() | st.characters(max_codepoint=127) | st.sampled_from("กขค中あa1 "), max_size=60)
+
+
+@given(TEXT)
+@settings(max_examples=150, deadline=None)
+def test_words_have_the_same_hashes(text: str) -> None:
+    """Law, lone surrogates and characters beyond U+FFFF included."""
+    found = native.words(text, sketch.MAX_UNITS)
+    assert found is not None
+    assert np.frombuffer(found, dtype=np.uint64).tolist() == sketch._token_hashes(text).tolist()
+
+
+def test_a_text_that_is_too_long_is_left_to_python() -> None:
+    assert native.words("ab" * 50, 99) is None
+    assert native.words("𝒳" * 50, 99) is None
+    assert native.words("𝒳" * 50, 100) is not None
+
+
+@pytest.mark.parametrize("k", [2, 64, 128])
+@pytest.mark.parametrize("shingle", [1, 3, 8])
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 500])
+def test_sketches_are_the_same(k: int, shingle: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = np.random.default_rng(n).integers(0, 1 << 64, n, dtype=np.uint64)
+    found = minhash.minhash(tokens, k, shingle)
+    monkeypatch.setattr(minhash, "NATIVE", False)
+    assert (found == minhash.minhash(tokens, k, shingle)).all()
+
+
+@pytest.mark.parametrize(
+    "call", ["n.least(b'1234567', 1, 7)", "n.least(b'', 0, 7)", "n.least(b'', 1, 60)", "n.page(b'', 1, int)", "n.letters(b'', b'', 1)"]
+)
+def test_wrong_arguments_are_refused(call: str) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        eval(call, {"n": native})
+
+
+@pytest.mark.parametrize(("value", "name"), [("1", "native"), ("0", "Python")])
+def test_version_says_which_implementation_runs(value: str, name: str) -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "thresher", "--version"],
+        env={"THRESHER_NATIVE": value, "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.rstrip().endswith(f"pages read by {name} code")
+
+
+def test_the_switch_is_no_unknown_option() -> None:
+    assert examine((), environ={"THRESHER_NATIVE": "0"})[1] == examine(())[1]
