@@ -16,7 +16,7 @@ nothing was good, the wealth is (1 − f)^−R: at τ = .02 and α = .05 about 1
 classes, where each class by itself would take 150.
 
 **Beliefs.** The gambler's capital is divided between four yields: nothing, .15 τ, .4 τ, .7 τ. One good draw costs her what she had on
-nothing. She may stop to bet on a stratum before any draw, depending on the past alone: what is drawn later counts as known, not as evidence.
+nothing. Before any draw she may stop to bet on a stratum, or begin again, depending on the past alone: what is drawn meanwhile is no evidence.
 The strata that remain may begin anew with the k-th part of α (`error_of`): together never more than α.
 
 A URL's worth is taken as fixed. If other draws make a URL worthless (its text was found elsewhere), less is left than the bound says.
@@ -33,18 +33,28 @@ import msgspec
 
 _BELIEFS = ((0.0, 0.8), (0.15, 0.1), (0.4, 0.06), (0.7, 0.04))  # share of τ that the yield is, share of the capital
 _FIRST = 0.9  # of α, for the first test
+MOST_BETS = 8  # rows of bets of one stratum and test
 _STEPS = 60  # of the bisection: the slope to 1e-15 of its range
+
+
+class Bets(msgspec.Struct, array_like=True):
+    """Draws in a row that were bet on."""
+
+    before: int  # draws of the stratum before them
+    hits_before: int
+    n: int = 0
+    s: int = 0  # of them good
 
 
 class Stratum(msgspec.Struct, array_like=True):
     """Draws from one set of URLs since the test began."""
 
     size: int  # URLs not drawn when the test began
-    n: int = 0  # draws that were bet on: the first ones
-    s: int = 0  # of them good
-    drawn: int = 0  # draws in all
+    drawn: int = 0
     hits: int = 0  # of them good
     gone: int = 0  # URLs that left without being drawn
+    bets: list[Bets] = msgspec.field(default_factory=list)
+    is_betting: bool = False  # the last draw was bet on
 
     @property
     def left(self) -> int:
@@ -52,10 +62,14 @@ class Stratum(msgspec.Struct, array_like=True):
         return self.size - self.drawn - self.gone
 
     def draw(self, is_good: bool, *, bet: bool) -> None:
-        """Note a draw. bet: whether it was bet on; once one was not, none is any more."""
-        if bet and self.n == self.drawn:
-            self.n += 1
-            self.s += is_good
+        """Note a draw.    bet: whether it was bet on; that was decided before it was made"""
+        is_bet = bet and (self.is_betting or len(self.bets) < MOST_BETS)
+        if is_bet:
+            if not self.is_betting:
+                self.bets.append(Bets(self.drawn, self.hits))
+            self.bets[-1].n += 1
+            self.bets[-1].s += is_good
+        self.is_betting = is_bet
         self.drawn += 1
         self.hits += is_good
 
@@ -93,7 +107,8 @@ def upper_bound(strata: Sequence[Stratum], threshold: float, error: float) -> in
 
 def log_wealth(strata: Sequence[Stratum], n_good: int, threshold: float) -> float:
     """Return the logarithm of the gambler's wealth if the strata still hold n_good good URLs, divided as is worst for her."""
-    n, s = sum(stratum.n for stratum in strata), sum(stratum.s for stratum in strata)
+    bets = [bets for stratum in strata for bets in stratum.bets]
+    n, s = sum(row.n for row in bets), sum(row.s for row in bets)
     return _log_capital(n, s, threshold) - _likeliest(strata, n_good)
 
 
@@ -123,10 +138,13 @@ def _log_likelihood(of: Stratum, good_left: int) -> float:
 
     URLs that went away count as not good, which makes barren draws likelier: the bound errs on the safe side.
     """
-    m = good_left + of.hits
     if not 0 <= good_left <= of.left:
         return -inf
-    return _falling(m, of.s) + _falling(of.size - m, of.n - of.s) - _falling(of.size, of.n)
+    found = 0.0
+    for row in of.bets:
+        m, size = good_left + of.hits - row.hits_before, of.size - row.before
+        found += _falling(m, row.s) + _falling(size - m, row.n - row.s) - _falling(size, row.n)
+    return found
 
 
 def _falling(x: int, k: int) -> float:
@@ -136,10 +154,14 @@ def _falling(x: int, k: int) -> float:
 
 def _slope(of: Stratum, good_left: int) -> float:
     """Return by how much one more good URL than good_left raises the log-likelihood. Falls with good_left."""
-    m, misses = good_left + of.hits, of.n - of.s
-    gain = log((m + 1) / (m + 1 - of.s)) if of.s else 0.0
-    bad = of.size - m
-    return gain + (log((bad - misses) / bad) if bad > misses else -inf)
+    found = 0.0
+    for row in of.bets:
+        m = good_left + of.hits - row.hits_before
+        bad, misses = of.size - row.before - m, row.n - row.s
+        if bad <= misses and misses:
+            return -inf
+        found += log((m + 1) / (m + 1 - row.s)) + (log((bad - misses) / bad) if misses else 0.0)
+    return found
 
 
 def _fit(of: Stratum, slope: float) -> int:

@@ -89,7 +89,7 @@ class Families:
         for i, pool in enumerate(pools):
             n, agreed = self._answers.get(pool, (0, 0))
             if n >= self._enough:
-                named = next((each for each in pools[1:] if self._answers.get(each, (0, 0))[0] >= NAMED), pools[-1]) if i < 3 else pool
+                named = pool if i else next((each for each in pools[1:] if self._answers.get(each, (0, 0))[0] >= NAMED), pools[-1])
                 total, same = self._answers[named]
                 return Alias(_name(named), lower_share(n, agreed), total, same)
         return None
@@ -117,8 +117,13 @@ def _whole(url: str) -> tuple[str, ...]:
 
 
 def _pools(place: Place, other: str | None) -> tuple[tuple[str | None, ...], ...]:
+    """Return the pools of a comparison, the most specific first."""
     pool, value = place.pool, place.value
-    return (*pool, value, other), (*pool, "?", *place.rest), (*pool, value), pool
+    pair, here = (*pool, value, other), (*pool, "?", *place.rest)
+    if place.bare is None:
+        return pair, here, (*pool, value), pool
+    anywhere = (pool[0], "*", pool[2])  # the parameter at any path
+    return pair, (*anywhere, value, other), here, (*pool, value), (*anywhere, value), pool, anywhere
 
 
 def _name(pool: tuple[str | None, ...]) -> str:

@@ -28,7 +28,7 @@ class TailPolicy:
     error: float = 0.05  # probability that a host is ever closed wrongly
     share: float = 0.1  # barren fetches of the tail for each useful fetch of the host
     audit_share: float = 0.02  # of a class, drawn at once
-    worthwhile: float = 0.1  # a class that is expected to yield this pays for itself
+    worthwhile: float = 0.05  # a class that is expected to yield this pays for itself
     window: float = 60.0  # fetches that a class's yield remembers
     batch: int = 4  # URLs promoted at once
     cap: int = 10_000  # URLs of one cohort that are stored, those drawn first; the others are counted

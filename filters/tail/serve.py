@@ -8,8 +8,7 @@ Then it is to be proved that the rest is not worth its price. Classes that are s
 whole; the larger ones share one bound (bounds.py), and of these the one is drawn from whose sample is the smallest share of it, since that
 is where the worst case hides its good URLs. What a draw finds changes the order at once.
 
-**Tests.** A host's test ends when it closes. It begins anew, with less of the error to spend, if a class that was worth while has become
-barren (its draws were no bets) or if good draws have cost the gambler her capital.
+**Tests.** A host's test ends when it closes. It begins anew, with less of the error to spend, if good draws have cost the gambler her capital.
 
 **Cost.** Barren draws of classes that are not worth while may be `share` of the host's useful fetches, and the price of one bound; after
 that the tail waits: it is held, named, and goes on when more useful pages are found or `tail_yield` is 0.
@@ -114,8 +113,7 @@ def _is_proved(host: HostTail, large: Sequence[TailClass], policy: TailPolicy) -
     if closes(strata, policy.tail_yield, error_of(policy.error, host.test)):
         return True
     n_good = max(1, round(policy.tail_yield * sum(stratum.left for stratum in strata)))
-    is_unbet = any(stratum.left and stratum.n < stratum.drawn for stratum in strata)
-    if is_unbet or log_wealth(strata, n_good, policy.tail_yield) < _LOST_CAPITAL:
+    if log_wealth(strata, n_good, policy.tail_yield) < _LOST_CAPITAL:
         host.test += 1
     return False
 

@@ -25,11 +25,13 @@ class Beliefs:
 
     barren: int = 8  # fetches in a row of a shape that gave nothing
     window: float = 60.0
-    belief: float = 0.3  # lower bound of an alias family's agreement
+    belief: float = 0.5  # lower bound of an alias family's agreement
     enough: int = 4  # comparisons of a family
     has_shapes: bool = True
     has_families: bool = True
     has_lineage: bool = True
+    splits_lineage: bool = True
+    copies: int = 1
 
 
 class Opinions:
@@ -69,6 +71,14 @@ class Opinions:
                 if self._recent[shape].streak >= self._beliefs.barren:
                     return f"shape {shape}"
         return ""
+
+    def copies(self, url: str) -> str:
+        return {0: "", 1: f" {self.shapes(url)[-1]}", 2: f" {self.shapes(url)[0]}"}[self._beliefs.copies]
+
+    def lineage(self, holder: str, url: str) -> str:
+        """Return the class of a URL that inherits one: by its own coarsest shape."""
+        root = holder.partition(" > ")[0]
+        return f"{root} > {self.shapes(url)[-1]}" if self._beliefs.splits_lineage else root
 
     def recent(self, holder: str) -> Recent:
         """Return what a class has come to before anything of it was postponed."""

@@ -149,7 +149,7 @@ class Crawl:
         else:
             host.tail.useful += is_good
         outcome = Outcome.NEW if is_good else Outcome.BARREN
-        follow = "" if is_good or not self._beliefs.has_lineage or not text else f"links of copies {host.opinions.shapes(graph.urls[number])[0]}"
+        follow = "" if is_good or not self._beliefs.has_lineage or not text else f"links of copies{host.opinions.copies(graph.urls[number])}"
         source = Source(outcome, draw.holder if self._beliefs.has_lineage else "", follow)
         for target in links:
             self._admit(target, source)
@@ -169,6 +169,8 @@ class Crawl:
         url = self._graph.urls[number]
         host.opinions.met(url)
         of = membership(source, host.opinions.holder(url))
+        if of is not None and of.is_inherited:
+            of = Membership(host.opinions.lineage(of.holder, url), is_inherited=True)
         if of is None:
             host.fresh.append(number)
         else:
