@@ -13,6 +13,7 @@ is: a class has O(log size) of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import msgspec
 
@@ -92,9 +93,18 @@ class HostTail(msgspec.Struct, array_like=True):
     """What a host's fetches came to, and the test that its classes share."""
 
     useful: int = 0  # fetches that gave something new, of the tail or not
-    barren: int = 0  # fetches of the tail that gave nothing, from classes that were not worth while
+    barren_whole: int = 0  # fetches that gave nothing of classes that are fetched whole and were not worth while
+    barren_shared: int = 0  # and of those that share a bound
     test: int = 1
     n_closed: int = 0  # URLs that were left alone
+
+
+class Cost(Enum):
+    """What a barren draw counts against."""
+
+    NONE = 0  # its class is worth while, or it is an audit
+    WHOLE = 1  # what small classes may cost
+    SHARED = 2  # what the bound may cost
 
 
 class Draw(msgspec.Struct, frozen=True, array_like=True):
@@ -103,5 +113,5 @@ class Draw(msgspec.Struct, frozen=True, array_like=True):
     holder: str
     cohort: int
     bet: bool = False  # its outcome is evidence for closing
-    costs: bool = False  # if it is barren it counts against the host's share
+    cost: Cost = Cost.NONE  # if it is barren
     is_audit: bool = False

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from thresher.filters.evidence.audits import audits_due
 from thresher.filters.evidence.bounds import Stratum, closes, error_of, log_wealth
 from thresher.filters.evidence.posterior import expected, pooled
-from thresher.filters.tail.records import Cohort, Draw, HostTail, TailClass, TailPolicy
+from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
 _LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than to win this one
 
@@ -71,16 +71,21 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy) 
     yields = {of.holder: expected(of.recent, prior) for of in waiting}
     best = max(waiting, key=lambda of: yields[of.holder])
     if yields[best.holder] >= policy.worthwhile or policy.tail_yield <= 0:
-        return _batch(best, policy, bet=False, costs=False)
-    large = [of for of in waiting if of.known - _closed(of) >= policy.price]
-    if large and _is_proved(host, large, policy):
-        _close(host, large)
+        return _batch(best, policy, bet=False, cost=Cost.NONE)
+    allowance = policy.price + policy.share * host.useful
+    is_whole = host.barren_whole < allowance  # small classes are fetched whole still
+    shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
+    if shared and _is_proved(host, shared, policy):
+        _close(host, shared)
         return promote(host, classes, policy)
-    if host.barren >= policy.price + policy.share * host.useful:
-        return End.SPENT
-    if best in large:
-        best = min(large, key=lambda of: (_sampled(of.cohorts[_least_sampled(of)]), of.holder))
-    return _batch(best, policy, bet=True, costs=True)
+    small = [of for of in waiting if of not in shared]
+    if host.barren_shared >= allowance:
+        if not small:
+            return End.SPENT
+        best = max(small, key=lambda of: yields[of.holder])
+    if best in small:
+        return _batch(best, policy, bet=True, cost=Cost.WHOLE)
+    return _batch(min(shared, key=lambda of: (_sampled(of.cohorts[_least_sampled(of)]), of.holder)), policy, bet=True, cost=Cost.SHARED)
 
 
 def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: TailPolicy) -> None:
@@ -92,7 +97,8 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
     cohort.hits += is_good
     stratum.draw(is_good, bet=draw.bet)
     of.recent.learn(is_good, window=policy.window)
-    host.barren += draw.costs and not is_good
+    host.barren_whole += draw.cost is Cost.WHOLE and not is_good
+    host.barren_shared += draw.cost is Cost.SHARED and not is_good
     host.useful += is_good
 
 
@@ -128,9 +134,9 @@ def _close(host: HostTail, classes: Collection[TailClass]) -> End:
     return End.CLOSED
 
 
-def _batch(of: TailClass, policy: TailPolicy, *, bet: bool, costs: bool) -> Promotion:
+def _batch(of: TailClass, policy: TailPolicy, *, bet: bool, cost: Cost) -> Promotion:
     number = _least_sampled(of)
-    return _take(of, Draw(of.holder, number, bet=bet, costs=costs), policy.batch)
+    return _take(of, Draw(of.holder, number, bet=bet, cost=cost), policy.batch)
 
 
 def _take(of: TailClass, draw: Draw, n: int) -> Promotion:

@@ -25,7 +25,7 @@ class Beliefs:
 
     barren: int = 8  # fetches in a row of a shape that gave nothing
     window: float = 60.0
-    belief: float = 0.5  # lower bound of an alias family's agreement
+    belief: float = 0.4  # lower bound of an alias family's agreement
     enough: int = 4  # comparisons of a family
     has_shapes: bool = True
     has_families: bool = True
