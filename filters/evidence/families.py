@@ -1,4 +1,4 @@
-"""Alias families from collisions as they occur: URLs that differ at one place (a segment of the path, a parameter or its absence).
+"""Alias families from collisions as they occur: URLs that differ at one place (host, segment of the path, parameter or its absence).
 
 Each fetch is compared with fetched URLs that differ from it at one place: do they show one text? The answer is pooled three ways: for the
 two values, for one value against all others (a language, a branch, a print view), and for the place (a session, an order of a listing) [the
@@ -45,7 +45,7 @@ class Alias(NamedTuple):
 
 
 class Families:
-    """What one site's fetches say of its aliases."""
+    """What fetches say of aliases, of one site or of all that may mirror each other."""
 
     def __init__(self, *, belief: float = BELIEF, enough: int = ENOUGH) -> None:
         self._belief, self._enough = belief, enough
@@ -96,10 +96,11 @@ class Families:
 
 
 def places(url: str) -> Iterator[Place]:
-    """Yield the places of a URL: every segment of its path, every parameter it has once, and for a bare path the absence of any."""
+    """Yield the places of a URL: its host, every segment of its path, every parameter that it has once."""
     parts = urlsplit(url)
     fields = tuple(sorted(parts.query.split("&"))) if parts.query else ()
     segments = parts.path.split("/")
+    yield Place(("host",), (parts.path, *fields), parts.netloc)
     for i in range(1, len(segments)):
         rest = ("/".join(segments[:i]), "/".join(segments[i + 1 :]), *fields)
         yield Place((parts.netloc, "segment", str(i), str(len(segments) - i if i > 3 else 0)), rest, segments[i])

@@ -6,8 +6,8 @@
 
 A **class** is what one opinion of a filter holds of one host: a pattern, a place, a rule, a mirror; `holder` names it as everywhere else.
 A **cohort** is the part of a class that was known before the first of it was drawn. What comes later gathers in the next cohort, so that a
-cohort's draws stay a random sample of it. A new cohort is begun only when it is as large as all that is left of the older ones, or nothing
-is: a class has O(log size) of them.
+cohort's draws stay a random sample of it. The newest is drawn from only when it is as large as what waits
+in the older ones (for audits), or a sixteenth of it (when the host has nothing else): a class has O(log size) of them.
 """
 
 from __future__ import annotations

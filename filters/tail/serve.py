@@ -26,6 +26,8 @@ from thresher.filters.evidence.posterior import expected, pooled
 from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
 _LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than to win this one
+_AUDITED = 1.0  # share of what waits in older cohorts that the newest must be to be audited: it doubles what is known
+_SERVED = 1 / 16  # and to be served, when the host has nothing else and so names little that is new
 
 
 class End(Enum):
@@ -105,7 +107,7 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
 def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
     """Return the draws of a class that are due at once, whatever else its host has; they are noted in the record."""
     due = audits_due(of.known, sum(cohort.audited for cohort in of.cohorts), policy.audit_share)
-    drawable = _drawable(of)
+    drawable = _drawable(of, gathered=_AUDITED)
     if not due or not drawable:
         return None
     found = _take(of, Draw(of.holder, drawable[-1], bet=True, is_audit=True), due)
@@ -147,18 +149,18 @@ def _take(of: TailClass, draw: Draw, n: int) -> Promotion:
     return Promotion(draw, taken)
 
 
-def _drawable(of: TailClass) -> list[int]:
-    """Return the cohorts that may be drawn from: the newest, if it gathers still, only when it outweighs what is left of the others."""
+def _drawable(of: TailClass, *, gathered: float) -> list[int]:
+    """Return the cohorts that may be drawn from: the newest, if it gathers still, only if it is this share of what waits in the others."""
     found = [i for i, cohort in enumerate(of.cohorts) if cohort.waiting]
     newest = of.cohorts[-1]
-    if len(found) > 1 and not newest.is_frozen and newest.waiting < sum(cohort.waiting for cohort in of.cohorts[:-1]):
+    if len(found) > 1 and not newest.is_frozen and newest.waiting < gathered * sum(cohort.waiting for cohort in of.cohorts[:-1]):
         found.pop()
     return found
 
 
 def _least_sampled(of: TailClass) -> int:
     """Return the cohort of which the present test has seen the smallest share."""
-    return min(_drawable(of), key=lambda number: _sampled(of.cohorts[number]))
+    return min(_drawable(of, gathered=_SERVED), key=lambda number: _sampled(of.cohorts[number]))
 
 
 def _sampled(cohort: Cohort) -> float:

@@ -36,7 +36,7 @@ class Graph:
     @property
     def documents(self) -> set[str]:
         """Return the texts that a crawl may find."""
-        return {self.texts[number] for number in self.reachable()} - {""}
+        return {text for number in self.reachable() if is_document(text := self.texts[number])}
 
     def reachable(self) -> list[int]:
         """Return all URLs that links lead to from the seed, breadth-first."""
@@ -49,6 +49,11 @@ class Graph:
                     seen.add(target)
                     queue.append(target)
         return order
+
+
+def is_document(text: str) -> bool:
+    """Return whether a text is worth to be found: not "", not a page that only differs (generated.py)."""
+    return bool(text) and not text.startswith("~")
 
 
 def read(file: Path) -> Graph:

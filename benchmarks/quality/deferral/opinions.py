@@ -35,14 +35,14 @@ class Beliefs:
 
 
 class Opinions:
-    """The opinions of one host's filters."""
+    """The opinions of one host's filters; families are those of the whole crawl, since hosts mirror each other."""
 
-    def __init__(self, beliefs: Beliefs) -> None:
+    def __init__(self, beliefs: Beliefs, families: Families) -> None:
         self._beliefs = beliefs
         self._recent: dict[str, Recent] = defaultdict(Recent)
         self._words: Counter[int] = Counter()
         self._aliases: dict[str, Alias] = {}
-        self._families = Families(belief=beliefs.belief, enough=beliefs.enough)
+        self._families = families
 
     def shapes(self, url: str) -> list[str]:
         """Return the URL's shapes, the most specific first."""

@@ -10,9 +10,10 @@ from bisect import insort
 from collections import deque
 from dataclasses import dataclass, field
 
-from benchmarks.quality.deferral.graph import Graph
+from benchmarks.quality.deferral.graph import Graph, is_document
 from benchmarks.quality.deferral.opinions import Beliefs, Opinions
 from thresher.filters.evidence.audits import draw_order
+from thresher.filters.evidence.families import Families
 from thresher.filters.tail.postpone import Membership, Outcome, Source, frees, join, leave, membership
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
@@ -31,11 +32,11 @@ class Result:
     @property
     def documents(self) -> set[str]:
         """The texts that were found."""
-        return {text for text in self.texts if text}
+        return {text for text in self.texts if is_document(text)}
 
     def found(self, n: int) -> int:
         """Return the documents found by the first n requests."""
-        return sum(1 for text in self.texts[:n] if text)
+        return sum(map(is_document, self.texts[:n]))
 
 
 def plain(graph: Graph) -> Result:
@@ -56,7 +57,7 @@ class Waiting:
 class Host:
     """One host's queue: fresh URLs, promoted ones, classes."""
 
-    def __init__(self, name: str, beliefs: Beliefs) -> None:
+    def __init__(self, name: str, opinions: Opinions) -> None:
         self.name = name
         self.fresh: deque[int] = deque()
         self.lane: deque[tuple[int, Draw]] = deque()
@@ -65,7 +66,7 @@ class Host:
         self.classes: dict[str, TailClass] = {}
         self.members: dict[tuple[str, int], list[tuple[bytes, int]]] = {}
         self.waiting: dict[int, Waiting] = {}
-        self.opinions = Opinions(beliefs)
+        self.opinions = opinions
         self.end: End | None = None
         self.exempt: set[int] = set()  # drawn or freed: not judged again
 
@@ -76,6 +77,7 @@ class Crawl:
     def __init__(self, graph: Graph, policy: TailPolicy, beliefs: Beliefs, *, secret: bytes = b"1", max_pages: int = 0) -> None:
         """max_pages: budget of the whole crawl; 0: none"""
         self._graph, self._policy, self._beliefs, self._secret, self._max_pages = graph, policy, beliefs, secret, max_pages
+        self._families = Families(belief=beliefs.belief, enough=beliefs.enough)
         self._hosts: dict[str, Host] = {}
         self._seen: set[int] = set()
         self._texts: set[str] = set()
@@ -156,7 +158,7 @@ class Crawl:
 
     def _admit(self, number: int, source: Source) -> None:
         name = self._graph.host(number)
-        host = self._hosts.setdefault(name, Host(name, self._beliefs))
+        host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._families)))
         if number in self._seen:
             waiting = host.waiting.get(number)
             if waiting is not None and frees(source, waiting.of):
