@@ -34,7 +34,7 @@ import msgspec
 _BELIEFS = ((0.0, 0.8), (0.15, 0.1), (0.4, 0.06), (0.7, 0.04))  # share of τ that the yield is, share of the capital
 _FIRST = 0.9  # of α, for the first test
 MOST_BETS = 8  # rows of bets of one stratum and test
-_STEPS = 60  # of the bisection: the slope to 1e-15 of its range
+_STEPS = 26  # of the bisection: the slope to 1e-6
 
 
 class Bets(msgspec.Struct, array_like=True):
@@ -79,17 +79,21 @@ def error_of(error: float, test: int) -> float:
     return error * (_FIRST if test == 1 else (1 - _FIRST) / (test * (test - 1)))
 
 
-def closes(strata: Sequence[Stratum], threshold: float, error: float) -> bool:
-    """Return whether it is refuted that `threshold` of what is left, or more, is good. Nothing left: True.
+def closes(strata: Sequence[Stratum], threshold: float, error: float, *, others: Sequence[Stratum] = ()) -> bool:
+    """Return whether it is refuted that `threshold` of what is left in the strata, or more, is good. Nothing left: True.
 
-    threshold: 0 is never refuted while anything is left, 1 always.
+    threshold: 0 is never refuted while anything is left, 1 always. others: all other strata that were bet on in this test, exhausted ones
+    too: what the bets on them cost must be paid, or the test could choose its draws.
     """
     left = sum(stratum.left for stratum in strata)
     if left == 0 or threshold >= 1:
         return True
     if threshold <= 0:
         return False
-    return log_wealth(strata, max(1, ceil(threshold * left - 1e-9)), threshold) >= -log(error)
+    n_good = max(1, ceil(threshold * left - 1e-9))
+    if log_wealth_if_even(strata, n_good, threshold, others=others) < -log(error):
+        return False
+    return log_wealth(strata, n_good, threshold, others=others) >= -log(error)
 
 
 def upper_bound(strata: Sequence[Stratum], threshold: float, error: float) -> int:
@@ -105,11 +109,28 @@ def upper_bound(strata: Sequence[Stratum], threshold: float, error: float) -> in
     return low
 
 
-def log_wealth(strata: Sequence[Stratum], n_good: int, threshold: float) -> float:
-    """Return the logarithm of the gambler's wealth if the strata still hold n_good good URLs, divided as is worst for her."""
-    bets = [bets for stratum in strata for bets in stratum.bets]
-    n, s = sum(row.n for row in bets), sum(row.s for row in bets)
-    return _log_capital(n, s, threshold) - _likeliest(strata, n_good)
+def log_wealth(strata: Sequence[Stratum], n_good: int, threshold: float, *, others: Sequence[Stratum] = ()) -> float:
+    """Return the logarithm of the gambler's wealth if the strata still hold n_good good URLs, divided as is worst for her.
+
+    others: strata of which nothing is supposed; each has as many good URLs as is worst for her.
+    """
+    return _log_capital([*strata, *others], threshold) - _likeliest(strata, n_good) - _likeliest(others, 0)
+
+
+def log_wealth_if_even(strata: Sequence[Stratum], n_good: int, threshold: float, *, others: Sequence[Stratum] = ()) -> float:
+    """Return the same if every stratum has its share of the good URLs, which is never less, and quickly known.
+
+    Shares are rounded; where they do not come out even the exact wealth is returned.
+    """
+    left = sum(stratum.left for stratum in strata)
+    found = _log_capital([*strata, *others], threshold) - _likeliest(others, 0)
+    rest = n_good
+    for i, stratum in enumerate(strata):
+        share = rest if i == len(strata) - 1 else min(rest, round(n_good * stratum.left / left))
+        share = min(share, stratum.left)
+        rest -= share
+        found -= _log_likelihood(stratum, share)
+    return found if rest == 0 else log_wealth(strata, n_good, threshold, others=others)
 
 
 def price(threshold: float, error: float) -> int:
@@ -121,8 +142,10 @@ def price(threshold: float, error: float) -> int:
     return ceil((-log(error) - log(_BELIEFS[0][1])) / -log1p(-threshold))
 
 
-def _log_capital(n: int, s: int, threshold: float) -> float:
-    """Return the logarithm of the mean probability of n draws with s good ones over the gambler's beliefs."""
+def _log_capital(strata: Sequence[Stratum], threshold: float) -> float:
+    """Return the logarithm of the mean probability of all draws that were bet on over the gambler's beliefs."""
+    bets = [bets for stratum in strata for bets in stratum.bets]
+    n, s = sum(row.n for row in bets), sum(row.s for row in bets)
     terms = []
     for share, weight in _BELIEFS:
         if s and not share:
@@ -175,6 +198,8 @@ def _fit(of: Stratum, slope: float) -> int:
 
 def _likeliest(strata: Sequence[Stratum], n_good: int) -> float:
     """Return the largest log-likelihood of all draws over every division of at least n_good good URLs."""
+    if not any(stratum.bets for stratum in strata):
+        return 0.0
     fits = [_fit(stratum, 0.0) for stratum in strata]
     if sum(fits) >= n_good:
         return sum(_log_likelihood(stratum, fit) for stratum, fit in zip(strata, fits, strict=True))
@@ -187,4 +212,4 @@ def _likeliest(strata: Sequence[Stratum], n_good: int) -> float:
         low, high = (middle, high) if enough else (low, middle)
     fits = [_fit(stratum, high) for stratum in strata]
     found = sum(_log_likelihood(stratum, fit) for stratum, fit in zip(strata, fits, strict=True))
-    return found + (n_good - sum(fits)) * low
+    return found + (n_good - sum(fits)) * high  # rather too likely than too little

@@ -1,7 +1,7 @@
 """What a class has yielded lately: counts that forget. A site changes; what was fetched long ago says less than what was fetched now.
 
-Each fetch multiplies what is remembered by 1 − 1/window, so that a window of 40 remembers the last 40 fetches, older ones ever less. That is
-the power prior with a constant weight [IC00]: the counts may be used as those of a binomial.
+Each fetch multiplies what is remembered by 1 − 1/window, so that a window of 40 remembers the last 40 fetches, older ones ever less: an
+exponentially weighted mean. The counts may be used as those of a binomial [IC00: the power prior with a constant weight].
 
 Memory: 3 numbers. Time: under 1 µs.
 """

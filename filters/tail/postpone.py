@@ -9,12 +9,11 @@ page outside that gave something new and names it frees it. A URL that an opinio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 
 import msgspec
 
-from thresher.filters.tail.records import Cohort, TailClass, TailPolicy
+from thresher.filters.tail.records import Cohort, TailClass
 
 
 class Outcome(Enum):
@@ -40,8 +39,7 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 def membership(source: Source, opinion: str) -> Membership | None:
-    """Return the class that a URL first named by this page waits in; None: it is fresh.    opinion: class that holds it, or none: ""
-    """
+    """Return the class that a URL first named by this page waits in; None: it is fresh.    opinion: class that holds it, or none: "" """
     if opinion:
         return Membership(opinion, is_inherited=False)
     inherited = source.holder or source.follow_holder
@@ -69,8 +67,23 @@ def leave(of: TailClass, cohort: int) -> None:
         stratum.gone += 1
 
 
-def keeps(order: bytes, stored: Sequence[bytes], cap: int) -> tuple[bool, bytes | None]:
-    """Return whether a URL at this place of the order is stored, and which stored one makes room for it.    stored: ascending"""
-    if len(stored) < cap:
-        return True, None
-    return (True, stored[-1]) if order < stored[-1] else (False, None)
+def keeps(order: bytes, *, n_stored: int, last: bytes, cap: int) -> bool:
+    """Return whether a URL at this place of the order is stored; at the cap the last of the stored ones makes room for it."""
+    return n_stored < cap or order < last
+
+
+def drop(of: TailClass, cohort: int) -> None:
+    """Note that the cohort counts one more URL that is not stored: the new one, or one that made room for it."""
+    of.cohorts[cohort].dropped += 1
+
+
+def refills(of: TailClass) -> list[int]:
+    """Return the cohorts of which all that was stored is drawn while more are counted: these are to be read from stored links again."""
+    return [
+        i for i, cohort in enumerate(of.cohorts) if cohort.dropped and not cohort.waiting and not cohort.pending and not cohort.is_closed
+    ]
+
+
+def refill(of: TailClass, cohort: int, n: int) -> None:
+    """Note that so many of the URLs that were only counted are stored now. Those that come first in the order, at most `cap`."""
+    of.cohorts[cohort].dropped -= n

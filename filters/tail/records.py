@@ -26,10 +26,10 @@ class TailPolicy:
     """What may be spent on what is postponed. Chosen by `python -m benchmarks.quality.deferral`."""
 
     tail_yield: float = 0.02  # share of what is left that may be good when it is left alone; 0: fetch all, 1: nothing
-    error: float = 0.05  # probability that a host is ever closed wrongly
-    share: float = 0.1  # barren fetches of the tail for each useful fetch of the host
+    error: float = 0.01  # probability that a host is ever closed wrongly
+    share: float = 0.1  # barren fetches for each useful one of the host: of small classes, and again of the bound
     audit_share: float = 0.02  # of a class, drawn at once
-    worthwhile: float = 0.05  # a class that is expected to yield this pays for itself
+    worthwhile: float = 0.03  # a class that is expected to yield this pays for itself
     window: float = 60.0  # fetches that a class's yield remembers
     batch: int = 4  # URLs promoted at once
     cap: int = 10_000  # URLs of one cohort that are stored, those drawn first; the others are counted
@@ -62,8 +62,8 @@ class Cohort(msgspec.Struct, array_like=True):
 
     @property
     def waiting(self) -> int:
-        """URLs that may be promoted."""
-        return 0 if self.is_closed else self.left - self.pending
+        """URLs that may be promoted: those that are stored."""
+        return 0 if self.is_closed else self.left - self.pending - self.dropped
 
 
 class TailClass(msgspec.Struct, array_like=True):

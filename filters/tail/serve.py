@@ -1,17 +1,20 @@
 """Which class of a host is served next, and when its tail is closed.
 
-When a host has nothing else that is due, a batch of its best class is promoted: *between* classes by expected yield (posterior.py), *within*
-a class in the order of the keyed hash, so that what is fetched is evidence. While a class is worth while its draws are no bets: the bound is
-about what is left when nothing is.
+When a host has nothing else due, a batch of its best class is promoted: *between* classes by expected yield (posterior.py), *within* a
+class in the order of the keyed hash, so that what is fetched is evidence. While a class is worth while its draws are no bets: the bound
+is about what is left when nothing is.
 
 Then it is to be proved that the rest is not worth its price. Classes that are smaller than the price of a bound of their own are fetched
-whole; the larger ones share one bound (bounds.py), and of these the one is drawn from whose sample is the smallest share of it, since that
-is where the worst case hides its good URLs. What a draw finds changes the order at once.
+whole; the larger ones share one bound (bounds.py), and of these the one is drawn from whose sample is the smallest share of it, since
+that is where the worst case hides its good URLs. What a draw finds changes the order at once.
 
-**Tests.** A host's test ends when it closes. It begins anew, with less of the error to spend, if good draws have cost the gambler her capital.
+**Tests.** A host's test ends when it closes. It begins anew, with less of the error to spend, if good draws have cost the gambler her
+capital.
 
-**Cost.** Barren draws of classes that are not worth while may be `share` of the host's useful fetches, and the price of one bound; after
-that the tail waits: it is held, named, and goes on when more useful pages are found or `tail_yield` is 0.
+**Cost.** Small classes that are not worth while may cost `share` of the host's useful fetches in barren ones, and the price of one bound.
+When that is spent they join the bound of the larger ones: many small classes are one large one, and an endless space cannot live on ever
+new ones. The bound's draws may cost as much once more. Then the tail waits: it is held and named, and goes on when more useful pages are
+found. With `tail_yield` 0 nothing counts as cost, and all that is finite is fetched.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from thresher.filters.evidence.audits import audits_due
-from thresher.filters.evidence.bounds import Stratum, closes, error_of, log_wealth
+from thresher.filters.evidence.bounds import Stratum, closes, error_of, log_wealth_if_even
 from thresher.filters.evidence.posterior import expected, pooled
 from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
@@ -62,7 +65,7 @@ def may_serve(crawl: HostCrawl) -> bool:
 def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy) -> Promotion | End:
     """Choose what a host serves that has nothing else due, or close its tail if the bound says so; both are noted in the records.
 
-    The order of `classes` decides between equals: pass them by holder.
+    classes: all of the host, by holder, which decides between equals; those that were fetched whole too, as long as the host's test lasts
     """
     waiting = [of for of in classes if of.waiting]
     if not waiting:
@@ -77,7 +80,7 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy) 
     allowance = policy.price + policy.share * host.useful
     is_whole = host.barren_whole < allowance  # small classes are fetched whole still
     shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
-    if shared and _is_proved(host, shared, policy):
+    if shared and _is_proved(host, shared, classes, policy):
         _close(host, shared)
         return promote(host, classes, policy)
     small = [of for of in waiting if of not in shared]
@@ -87,7 +90,8 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy) 
         best = max(small, key=lambda of: yields[of.holder])
     if best in small:
         return _batch(best, policy, bet=True, cost=Cost.WHOLE)
-    return _batch(min(shared, key=lambda of: (_sampled(of.cohorts[_least_sampled(of)]), of.holder)), policy, bet=True, cost=Cost.SHARED)
+    least = min(shared, key=lambda of: (_sampled(of.cohorts[_least_sampled(of)]), of.holder))
+    return _batch(least, policy, bet=True, cost=Cost.SHARED)
 
 
 def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: TailPolicy) -> None:
@@ -115,13 +119,16 @@ def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
     return found
 
 
-def _is_proved(host: HostTail, large: Sequence[TailClass], policy: TailPolicy) -> bool:
-    """Return whether what is left of the larger classes is proved not worth its price; begin a new test if this one cannot prove it."""
-    strata = [_stratum(cohort, host.test) for of in large for cohort in of.cohorts if not cohort.is_closed]
-    if closes(strata, policy.tail_yield, error_of(policy.error, host.test)):
+def _is_proved(host: HostTail, shared: Sequence[TailClass], classes: Collection[TailClass], policy: TailPolicy) -> bool:
+    """Return whether what is left of the classes that share a bound is not worth its price; begin a new test if this one cannot prove it."""
+    holders = {of.holder for of in shared}
+    strata = [_stratum(cohort, host.test) for of in shared for cohort in of.cohorts if not cohort.is_closed]
+    rest = (cohort for of in classes if of.holder not in holders for cohort in of.cohorts)
+    others = [cohort.stratum for cohort in rest if cohort.stratum is not None and cohort.test == host.test and cohort.stratum.bets]
+    if closes(strata, policy.tail_yield, error_of(policy.error, host.test), others=others):
         return True
     n_good = max(1, round(policy.tail_yield * sum(stratum.left for stratum in strata)))
-    if log_wealth(strata, n_good, policy.tail_yield) < _LOST_CAPITAL:
+    if log_wealth_if_even(strata, n_good, policy.tail_yield, others=others) < _LOST_CAPITAL:
         host.test += 1
     return False
 

@@ -104,7 +104,9 @@ def alias_hosts(n: int = 400) -> Graph:
     draft, hosts = _Draft("alias_hosts"), [f"http://{name}.example" for name in ("www", "m", "old")]
     for i in range(n):
         for host in hosts:
-            links = [f"{other}/doc/{i}" for other in hosts] + [f"{host}/doc/{j}" for j in (2 * i + 1, 2 * i + 2)] + ["http://small.example/0"]
+            links = (
+                [f"{other}/doc/{i}" for other in hosts] + [f"{host}/doc/{j}" for j in (2 * i + 1, 2 * i + 2)] + ["http://small.example/0"]
+            )
             draft.page(f"{host}/doc/{i}", f"doc {i}", links)
     for i in range(60):
         draft.page(f"http://small.example/{i}", f"small {i}", [f"http://small.example/{i + 1}"])
@@ -213,7 +215,12 @@ def many_hosts(n: int = 12) -> Graph:
     for at, host in enumerate(hosts):
         size = int(10 * 1.5**at)
         for i in range(size):
-            links = [f"{host}/p/{2 * i + 1}", f"{host}/p/{2 * i + 2}", f"{hosts[(at + 1) % n]}/p/0", *([f"{host}/p/{i}?ref=x"] if at % 2 else [])]
+            links = [
+                f"{host}/p/{2 * i + 1}",
+                f"{host}/p/{2 * i + 2}",
+                f"{hosts[(at + 1) % n]}/p/0",
+                *([f"{host}/p/{i}?ref=x"] if at % 2 else []),
+            ]
             draft.page(f"{host}/p/{i}", f"{at} {i}", links)
             if at % 2:
                 draft.page(f"{host}/p/{i}?ref=x", f"{at} {i}")

@@ -34,6 +34,11 @@ class Graph:
         return urlsplit(self.urls[number]).netloc
 
     @property
+    def has_one_host(self) -> bool:
+        """Return whether all URLs lie on one host."""
+        return len({urlsplit(url).netloc for url in self.urls}) == 1
+
+    @property
     def documents(self) -> set[str]:
         """Return the texts that a crawl may find."""
         return {text for number in self.reachable() if is_document(text := self.texts[number])}

@@ -14,7 +14,7 @@ from benchmarks.quality.deferral.graph import Graph, is_document
 from benchmarks.quality.deferral.opinions import Beliefs, Opinions
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.families import Families
-from thresher.filters.tail.postpone import Membership, Outcome, Source, frees, join, leave, membership
+from thresher.filters.tail.postpone import Membership, Outcome, Source, drop, frees, join, keeps, leave, membership, refill, refills
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
 
@@ -26,8 +26,8 @@ class Result:
     """What a crawl came to."""
 
     texts: list[str] = field(default_factory=list)  # of each request in order; "" if it showed none, or a known one
-    closed: dict[str, int] = field(default_factory=dict)  # class → URLs left alone
-    spent: dict[str, int] = field(default_factory=dict)  # host → URLs that wait for its share
+    left: dict[str, int] = field(default_factory=dict)  # class → URLs that were not fetched
+    ends: dict[str, End] = field(default_factory=dict)  # host → why its tail was left
 
     @property
     def documents(self) -> set[str]:
@@ -65,6 +65,7 @@ class Host:
         self.tail = HostTail()
         self.classes: dict[str, TailClass] = {}
         self.members: dict[tuple[str, int], list[tuple[bytes, int]]] = {}
+        self.dropped: dict[tuple[str, int], list[tuple[bytes, int]]] = {}  # counted, not stored
         self.waiting: dict[int, Waiting] = {}
         self.opinions = opinions
         self.end: End | None = None
@@ -95,11 +96,9 @@ class Crawl:
             if len(self.result.texts) == was:
                 break
         for host in self._hosts.values():
-            for of in host.classes.values():
-                if of.left:
-                    self.result.closed[of.holder] = of.left
-            if host.end is End.SPENT:
-                self.result.spent[host.name] = sum(of.waiting for of in host.classes.values())
+            self.result.left |= {of.holder: of.left for of in host.classes.values() if of.left}
+            if host.end is not None:
+                self.result.ends[host.name] = host.end
         return self.result
 
     def _is_over(self) -> bool:
@@ -123,12 +122,37 @@ class Crawl:
         if not may_serve(state):
             return
         if not host.lane:
+            self._refill(host)
             answer = promote(host.tail, [host.classes[name] for name in sorted(host.classes)], self._policy)
             host.end = answer if isinstance(answer, End) else None
             if isinstance(answer, Promotion):
                 host.lane.extend(self._draw(host, answer))
         if host.lane:
             self._fetch(host, *host.lane.popleft())
+
+    def _store(self, host: Host, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
+        """Store a member if it is among the first of its cohort; count it, or the one that makes room for it, otherwise."""
+        members = host.members.setdefault((of.holder, cohort), [])
+        last = members[-1][0] if members else b""
+        if not keeps(member[0], n_stored=len(members), last=last, cap=self._policy.cap):
+            self._count(host, of, cohort, member)
+            return
+        if len(members) >= self._policy.cap:
+            self._count(host, of, cohort, members.pop())
+        insort(members, member)
+
+    def _count(self, host: Host, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
+        drop(of, cohort)
+        host.dropped.setdefault((of.holder, cohort), []).append(member)
+
+    def _refill(self, host: Host) -> None:
+        """Find URLs that were only counted again; here they are remembered instead of read from the links of stored pages."""
+        for of in host.classes.values():
+            for cohort in refills(of):
+                dropped = sorted(host.dropped[of.holder, cohort])
+                again, host.dropped[of.holder, cohort] = dropped[: self._policy.cap], dropped[self._policy.cap :]
+                host.members[of.holder, cohort].extend(again)
+                refill(of, cohort, len(again))
 
     def _draw(self, host: Host, of: Promotion) -> list[tuple[int, Draw]]:
         members = host.members[of.draw.holder, of.draw.cohort]
@@ -151,7 +175,9 @@ class Crawl:
         else:
             host.tail.useful += is_good
         outcome = Outcome.NEW if is_good else Outcome.BARREN
-        follow = "" if is_good or not self._beliefs.has_lineage or not text else f"links of copies{host.opinions.copies(graph.urls[number])}"
+        follow = (
+            "" if is_good or not self._beliefs.has_lineage or not text else f"links of copies{host.opinions.copies(graph.urls[number])}"
+        )
         source = Source(outcome, draw.holder if self._beliefs.has_lineage else "", follow)
         for target in links:
             self._admit(target, source)
@@ -161,9 +187,10 @@ class Crawl:
         host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._families)))
         if number in self._seen:
             waiting = host.waiting.get(number)
-            if waiting is not None and frees(source, waiting.of):
+            members = host.members[waiting.of.holder, waiting.cohort] if waiting else []
+            if waiting is not None and frees(source, waiting.of) and (waiting.order, number) in members:
                 host.waiting.pop(number)
-                host.members[waiting.of.holder, waiting.cohort].remove((waiting.order, number))
+                members.remove((waiting.order, number))
                 leave(host.classes[waiting.of.holder], waiting.cohort)
                 host.fresh.append(number)
             return
@@ -185,7 +212,7 @@ class Crawl:
         cohort = join(record)
         order = draw_order(self._secret, of.holder.encode(), self._graph.urls[number].encode())
         host.waiting[number] = Waiting(of, cohort, order)
-        insort(host.members.setdefault((of.holder, cohort), []), (order, number))
+        self._store(host, record, cohort, (order, number))
         audit = audits(record, self._policy)
         if audit is not None:
             host.audits.extend(self._draw(host, audit))
