@@ -1,23 +1,24 @@
 """When is what is left of a host's postponed URLs worth nothing? One bound over all its classes, valid whenever one looks.
 
-**Strata.** A stratum is a set of URLs that was known before the first of them was drawn. They are drawn without replacement in the order of
-a keyed hash (audits.py), so that the drawn ones are a random sample however the site ordered its links. Of `size` URLs m are good; then a
-draw after n draws with s good ones is good with probability (m − s)/(size − n) [WSR20, section 2.1].
+**Strata.** A stratum is a set of URLs that was known before the first of them was drawn. They are drawn without replacement in the order
+of a keyed hash (audits.py), so that the drawn ones are a random sample however the site ordered its links. Of `size` URLs m are good; then
+a draw after n draws with s good ones is good with probability (m − s)/(size − n) [WSR20].
 
-**The bet.** A gambler who believes that strata yield less than τ multiplies her wealth by what she thought the draw's outcome worth, over its
-probability under m. If the m of every stratum are the true ones, her wealth is a martingale: it reaches 1/α with a probability of at most
-α, however often it is looked at [Ville 1939]. That holds for the product over strata too, and strata may join at any time: whether they do
-may depend on what was drawn, since a new one multiplies by 1. So nothing is paid for the number of strata or for their growth.
+**The bet.** A gambler who believes that strata yield less than τ multiplies her wealth by what she thought the draw's outcome worth, over
+its probability under m. If the m of every stratum are the true ones, her wealth is a martingale: it reaches 1/α with a probability of at
+most α, however often it is looked at [Ville 1939]. That holds for the product over strata too, and strata may join at any time, whatever
+was drawn: a new one multiplies by 1. So nothing is paid for the number of strata or for their growth. None may leave: what bets on a
+stratum have cost is paid even if nothing of it is left (`others`).
 
-**The worst case.** How many good URLs each stratum has left is not known. The bound speaks against every division of R good URLs among the
-strata at once: it takes the one under which the draws are likeliest (union-intersection over strata [SS22]). The log-likelihood of a
-stratum is concave in its good URLs, so that the worst division is found by one bisection on its slope. If all are sampled at one share f and
-nothing was good, the wealth is (1 − f)^−R: at τ = .02 and α = .05 about 160 draws decide for a host of 5,000 URLs in whatever number of
-classes, where each class by itself would take 150.
+**The worst case.** How many good URLs each stratum has left is not known. The bound speaks against every division of R good URLs among
+the strata at once: it takes the one under which the draws are likeliest (union-intersection over strata [SS22]). The log-likelihood of a
+stratum is concave in its good URLs, so that the worst division is found by one bisection on its slope. If all are sampled at one share f
+and nothing was good, the wealth is (1 − f)^−R: at τ = .02 and α = .05 about 160 draws decide for a host of 5,000 URLs in whatever number of
+classes, where each class by itself would take as many.
 
 **Beliefs.** The gambler's capital is divided between four yields: nothing, .15 τ, .4 τ, .7 τ. One good draw costs her what she had on
-nothing. Before any draw she may stop to bet on a stratum, or begin again, depending on the past alone: what is drawn meanwhile is no evidence.
-The strata that remain may begin anew with the k-th part of α (`error_of`): together never more than α.
+nothing. Before any draw she may stop to bet on a stratum, or begin again, depending on the past alone: what is drawn meanwhile is no
+evidence. A test that cannot be won any more is begun anew with the k-th part of α (`error_of`): together never more than α.
 
 A URL's worth is taken as fixed. If other draws make a URL worthless (its text was found elsewhere), less is left than the bound says.
 

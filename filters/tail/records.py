@@ -31,7 +31,7 @@ class TailPolicy:
     audit_share: float = 0.02  # of a class, drawn at once
     worthwhile: float = 0.03  # a class that is expected to yield this pays for itself
     window: float = 60.0  # fetches that a class's yield remembers
-    batch: int = 4  # URLs promoted at once
+    batch: int = 2  # URLs promoted at once
     cap: int = 10_000  # URLs of one cohort that are stored, those drawn first; the others are counted
 
     @property

@@ -120,7 +120,7 @@ def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
 
 
 def _is_proved(host: HostTail, shared: Sequence[TailClass], classes: Collection[TailClass], policy: TailPolicy) -> bool:
-    """Return whether what is left of the classes that share a bound is not worth its price; begin a new test if this one cannot prove it."""
+    """Return whether what is left of these classes is proved not worth its price; begin a new test if this one cannot prove it."""
     holders = {of.holder for of in shared}
     strata = [_stratum(cohort, host.test) for of in shared for cohort in of.cohorts if not cohort.is_closed]
     rest = (cohort for of in classes if of.holder not in holders for cohort in of.cohorts)
@@ -159,7 +159,7 @@ def _take(of: TailClass, draw: Draw, n: int) -> Promotion:
 def _drawable(of: TailClass, *, gathered: float) -> list[int]:
     """Return the cohorts that may be drawn from: the newest, if it gathers still, only if it is this share of what waits in the others."""
     found = [i for i, cohort in enumerate(of.cohorts) if cohort.waiting]
-    newest = of.cohorts[-1]
+    newest = of.cohorts[-1] if of.cohorts else Cohort()
     if len(found) > 1 and not newest.is_frozen and newest.waiting < gathered * sum(cohort.waiting for cohort in of.cohorts[:-1]):
         found.pop()
     return found

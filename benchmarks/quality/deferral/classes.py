@@ -1,4 +1,4 @@
-"""Hosts whose classes are no random samples, closed by the real policy: how many are closed although more than `tail_yield` of the rest is good?
+"""Hosts whose classes are no random samples, closed by the real policy: how many are closed although too much of the rest is good?
 
 Each host has one to eight classes of 20 to 2,000 URLs. Their good URLs are few more than the threshold allows, and stand where sites have
 them: after two hundred barren ones, at the beginning, in one run, all in the smallest or the largest class, every fiftieth. The closing is

@@ -63,11 +63,8 @@ def is_document(text: str) -> bool:
 
 def read(file: Path) -> Graph:
     """Read a recording. URLs that were never asked are left out."""
-    names: list[str] = []
-    rows = []
     with gzip.open(file, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            rows.append(json.loads(line))
+        rows = [json.loads(line) for line in lines]
     graph = Graph(file.name.removesuffix(".jsonl.gz"))
     names = [rows[0]["u"], *(url for row in rows for url in row["n"])]
     number = {row["u"]: i for i, row in enumerate(rows)}

@@ -15,7 +15,6 @@ from thresher.filters.evidence.families import Alias, Families
 from thresher.filters.evidence.posterior import expected
 from thresher.filters.pattern_yield.patterns import forms, parse
 
-
 _PRIOR = 8  # fetches that a family's comparisons are worth
 
 

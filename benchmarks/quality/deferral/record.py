@@ -24,7 +24,6 @@ from benchmarks.living.wiki import WIKI
 
 _MANUAL = Path("/usr/share/doc/apache2-doc/manual")
 _DOCS = Path("/usr/share/doc")
-_LANGUAGES = ("da", "de", "en", "es", "fr", "ja", "ko", "pt-br", "ru", "tr", "zh-cn")
 _LISTED = 40  # folders of the listings
 
 
@@ -37,9 +36,14 @@ def _serve_listings(place: Place) -> str:
     root.mkdir()
     for folder in sorted(path for path in _DOCS.iterdir() if path.is_dir() and not path.is_symlink())[:: max(1, 600 // _LISTED)][:_LISTED]:
         (root / folder.name).symlink_to(folder)
-    return f"DocumentRoot {root}\n<Directory {_DOCS}>\n  Options +Indexes +FollowSymLinks\n</Directory>\n" + (
-        f"<Directory {root}>\n  Options +Indexes +FollowSymLinks\n  IndexOptions FancyIndexing\n</Directory>"
-    )
+    return f"""DocumentRoot {root}
+<Directory {_DOCS}>
+  Options +Indexes +FollowSymLinks
+</Directory>
+<Directory {root}>
+  Options +Indexes +FollowSymLinks
+  IndexOptions FancyIndexing
+</Directory>"""
 
 
 def _kind(url: str) -> str:

@@ -27,6 +27,7 @@ class Result:
 
     texts: list[str] = field(default_factory=list)  # of each request in order; "" if it showed none, or a known one
     left: dict[str, int] = field(default_factory=dict)  # class → URLs that were not fetched
+    struck: set[str] = field(default_factory=set)  # texts whose URLs were asked in an outage
     ends: dict[str, End] = field(default_factory=dict)  # host → why its tail was left
 
     @property
@@ -166,6 +167,8 @@ class Crawl:
         graph, at = self._graph, len(self.result.texts)
         is_out = graph.outage[0] <= at < graph.outage[1]
         text, links = ("outage", ()) if is_out else (graph.texts[number], graph.links[number])
+        if is_out:
+            self.result.struck.add(graph.texts[number])
         is_good = bool(text) and text not in self._texts
         self._texts.add(text)
         self.result.texts.append(text if is_good else "")
