@@ -1,6 +1,6 @@
 """Hosts whose classes are no random samples, closed by the real policy: how many are closed although too much of the rest is good?
 
-Each host has one to eight classes of 20 to 2,000 URLs. Their good URLs are few more than the threshold allows, and stand where sites have
+Each host has one to eight classes of 20 to 2,000 URLs. Their good URLs are about as many as the threshold allows, and stand where sites have
 them: after two hundred barren ones, at the beginning, in one run, all in the smallest or the largest class, every fiftieth. The closing is
 looked at after every batch. `python -m benchmarks.quality.deferral --classes 10000`.
 """
@@ -15,7 +15,7 @@ from thresher.filters.tail.postpone import join
 from thresher.filters.tail.records import HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, promote, settle
 
-WORST = TailPolicy(worthwhile=1.0, share=1e9)  # all is bet on, nothing but the bound ends a tail
+WORST = TailPolicy(worthwhile=1.0, share=1e9, batch=10)  # all is bet on, nothing but the bound ends a tail
 
 
 @dataclass
@@ -42,9 +42,9 @@ def closings(n_classes: int, seed: int, policy: TailPolicy = WORST) -> Closings:
 
 
 def _host(rng: random.Random, policy: TailPolicy) -> list[list[bool]]:
-    """Return classes in the order of the site: good or not. Their good URLs are somewhat more than the threshold allows."""
+    """Return classes in the order of the site: good or not. Their good URLs are .7 to 2 times what the threshold allows."""
     sizes = [int(20 * 100 ** rng.random()) for _ in range(rng.randint(1, 8))]
-    n_good = int(policy.tail_yield * sum(sizes) * rng.uniform(1.0, 2.0)) + 1
+    n_good = int(policy.tail_yield * sum(sizes) * rng.uniform(0.7, 2.0)) + 1
     classes = [[False] * size for size in sizes]
     match rng.choice(("late", "early", "run", "smallest", "largest", "spread")):
         case "smallest" | "largest" as which:

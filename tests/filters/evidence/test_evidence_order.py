@@ -64,6 +64,7 @@ def learned(pages: dict[str, str]) -> Families:
         ({f"/{lang}/{i}": f"{i}" for i in range(8) for lang in ("en", "da")} | {"/en/99": "99"}, "/da/99"),
         ({f"/p/{i}{print_}": f"{i}" for i in range(8) for print_ in ("", "?print=1")} | {"/p/99": "99"}, "/p/99?print=1"),
         ({f"/p?id={i}&sid={i * 7 + j}": f"{i}" for i in range(5) for j in range(3)} | {"/p?id=99&sid=1": "99"}, "/p?id=99&sid=31337"),
+        ({f"/s{i * 7 + j}/p/{i}": f"{i}" for i in range(5) for j in range(3)} | {"/s3/p/99": "99"}, "/s31337/p/99"),
         ({f"/{i}/?C=N;O={order}": f"{i}" for i in range(8) for order in "AD"} | {"/99/?C=N;O=A": "99"}, "/99/?C=N;O=D"),
     ],
 )
