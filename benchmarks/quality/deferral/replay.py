@@ -1,7 +1,7 @@
 """A crawl of a graph in which opinions postpone: the real evidence and the real policy of the tail, hosts in turn, one request at a time.
 
-The frontier here is breadth-first within a host. Several agents share the hosts and learn with a delay of one round whether others have
-fresh URLs, as they do by messages.
+The frontier here is breadth-first within a host. Whether other hosts have fresh URLs is known as it was a round ago, as agents learn it of
+each other by messages.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def test_a_class_that_nobody_has_drawn_from_keeps_the_tail_open() -> None:
 
 
 def test_bets_that_were_lost_elsewhere_must_be_paid() -> None:
-    """Mutation: `others` left out of the wealth fails this."""
+    """Mutation: a capital without what the bets on `others` cost fails this."""
     barren, costly = [drawn(1_000, "." * 170)], drawn(10, "+.+.+.+.+.")
     assert closes(barren, 0.02, 0.05)
     assert not closes(barren, 0.02, 0.05, others=[costly])
