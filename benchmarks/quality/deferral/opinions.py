@@ -1,0 +1,92 @@
+"""What a host's filters believe in the simulator: shapes of URLs that have yielded nothing lately, and alias families.
+
+The shapes are those of pattern_yield (filters/pattern_yield/patterns.py), the families those of filters/evidence/families.py; what a fetch
+was worth is known by its text alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.families import Alias, Families
+from thresher.filters.evidence.posterior import expected
+from thresher.filters.pattern_yield.patterns import forms, parse
+
+_PRIOR = 8  # fetches that a family's comparisons are worth
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """How little is enough to postpone."""
+
+    barren: int = 8  # fetches in a row of a shape that gave nothing
+    window: float = 60.0
+    belief: float = 0.4  # lower bound of an alias family's agreement
+    enough: int = 4  # comparisons of a family
+    has_shapes: bool = True
+    has_families: bool = True
+    has_lineage: bool = True
+    splits_lineage: bool = True
+    copies: int = 1
+
+
+class Opinions:
+    """The opinions of one host's filters; families are those of the whole crawl, since hosts mirror each other."""
+
+    def __init__(self, beliefs: Beliefs, families: Families) -> None:
+        self._beliefs = beliefs
+        self._recent: dict[str, Recent] = defaultdict(Recent)
+        self._words: Counter[int] = Counter()
+        self._aliases: dict[str, Alias] = {}
+        self._families = families
+
+    def shapes(self, url: str) -> list[str]:
+        """Return the URL's shapes, the most specific first."""
+        parts = urlsplit(url)
+        return forms(parse(url, f"{parts.scheme}://{parts.netloc}"), self._words.__getitem__)
+
+    def met(self, url: str) -> None:
+        """Count the words of a URL that was met for the first time."""
+        parts = urlsplit(url)
+        self._words.update(parse(url, f"{parts.scheme}://{parts.netloc}").words())
+
+    def learn(self, url: str, text: str, *, is_good: bool) -> None:
+        """Take a fetch into account."""
+        for shape in self.shapes(url):
+            self._recent[shape].learn(is_good, window=self._beliefs.window)
+        if text:
+            self._families.learn(url, text)
+
+    def holder(self, url: str) -> str:
+        """Return the class that holds a URL, "" if none does."""
+        if self._beliefs.has_families and (alias := self._families.alias(url)):
+            self._aliases[alias.rule] = alias
+            return alias.rule
+        if self._beliefs.has_shapes:
+            for shape in self.shapes(url):
+                if self._recent[shape].streak >= self._beliefs.barren:
+                    return f"shape {shape}"
+        return ""
+
+    def copies(self, url: str) -> str:
+        return {0: "", 1: f" {self.shapes(url)[-1]}", 2: f" {self.shapes(url)[0]}"}[self._beliefs.copies]
+
+    def lineage(self, holder: str, url: str) -> str:
+        """Return the class of a URL that inherits one: by its own coarsest shape."""
+        root = holder.partition(" > ")[0]
+        return f"{root} > {self.shapes(url)[-1]}" if self._beliefs.splits_lineage else root
+
+    def recent(self, holder: str) -> Recent:
+        """Return what a class has come to before anything of it was postponed."""
+        if alias := self._aliases.get(holder):
+            n = min(alias.compared, _PRIOR)
+            return Recent(n, n * (1 - alias.agreed / alias.compared))
+        known = self._recent.get(holder.removeprefix("shape "))
+        return Recent(known.n, known.s, known.streak) if known is not None else Recent()
+
+    def expects(self, holder: str) -> float:
+        """Return the expected yield of a shape."""
+        return expected(self.recent(holder), 0.1)

@@ -1,0 +1,42 @@
+"""How much a class is expected to yield: its own fetches, drawn towards what classes like it yield.
+
+The mean of a Beta posterior: (κ μ + s)/(κ + n), where μ is the yield of all classes of the host and κ says how many fetches that is worth.
+A class that was seldom fetched is ordered by its like, one that was fetched often by itself [EM75: shrinkage; for orders of a crawl the
+greedy index of a bandit without discount].
+
+Time: under 1 µs a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import sqrt
+
+from thresher.filters.evidence.decay import Recent
+
+STRENGTH = 4.0  # κ: fetches that the prior is worth
+
+
+def pooled(classes: Iterable[Recent], *, mean: float = 0.1, strength: float = STRENGTH) -> float:
+    """Return the yield of all classes together, drawn towards `mean` by as many fetches as `strength` says."""
+    n, s = strength, strength * mean
+    for recent in classes:
+        n, s = n + recent.n, s + recent.s
+    return s / n
+
+
+def expected(recent: Recent, prior: float, *, strength: float = STRENGTH) -> float:
+    """Return the expected yield of a class, 0 to 1. prior: yield of its like."""
+    return (strength * prior + recent.s) / (strength + recent.n)
+
+
+def lower_share(n: float, s: float, z: float = 1.64) -> float:
+    """Return a lower bound of a share of which s of n were seen [Wilson 1927]. For beliefs that postpone: not valid at every look.
+
+    z: 1.64 for one error in twenty on one side
+    """
+    if n <= 0:
+        return 0.0
+    share = s / n
+    middle = share + z * z / (2 * n)
+    return max(0.0, (middle - z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))) / (1 + z * z / n))

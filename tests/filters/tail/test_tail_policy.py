@@ -1,0 +1,214 @@
+"""What is postponed is served last, best first, a random sample at a time, until the bound closes it; every URL stays counted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from thresher.filters.evidence.decay import Recent
+from thresher.filters.tail.postpone import (
+    Membership,
+    Outcome,
+    Source,
+    drop,
+    frees,
+    join,
+    keeps,
+    leave,
+    membership,
+    refill,
+    refills,
+)
+from thresher.filters.tail.records import Cost, Draw, HostTail, TailClass, TailPolicy
+from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
+
+POLICY = TailPolicy()
+
+
+def a_class(holder: str, n: int, recent: Recent | None = None) -> TailClass:
+    found = TailClass(holder, recent=recent or Recent())
+    for _ in range(n):
+        join(found)
+    return found
+
+
+def serve(host: HostTail, classes: list[TailClass], is_good: dict[str, float], policy: TailPolicy = POLICY) -> tuple[dict[str, int], End]:
+    """Serve until the tail ends; return fetches by class. is_good: of every n-th draw of a class, as a share"""
+    fetched: dict[str, int] = dict.fromkeys([of.holder for of in classes], 0)
+    by_holder = {of.holder: of for of in classes}
+    while isinstance(answer := promote(host, classes, policy), Promotion):
+        assert answer.n > 0
+        for _ in range(answer.n):
+            holder = answer.draw.holder
+            fetched[holder] += 1
+            share = is_good.get(holder, 0.0)
+            settle(host, by_holder[holder], answer.draw, int(fetched[holder] * share) > int((fetched[holder] - 1) * share), policy=policy)
+    return fetched, answer
+
+
+@pytest.mark.parametrize(
+    ("crawl", "may"),
+    [
+        (HostCrawl(has_due=False, backs_off=False, is_budgeted=False, others_fresh=True), True),
+        (HostCrawl(has_due=True, backs_off=False, is_budgeted=False, others_fresh=False), False),
+        (HostCrawl(has_due=False, backs_off=True, is_budgeted=False, others_fresh=False), False),
+        (HostCrawl(has_due=False, backs_off=False, is_budgeted=True, others_fresh=True), False),
+        (HostCrawl(has_due=False, backs_off=False, is_budgeted=True, others_fresh=False), True),
+    ],
+)
+def test_when_a_host_may_serve_its_tail(crawl: HostCrawl, may: bool) -> None:
+    assert may_serve(crawl) is may
+
+
+def test_the_best_class_is_served_first_and_whole() -> None:
+    classes = [a_class("barren", 2_000, Recent(8, 0)), a_class("good", 300, Recent(8, 4))]
+    fetched, end = serve(HostTail(useful=500), classes, {"good": 0.5})
+    assert fetched["good"] == 300
+    assert fetched["barren"] < 300
+    assert end is End.CLOSED
+    assert classes[0].left == 2_000 - fetched["barren"]
+
+
+def test_a_class_smaller_than_the_price_of_its_bound_is_fetched_whole() -> None:
+    """Mutation: all classes in the bound fails this."""
+    classes = [a_class("large", 5_000, Recent(8, 0)), a_class("small", 100, Recent(8, 0))]
+    fetched, end = serve(HostTail(useful=500), classes, {})
+    assert fetched["small"] == 100
+    assert fetched["large"] <= POLICY.price + 20, "the first draws are no bets: its yield is not known yet"
+    assert end is End.CLOSED
+
+
+def test_many_small_classes_cost_their_share_and_then_join_the_bound() -> None:
+    """An endless space cannot live on ever new classes. Mutation: no allowance for small classes fails this."""
+    classes = [a_class(f"{i:03}", 40) for i in range(100)]
+    fetched, end = serve(HostTail(useful=1_000), classes, {})
+    allowance = POLICY.price + POLICY.share * 1_000
+    assert sum(fetched.values()) <= 2 * allowance + 2 * POLICY.batch
+    assert end in (End.CLOSED, End.SPENT)
+
+
+def test_tail_yield_zero_fetches_all_and_one_nothing() -> None:
+    classes = [a_class("a", 700), a_class("b", 90)]
+    assert serve(HostTail(), classes, {}, TailPolicy(tail_yield=0.0)) == ({"a": 700, "b": 90}, End.EMPTY)
+    classes = [a_class("a", 700), a_class("b", 90)]
+    assert serve(HostTail(), classes, {}, TailPolicy(tail_yield=1.0)) == ({"a": 0, "b": 0}, End.CLOSED)
+    assert all(cohort.is_closed for of in classes for cohort in of.cohorts)
+
+
+def test_what_comes_after_a_closing_is_open_and_does_not_wake_what_was_closed() -> None:
+    host, classes = HostTail(useful=5_000), [a_class("a", 3_000)]
+    serve(host, classes, {})
+    closed = classes[0].left
+    for _ in range(1_000):
+        join(classes[0])
+    fetched, _ = serve(host, classes, {})
+    assert 0 < fetched["a"] <= 1_000
+    assert classes[0].cohorts[0].is_closed
+    assert classes[0].left == closed + 1_000 - fetched["a"]
+
+
+def test_what_joins_after_the_first_draw_gathers_in_a_cohort_of_its_own() -> None:
+    """Else a cohort's draws would be no random sample of it. Mutation: `is_frozen` ignored fails this."""
+    of = a_class("a", 100)
+    promote(HostTail(), [of], POLICY)
+    join(of)
+    assert [cohort.known for cohort in of.cohorts] == [100, 1]
+
+
+def test_audits_are_drawn_whatever_else_is_due_and_keep_to_their_share() -> None:
+    of = a_class("a", 500)
+    due = audits(of, POLICY)
+    assert due is not None
+    assert (due.n, due.draw.is_audit, due.draw.cost) == (10, True, Cost.NONE)
+    assert audits(of, POLICY) is None
+
+
+def test_the_lineage_of_links() -> None:
+    good, copy = Source(Outcome.NEW), Source(Outcome.BARREN, follow_holder="links of copies")
+    deferred, hit = Source(Outcome.BARREN, holder="p"), Source(Outcome.NEW, holder="p")
+    assert membership(good, "") is None
+    assert membership(good, "rule") == Membership("rule", is_inherited=False)
+    assert membership(copy, "") == Membership("links of copies", is_inherited=True)
+    assert membership(deferred, "") == membership(hit, "") == Membership("p", is_inherited=True)
+    inherited, own = Membership("p", is_inherited=True), Membership("p", is_inherited=False)
+    assert [frees(source, inherited) for source in (good, copy, deferred, hit)] == [True, False, False, False]
+    assert not frees(good, own), "an opinion of its own is not refuted by a link"
+
+
+def test_beyond_the_cap_the_first_of_the_order_are_stored_and_all_are_counted() -> None:
+    of, stored = TailClass("a"), list[bytes]()
+    for order in (b"5", b"2", b"9", b"1", b"7"):
+        cohort = join(of)
+        if keeps(order, n_stored=len(stored), last=stored[-1] if stored else b"", cap=2):
+            stored = sorted([*stored, order])
+        if len(stored) > 2 or order not in stored:
+            drop(of, cohort)
+            stored = stored[:2]
+    assert stored == [b"1", b"2"]
+    assert (of.known, of.left, of.waiting) == (5, 5, 2)
+    host = HostTail()
+    answer = promote(host, [of], POLICY)
+    assert isinstance(answer, Promotion)
+    assert (answer.n, refills(of)) == (2, [])
+    for _ in range(2):
+        settle(host, of, answer.draw, True, policy=POLICY)
+    assert refills(of) == [0]
+    refill(of, 0, 3)
+    assert of.waiting == 3
+
+
+class Tails(RuleBasedStateMachine):
+    """Join, leave, draw, settle in any order: every URL is counted once, and nothing is promoted that is not there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.policy = TailPolicy(batch=3, audit_share=0.1)
+        self.host = HostTail()
+        self.classes = [TailClass(name) for name in "abc"]
+        self.flying: list[Draw] = []
+        self.n = dict.fromkeys("abc", 0)
+
+    @rule(at=st.integers(0, 2), n=st.integers(1, 300))
+    def joins(self, at: int, n: int) -> None:
+        for _ in range(n):
+            join(self.classes[at])
+        self.n["abc"[at]] += n
+
+    @precondition(lambda self: any(of.waiting for of in self.classes))
+    @rule(audit=st.booleans(), at=st.integers(0, 2))
+    def draws(self, audit: bool, at: int) -> None:
+        answer = audits(self.classes[at], self.policy) if audit else promote(self.host, self.classes, self.policy)
+        if isinstance(answer, Promotion):
+            assert answer.n > 0
+            self.flying += [answer.draw] * answer.n
+
+    @precondition(lambda self: self.flying)
+    @rule(is_good=st.booleans(), i=st.integers(0, 1_000))
+    def settles(self, is_good: bool, i: int) -> None:
+        draw = self.flying.pop(i % len(self.flying))
+        settle(self.host, self.classes["abc".index(draw.holder)], draw, is_good, policy=self.policy)
+
+    @rule(at=st.integers(0, 2))
+    def leaves(self, at: int) -> None:
+        for number, cohort in enumerate(self.classes[at].cohorts):
+            if cohort.waiting:
+                leave(self.classes[at], number)
+                return
+
+    @invariant()
+    def every_url_is_counted_once(self) -> None:
+        for of in self.classes:
+            assert of.known == self.n[of.holder]
+            flying = sum(draw.holder == of.holder for draw in self.flying)
+            assert sum(cohort.pending for cohort in of.cohorts) == flying
+            for cohort in of.cohorts:
+                assert cohort.known == cohort.drawn + cohort.gone + cohort.left
+                assert cohort.left >= cohort.pending >= 0
+                if cohort.stratum is not None and cohort.test == self.host.test:
+                    assert cohort.stratum.left == cohort.left
+
+
+TestTails = Tails.TestCase
+TestTails.settings = settings(max_examples=15, stateful_step_count=25, deadline=None, derandomize=True)
