@@ -37,8 +37,8 @@ from thresher.filters.base import LinkJudgement
 from thresher.filters.panel import Sitting
 from thresher.storage.schema import AnnouncedRecord, AnnouncerRecord, SitemapRecord
 from thresher.storage.store import Store
+from thresher.storage.tables.sitemaps import ASKER
 
-ASKER = "sitemaps"  # in `requests`; no filter is called so
 MAX_HOSTS = 1_000  # for which one sitemap speaks
 _TOLD = 20  # words about one sitemap
 _SETTLED = ("read", "redirected", "failed")

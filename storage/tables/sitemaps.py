@@ -24,6 +24,7 @@ from thresher.storage.schema import (
     SitemapRecord,
 )
 
+ASKER = "sitemaps"  # in `requests`; no filter is called so
 _NUMBER = 4  # bytes
 
 

@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Frontier, Limits, Settings
-from thresher.config.settings import Scope as ScopeSettings
+from thresher.config.settings import Frontier, Settings
 from thresher.crawler.core.model import Purpose, State
 from thresher.storage.schema import SitemapRecord
 from thresher.storage.view import View
