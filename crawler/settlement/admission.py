@@ -75,10 +75,9 @@ class Admission:
                     or purpose is _ANNOUNCED
                     or (row_depth and (depth < row_depth or key[:8] != site or (is_redirect and row_hops)))
                 ):
-                    purpose = Purpose.PAGE if purpose is _ANNOUNCED else purpose
-                    nearest = row._replace(
-                        seed_distance=min(distance, row_distance), hops=min(hops, row_hops), purpose=purpose, worth=worth
-                    )
+                    nearest = row._replace(seed_distance=min(distance, row_distance), hops=min(hops, row_hops), worth=worth)
+                    if purpose is _ANNOUNCED:
+                        nearest = nearest._replace(seed_distance=distance, hops=hops, purpose=Purpose.PAGE)
                     self._rediscovered(source, key, row, nearest, text, step=step)
         numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.sitting is not None and sifted.sitting.said:
@@ -183,9 +182,13 @@ class Admission:
         elif key[:8] == source.key[:8]:
             depth = source.site_depth + step
         else:
-            is_found_twice = self._found_by(row.seq)[:8] not in (b"", key[:8], source.key[:8])  # first by a third site
+            is_found_twice = row.purpose is not _ANNOUNCED and self._found_by(row.seq)[:8] not in (
+                b"",
+                key[:8],
+                source.key[:8],
+            )  # third site
             depth = 0 if is_found_twice else directory_depth(text)
-        nearest = nearest._replace(site_depth=min(depth, row.site_depth))
+        nearest = nearest._replace(site_depth=depth if row.purpose is _ANNOUNCED else min(depth, row.site_depth))
         if row.seq in self._later:
             nearest = _nearest(nearest, self._later[row.seq][1])
         if nearest == row:

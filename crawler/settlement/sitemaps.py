@@ -274,7 +274,9 @@ class Sitemaps:
     def announce(self, sitemap: CrawlURL, entries: Sequence[Entry], now: float) -> Counter[str]:
         """Admit announced URLs of this agent's sites, in canonical form; return how many came to what."""
         counts: Counter[str] = Counter()
-        by_text = {entry.loc: entry for entry in reversed(entries)}
+        by_text: dict[str, Entry] = {}
+        for entry in entries:
+            by_text.setdefault(entry.loc, entry)
         gated = self._tools.links.gate(list(by_text))
         for skip in gated.skips:
             self._count(counts, skip, sitemap.key)
@@ -283,7 +285,7 @@ class Sitemaps:
             if row is not None:
                 counts["known"] += 1
                 self._note(key, by_text[text], sitemap, now)
-            elif self._tools.links.is_too_deep(_depth(text), text):
+            elif self._tools.links.is_too_deep(_distance(text), text):
                 self._count(counts, Skip(text, Reason.DEPTH_LIMIT, "limits"), sitemap.key)
             elif not self._may_add(text):
                 self._count(counts, Skip(text, Reason.SITEMAP_LIMIT, "limits"), sitemap.key)
@@ -300,14 +302,12 @@ class Sitemaps:
         texts, keys = zip(*fresh, strict=True)
         hosts = tuple(origin_of(text) for text in texts)
         sites = tuple(self._tools.links.site(host) for host in hosts)
-        depths = np.array([_depth(text) for text in texts], dtype=np.int32)
+        depths = np.array([0 if is_home(text) else _distance(text) for text in texts], dtype=np.int32)
         batch = LinkBatch(sitemap, texts, hosts, sites, keys, depths)
         sitting = self._tools.panel.links(batch)
         for i, (text, key) in enumerate(fresh):
-            depth = _depth(text)
-            is_audit = i in sitting.audited
-            purpose = Purpose.AUDIT if is_audit else Purpose.ANNOUNCED
-            url = CrawlURL(text, sites[i], hosts[i], key, depth, depth, 0, purpose, sitemap.key)
+            purpose = Purpose.AUDIT if i in sitting.audited else Purpose.ANNOUNCED
+            url = CrawlURL(text, sites[i], hosts[i], key, _distance(text), int(depths[i]), 0, purpose, sitemap.key)
             if self._admission.admit_judged(url, i, sitting, now):
                 counts["new"] += 1
                 self._note(key, by_text[text], sitemap, now)
@@ -356,9 +356,9 @@ class Sitemaps:
         self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
 
 
-def _depth(text: str) -> int:
-    """Return how deep an announced URL lies: its directory's depth, 1 at least where it is no home page."""
-    return 0 if is_home(text) else max(1, directory_depth(text))
+def _distance(text: str) -> int:
+    """Return how deep an announced URL counts as lying: its directory's depth, 1 at least, as it is no seed."""
+    return max(1, directory_depth(text))
 
 
 def _may_speak(record: SitemapRecord, text: str) -> bool:
