@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from tempfile import TemporaryFile
 
 import msgspec
 
@@ -169,13 +170,14 @@ def sitemap_fault(text: str, tools: Tools) -> tuple[Reason, str] | None:
 
 async def _sitemap(lease: Lease, tools: Tools) -> Visit:
     """Request a sitemap and read it; where it leads on, `settlement/sitemaps.py` says."""
-    url = lease.entry.url
-    outcome = await tools.fetcher.fetch(url, max_body=tools.settings.limits.max_sitemap_size)
-    visit = Visit(lease, outcome)
-    if isinstance(outcome, Fetched) and outcome.head.status == 200:
-        visit.sitemap = await tools.sitemaps.read(outcome.body)
-        if Flag.TRUNCATED_SIZE in outcome.flags:
-            visit.sitemap.told.append("cut where limits.max_sitemap_size ends")
+    with TemporaryFile() as file:  # a body of 50 MiB in memory would be there twice
+        outcome = await tools.fetcher.fetch(lease.entry.url, max_body=tools.settings.limits.max_sitemap_size, sink=file.write)
+        visit = Visit(lease, outcome)
+        if isinstance(outcome, Fetched) and outcome.head.status == 200:
+            file.write(outcome.body)
+            visit.sitemap = await tools.sitemaps.read(file)
+            if Flag.TRUNCATED_SIZE in outcome.flags:
+                visit.sitemap.told.append("cut where limits.max_sitemap_size ends")
     return visit
 
 

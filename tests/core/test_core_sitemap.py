@@ -60,7 +60,7 @@ HONEST = {
             ["http://a.example/1"]),
     "RSS 1.0": (b'<r:RDF xmlns:r="r"><channel><link>/</link></channel><item><link>http://a.example/1</link></item></r:RDF>',
                 ["http://a.example/1"]),
-    "Atom": (b'<feed xmlns="http://www.w3.org/2005/Atom"><link href="/"/><entry><link rel="self" href="/s"/><link href="/1"/></entry></feed>',
+    "Atom": (b'<feed xmlns="Atom"><link href="/"/><entry><link rel="self" href="/s"/><link href="/1"/></entry></feed>',
              ["/1"]),
 }  # fmt: skip
 
