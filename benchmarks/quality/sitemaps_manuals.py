@@ -2,10 +2,12 @@
 
     [--min-delay 0.02]   politeness of the crawls, judged by the server's log
 
-Needs Debian's nginx-light, postgresql-doc-15 and python3-doc. nginx serves each manual on a loopback address, once as it is and once beside a
-sitemap made from its files: an index of gzipped parts of 500 pages, with the files' own dates as lastmod, named by robots.txt. Each is
-crawled from its home page. Prints what only links found, what only the sitemap found (`export --what orphans`), and what the sitemap left out; exits with 1 if a page was lost by adding a sitemap, if an orphan on disk was not fetched, if a page came earlier than one that links
-name, beyond the share, or if the server's log shows a gap below the delay.
+Needs Debian's nginx-light, postgresql-doc-15 and python3-doc. nginx serves each manual on a loopback address beside a sitemap made from its
+files: an index of gzipped parts of 500 pages, with the files' own dates as lastmod, named by robots.txt. Each is crawled from its home
+page, without sitemaps and with them. Prints what only links found and the sitemap leaves out, and what only the sitemap found (orphans).
+
+Exits with 1 if a sitemap lost a page, an orphan was not fetched, more than their share came before the last page that a link names, or
+if the server's log shows a gap below the delay, or a URL twice.
 """
 
 from __future__ import annotations

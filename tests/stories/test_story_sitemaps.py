@@ -280,7 +280,7 @@ async def test_a_kill_between_reading_and_admitting_loses_nothing(tmp_path: Path
 async def test_a_large_sitemap_is_read_in_a_child_and_a_bomb_harms_nobody(tmp_path: Path) -> None:
     """F80, S24: a gigabyte in a gzip, laughs, and more honest URLs than are allowed: bounded, told, and the crawl goes on."""
     async with LittleWeb() as web:
-        names = ("bomb.gz", "laughs.xml", "large.xml")
+        names = ("bomb.gz", "laughs.xml", "large.xml", "lines.txt")
         web.robots("a.test", "".join(f"Sitemap: {web.url(f'a.test/{name}')}\n" for name in names))
         web.file("a.test/bomb.gz", "application/gzip", gzip.compress(b"<urlset>", 1) + gzip.compress(bytes(1 << 20), 1) * 1000)
         laughs = (
@@ -292,6 +292,7 @@ async def test_a_large_sitemap_is_read_in_a_child_and_a_bomb_harms_nobody(tmp_pa
         )
         web.file("a.test/laughs.xml", XML, laughs)
         web.file("a.test/large.xml", XML, urlset(web, [f"a.test/{i}/{'x' * 80}" for i in range(6000)]))
+        web.file("a.test/lines.txt", "text/plain", b"".join(b"http://other.test/%d\n" % i for i in range(100_000)))
         web.page("a.test/")
         limits = Limits(min_free_disk=0, max_wait=5.0, max_depth=0, max_sitemap_urls=5000)
         crawled = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
@@ -301,4 +302,5 @@ async def test_a_large_sitemap_is_read_in_a_child_and_a_bomb_harms_nobody(tmp_pa
         assert said["laughs.xml"].told == ["refused: it has a DTD"]
         assert (said["large.xml"].state, said["large.xml"].n_urls) == ("read", 5000)
         assert said["large.xml"].counts == {"depth_limit": 5000}
-        assert said["large.xml"].told == ["more than 5,000 URLs; what came before was taken"]
+        assert said["large.xml"].told == said["lines.txt"].told == ["more than 5,000 URLs; what came before was taken"]
+        assert said["lines.txt"].counts == {"not_its_host": 5000}
