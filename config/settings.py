@@ -75,6 +75,10 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_links_per_page: Positive = 10_000
     max_url_length: Positive = 2_048
     max_redirects: Count = 5
+    max_sitemaps_per_host: Count = 100  # sitemaps and feeds requested of one host
+    max_sitemap_size: Bytes = 50 << 20  # decoded
+    max_sitemap_urls: Positive = 50_000
+    max_announced_per_host: Positive = 100_000  # URLs that sitemaps may make known
     max_error_rate: Share = 0.5  # exit 4 above this share of failed fetches
     min_free_disk: Annotated[int, Meta(ge=0, le=_MOST, extra={"unit": "bytes"})] = 1 << 30  # bytes; admission pauses below
 
@@ -177,6 +181,7 @@ class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Frontier(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     workbench: Count = 0  # hosts held in memory; 0: 11 × fetch.concurrency
     heads: Positive = 32  # URLs of a host held in memory
+    announced_share: Share = 0.05  # of a host's requests, for what sitemaps named while URLs that links named wait
     order: Literal["breadth_first", "opic", "host_rank", "larger_sites_first", "fifo"] = "breadth_first"
 
 
@@ -286,6 +291,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     profile: Literal["web", "own-site"] = "web"
     agents: Positive | Literal["auto"] = 1
     seeds: list[str] = field(default_factory=list)
+    sitemaps: Literal["off", "robots"] = "robots"
+    feeds: bool = False  # read RSS and Atom where a sitemap is named
     identity: Identity = field(default_factory=Identity)
     scope: Scope = field(default_factory=Scope)
     limits: Limits = field(default_factory=Limits)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from tempfile import TemporaryFile
 
 import msgspec
 
@@ -26,6 +27,7 @@ from thresher.crawler.core.model import (
     Directives,
     Failed,
     Fetched,
+    Flag,
     Head,
     Judgement,
     Outcome,
@@ -37,15 +39,21 @@ from thresher.crawler.core.model import (
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Lane
 from thresher.crawler.core.robots import directives
+from thresher.crawler.core.sitemap import Reading
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
 from thresher.crawler.gates.robots_cache import RobotsBook, Standing
-from thresher.crawler.page.batch_reader import Desk, Reading
+from thresher.crawler.page.batch_reader import Desk
+from thresher.crawler.page.batch_reader import Reading as PageReading
 from thresher.crawler.page.parser import Parser
+from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.filters.panel import FREE, Asked, Panel, Sitting, Turn
 from thresher.storage.tables.bare_seeds import BareSeeds
+
+_OF_LINKS_AND_SITEMAPS = (Purpose.PAGE, Purpose.ANNOUNCED)
+_NO_FAULT_OF_SITEMAPS = frozenset((Reason.OUT_OF_SCOPE, Reason.BAD_TYPE, Reason.PATH_TRAP, Reason.PREFIX_BUDGET))
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -64,6 +72,7 @@ class Tools(msgspec.Struct, frozen=True):
     studies: Studies
     clock: Callable[[], float]
     bare: BareSeeds
+    sitemaps: SitemapReader
     ownership: Ownership | None = None  # None: every site is this agent's
 
 
@@ -79,6 +88,7 @@ class Visit(msgspec.Struct):
     postponed: tuple[float, str] | None = None  # until when its host waits, and why
     robots_origins: set[str] = msgspec.field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
     page: Page | None = None
+    sitemap: Reading | None = None  # what a sitemap says
     charset: str = ""
     signals: tuple[str, ...] = ()
     sitting: Sitting[Judgement] | None = None
@@ -105,9 +115,13 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
     url = lease.entry.url
     if url.purpose is Purpose.ROBOTS:
         return Visit(lease, await _robots_txt(url, tools), robots_origins=tools.robots.waiting_for(url))
-    stop = await _before_request(lease, tools)
+    is_sitemap = url.purpose is Purpose.SITEMAP
+    refusal = sitemap_fault(url.text, tools) if is_sitemap else tools.links.check(url.text)
+    stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await _ask_robots(lease, tools)
     if stop is not None:
         return stop
+    if is_sitemap:
+        return await _sitemap(lease, tools)
     turn = _turn(lease, tools)
     if turn.refused is not None:
         verdict = turn.refused
@@ -130,12 +144,9 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
         return Visit(lease, failed)
 
 
-async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
+async def _ask_robots(lease: Lease, tools: Tools) -> Visit | None:
     """Return the visit that takes place instead of a request for the URL, or None if it may be requested."""
     url = lease.entry.url
-    answer = tools.links.check(url.text)
-    if not isinstance(answer, bytes):
-        return Visit(lease, refused=Skip(url.text, *answer))
     standing = tools.robots.ask(url, tools.clock())
     match standing.standing:
         case Standing.DENIED:
@@ -151,10 +162,33 @@ async def _before_request(lease: Lease, tools: Tools) -> Visit | None:
             return None
 
 
+def sitemap_fault(text: str, tools: Tools) -> tuple[Reason, str] | None:
+    """Return why a sitemap may not be requested, and who says so: it may lie out of scope and look like no page, like a robots.txt."""
+    if tools.settings.sitemaps == "off":
+        return Reason.EXCLUDED, "sitemaps"
+    answer = tools.links.check(text)
+    return None if isinstance(answer, bytes) or answer[0] in _NO_FAULT_OF_SITEMAPS else answer
+
+
+async def _sitemap(lease: Lease, tools: Tools) -> Visit:
+    """Request a sitemap and read it; where it leads on, `settlement/sitemaps.py` says."""
+    with TemporaryFile() as file:  # a body of 50 MiB in memory would be there twice
+        outcome = await tools.fetcher.fetch(lease.entry.url, max_body=tools.settings.limits.max_sitemap_size, sink=file.write)
+        visit = Visit(lease, outcome)
+        if isinstance(outcome, Fetched) and outcome.head.status == 200:
+            file.write(outcome.body)
+            visit.sitemap = await tools.sitemaps.read(file)
+            if Flag.TRUNCATED_SIZE in outcome.flags:
+                visit.sitemap.told.append("cut where limits.max_sitemap_size ends")
+    return visit
+
+
 def _turn(lease: Lease, tools: Tools) -> Turn:
     """Ask who holds, rewrites or refuses the URL by now; not of audits and second tries. From here to its settlement nothing awaits."""
     entry = lease.entry
-    return tools.panel.turn(entry.url) if entry.lane is Lane.FRESH and entry.url.purpose is Purpose.PAGE else FREE
+    return (
+        tools.panel.turn(entry.url) if entry.lane in (Lane.FRESH, Lane.ANNOUNCED) and entry.url.purpose in _OF_LINKS_AND_SITEMAPS else FREE
+    )
 
 
 async def _robots_txt(url: CrawlURL, tools: Tools) -> Outcome:
@@ -198,7 +232,7 @@ def _redirected(lease: Lease, outcome: Redirect, tools: Tools) -> Visit:
     return Visit(lease, outcome, target=target, sifted=tools.links.sift(url, tools.links.gate([target]), is_redirect=True))
 
 
-def _page(lease: Lease, outcome: Fetched, reading: Reading, tools: Tools) -> Visit:
+def _page(lease: Lease, outcome: Fetched, reading: PageReading, tools: Tools) -> Visit:
     """Have the page judged, and sift its links if they are to be followed."""
     page = reading.page
     visit = Visit(lease, outcome, page=page, charset=reading.charset)

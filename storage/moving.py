@@ -22,6 +22,9 @@ from thresher.storage.overlay import Row
 from thresher.storage.packing import moved_visit, pack_queue_key, pack_u64, unpack_queue_key, unpack_seen, unpack_u64
 from thresher.storage.schema import (
     ALIASES,
+    ANNOUNCED,
+    ANNOUNCERS,
+    ANNOUNCING,
     EDGE,
     EDGES,
     EDGES_IN,
@@ -41,6 +44,7 @@ from thresher.storage.schema import (
     SEEN,
     SITE,
     SITE_LINKS,
+    SITEMAPS,
     SITES,
     SUSPECTS,
     URL,
@@ -49,7 +53,8 @@ from thresher.storage.schema import (
 )
 from thresher.storage.store import Store
 
-_BY_SITE = (ROBOTS, SITE_LINKS, SITES, EDGES, EDGES_IN, PAIRS, HELD_BY, ALIASES, FAILURES, VERDICTS, SUSPECTS)
+_OF_SITEMAPS = (SITEMAPS, ANNOUNCERS, ANNOUNCED, ANNOUNCING)
+_BY_SITE = (ROBOTS, SITE_LINKS, SITES, EDGES, EDGES_IN, PAIRS, HELD_BY, ALIASES, FAILURES, VERDICTS, SUSPECTS, *_OF_SITEMAPS)
 _BY_FILTER = (MEMORY, MEMORY_BYTES)
 _WHOLE = (ROBOTS_FILES, RELEASING)  # by what belongs to no site
 _CHUNK = 1000

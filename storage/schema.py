@@ -31,6 +31,10 @@ state
     suspects      kh 16                               → SuspectRecord
     trials        work 17 (crawler/children/crash_suspects.py)       → TrialRecord
     quarantine    shard 2 ‖ number 8                  → QuarantineRecord: see storage/tables/quarantine.py
+    sitemaps      kh 16                               → SitemapRecord
+    announcers    q 16                                → AnnouncerRecord
+    announced     kh 16                               → AnnouncedRecord
+    announcing    kh of the sitemap 16 ‖ number 4     → what of it is to be admitted: see thresher.crawler.core.sitemap
     counters      name                                → signed 8
     captured      sha1 of a payload 20, or kh 16      → Capture
     outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): see storage/tables/lanes.py
@@ -55,7 +59,9 @@ import msgspec
 from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import HostRecord, SiteRecord
 
-VERSION: Final = 3  # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value
+# 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value; 4: sitemaps, and a lane for what they
+# announce
+VERSION: Final = 4
 
 STATE: Final = "state"
 RESULTS: Final = "results"
@@ -86,6 +92,10 @@ VERDICTS: Final = "verdicts"
 SUSPECTS: Final = "suspects"
 TRIALS: Final = "trials"
 QUARANTINE: Final = "quarantine"
+SITEMAPS: Final = "sitemaps"
+ANNOUNCERS: Final = "announcers"
+ANNOUNCED: Final = "announced"
+ANNOUNCING: Final = "announcing"
 COUNTERS: Final = "counters"
 OUTBOX: Final = "outbox"
 PAGES: Final = "pages"
@@ -131,6 +141,10 @@ TABLES: Final[dict[str, Table]] = {
     SUSPECTS: Table(STATE),
     TRIALS: Table(STATE),
     QUARANTINE: Table(STATE, prefix=0),
+    SITEMAPS: Table(STATE),
+    ANNOUNCERS: Table(STATE),
+    ANNOUNCED: Table(STATE),
+    ANNOUNCING: Table(STATE, prefix=0),
     COUNTERS: Table(STATE),
     OUTBOX: Table(STATE),
     PAGES: Table(RESULTS, append=True),
@@ -267,6 +281,44 @@ class QuarantineRecord(msgspec.Struct, array_like=True):
     purpose: int = 0  # answer
 
 
+class SitemapRecord(msgspec.Struct, array_like=True):
+    """A sitemap or feed: who named it, for whom it may speak, and what it came to. It is a request in its host's queue while it waits."""
+
+    text: str
+    by: str  # the URL of the robots.txt, index or redirect that named it; "": guessed at a seed
+    level: int  # 0; 1: an index named it
+    state: str = "waiting"  # read; or failed: no answer, or none that is a sitemap
+    hosts: list[str] = []  # names of host queues for which it may speak beside its own directory
+    fetched_at: float = 0.0
+    kind: str = ""
+    n_urls: int = 0
+    n_chunks: int = 0  # that still are to be admitted
+    counts: dict[str, int] = {}  # of URLs by what became of them: new, known, abroad, or a Reason
+    told: list[str] = []  # limits and faults, in words
+
+
+class AnnouncerRecord(msgspec.Struct, array_like=True):
+    """What a host's budget of sitemaps was spent on, and how far its lastmods have held."""
+
+    name: str
+    n_sitemaps: int = 0  # requested
+    n_refused: int = 0  # sitemaps beyond the budget
+    n_urls: int = 0  # announced for the first time
+    n_held: int = 0  # lastmods that the pages' own dates bore out
+    n_false: int = 0
+
+
+class AnnouncedRecord(msgspec.Struct, array_like=True):
+    """What a sitemap says of a URL: the one that announced it first, and the newest that it said."""
+
+    sitemap: bytes  # key
+    kind: str
+    at: float
+    lastmod: float = 0.0
+    changefreq: str = ""
+    priority: float = -1.0
+
+
 class JournalEntry(msgspec.Struct, array_like=True):
     """What the filters of one gate measured and how the panel judged: enough to teach empty memories the same again."""
 
@@ -382,6 +434,9 @@ PAGE: Final = Codec(PageRecord)
 PLACE: Final = Codec(Place)
 ARCHIVE_END: Final = Codec(ArchiveEnd)
 CAPTURE: Final = Codec(Capture)
+SITEMAP: Final = Codec(SitemapRecord)
+ANNOUNCER: Final = Codec(AnnouncerRecord)
+ANNOUNCED_URL: Final = Codec(AnnouncedRecord)
 JOURNAL_ENTRIES: Final = Codec(list[JournalEntry])
 SKIP_LINE: Final = msgspec.json.Decoder(SkipLine)
 

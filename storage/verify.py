@@ -70,6 +70,7 @@ from thresher.storage.store import require_store
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.quarantine import COUNTED
 from thresher.storage.verify_lanes import verify_lanes
+from thresher.storage.verify_sitemaps import verify_sitemaps
 from thresher.storage.view import View
 
 MOST_PROBLEMS = 100
@@ -108,7 +109,8 @@ def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
     checks = (
         iter(damaged_rows(view)),
         *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view, is_alone=not where), _held(view)),
-        *(_robots(view), _memories(view), _pages(view, bodies), _results(view), archive_problems(view, unpacks=bodies)),
+        *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
+        *(archive_problems(view, unpacks=bodies), verify_sitemaps(view)),
     )
     return (where + problem for check in checks for problem in _readable(check))
 
@@ -284,7 +286,7 @@ def _pages(view: View, bodies: bool) -> Iterator[str]:
         seen = view.get(SEEN, page.key)
         if seen is None or unpack_seen(seen).visit < visit:
             yield f"page {visit}: {page.url} does not know of this visit"
-        if page.purpose == Purpose.PAGE and page.key in once:
+        if page.purpose in (Purpose.PAGE, Purpose.ANNOUNCED) and page.key in once:
             yield f"page {visit}: {page.url} has a page already"
         once.add(page.key)
         body = view.get(BODIES, pack_u64(visit))

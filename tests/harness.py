@@ -67,7 +67,7 @@ def demo(profile: str, directory: Path, *, port: int = 0, **changes: object) -> 
     return ServerProcess(profile, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
 
 
-def options(server: ServerProcess, **sections: dict[str, Any]) -> Options:
+def options(server: ServerProcess, **sections: Any) -> Options:
     """Return the configuration of a crawl of the whole demo web, as fast as the server can; `sections` are laid over it."""
     base: Options = {
         "identity": {"agent": AGENT, "contact": CONTACT},
@@ -77,9 +77,10 @@ def options(server: ServerProcess, **sections: dict[str, Any]) -> Options:
         "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port], "concurrency": 32},
         "dns": {"static": server.web.static_dns()},
         "retry": {"scale": 0.005},
+        "sitemaps": "off",  # the demo web has none, and its log is counted
     }
     for name, section in sections.items():
-        base[name] = merged(base.get(name, {}), section)
+        base[name] = merged(base.get(name, {}), section) if isinstance(section, dict) else section
     return base
 
 

@@ -30,7 +30,6 @@ DEMANDED = [
 ]  # fmt: skip
 
 OPEN = {
-    "F80": "sitemaps are not fetched yet",
     "F92": "no soft limit of memory, and no soak under one",
     "F95": "no dashboard yet",
     "F96": "no log line per fault that could flood anything",
@@ -38,7 +37,6 @@ OPEN = {
     "S8": "no dashboard or metrics port yet",
     "S20": "the parser's child has limits, but seccomp is not tried and no test opens a file in it",
     "S22": "no filters written by users",
-    "S24": "no XML is parsed",
     "S25": "no dashboard yet",
     "S26": "no dashboard yet",
     "S27": "no reports yet",
@@ -54,7 +52,6 @@ OPEN = {
     "P50": "no off-peak window, no global rate",
     "P52": "no opt-out list",
     "P53": "no report for a site's owner",
-    "P61": "sitemaps are not fetched yet",
 }
 
 

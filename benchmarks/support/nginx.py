@@ -14,7 +14,7 @@ _CONFIG = """
 daemon off; pid {dir}/pid; error_log {dir}/error.log; worker_processes 1;
 events {{ worker_connections 512; }}
 http {{
-  access_log off; default_type application/octet-stream; disable_symlinks off;
+  log_format times '$msec $request_time "$request_uri"'; access_log off; default_type application/octet-stream; disable_symlinks off;
   types {{ text/html html htm; text/plain txt; text/css css; application/javascript js; image/png png; image/svg+xml svg; }}
   client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy;
   fastcgi_temp_path {dir}/fcgi; uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;

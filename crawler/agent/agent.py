@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from thresher.config.settings import Settings
+from thresher.crawler.agent.announcer import Announcer
 from thresher.crawler.agent.loop_lag import LoopLag
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
@@ -73,6 +74,7 @@ class Agent:
         self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
         self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
+        self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
         self._sleeps, self._loop_lag = Sleeps(), LoopLag()
         self._watch = LoopWatch(self._tools.desk.step, self._tools.desk.set_apart)
@@ -116,11 +118,12 @@ class Agent:
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
             await prepare(self._store, self._tools, self._settler, self._arrivals, self._committer, stopping=self._ended.is_set)
             self._prepared = True
+            announcing = group.create_task(self._announcer.run(self._told))
             talking = [group.create_task(self._member.run(self._told))] if self._member is not None else []
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
             self._dispatch()
             await self._ended.wait()
-            for task in talking:
+            for task in (*talking, announcing):
                 task.cancel()
             await self._wind_down(workers)
             for task in (*workers, *self._lookups.tasks, ticker, studying):
@@ -196,6 +199,7 @@ class Agent:
         self._dry = None
         with self._tools.suspects.watching(made.lease.entry.url.key):
             self._committer.whole(self._settler.settle, made, now)
+        self._announcer.settled()
 
     def _take(self) -> Lease | None:
         """Reserve the next URL, or note what is waited for. The only caller of `Frontier.pop`."""
@@ -270,7 +274,11 @@ class Agent:
 
     def _why_idle(self, wait: Wait) -> str:
         """Say why the frontier has nothing before `limits.max_wait`, by what it said last; "" if it may have something."""
-        if self._tools.studies.busy or (wait.until is not None and wait.until - self._clock() <= self._settings.limits.max_wait):
+        if (
+            self._tools.studies.busy
+            or self._announcer.is_busy
+            or (wait.until is not None and wait.until - self._clock() <= self._settings.limits.max_wait)
+        ):
             return ""
         if wait.until is None:
             return "nothing is left to do"

@@ -20,6 +20,7 @@ from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsBook
 from thresher.crawler.page.batch_reader import Desk
 from thresher.crawler.page.parser import Parser
+from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Tools
 from thresher.filters.base import Plug
@@ -75,5 +76,6 @@ def assemble(
         studies=Studies(panel, suspects, store.quarantine),
         clock=clock,
         bare=bare,
+        sitemaps=SitemapReader(settings),
         ownership=ownership,
     )

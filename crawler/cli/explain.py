@@ -106,6 +106,11 @@ def _identity(story: Story) -> Iterator[_Row]:
     if story.depth is not None:
         yield "depth", f"{story.depth} from a seed, {story.site_depth} in its site, {story.hops} redirect hops"
         yield "found as", "a seed" if not story.chain and not story.depth else story.chain[0].how if story.chain else None
+    if (said := story.announced) is not None:
+        yield "announced by", said.by
+        held = f", believed to {said.believed:.0%}" if said.lastmod else ""
+        words = (("lastmod", said.lastmod and said.lastmod + held), ("changefreq", said.changefreq), ("priority", said.priority))
+        yield "saying", ", ".join(f"{name} {word}" for name, word in words if word is not None)
     yield "purpose", story.purpose
     yield "alias of", story.alias_of and f"{story.alias_of['url']} by rule {story.alias_of['rule']}"
     yield "held by", ", ".join(story.holders)

@@ -10,7 +10,21 @@ from collections.abc import Callable
 
 from thresher.crawler.children.crash_suspects import message_work
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.messages import Answered, Ask, Edge, End, Links, Message, News, RobotsAnswer, RobotsAsk, decode, outcome_of
+from thresher.crawler.core.messages import (
+    Announced,
+    Answered,
+    Ask,
+    Edge,
+    End,
+    Links,
+    Message,
+    News,
+    RobotsAnswer,
+    RobotsAsk,
+    Submitted,
+    decode,
+    outcome_of,
+)
 from thresher.crawler.core.model import FILTERS_OWN, Cause, CrawlURL, Failed, Purpose, Request
 from thresher.crawler.gates.link_gate import Gated
 from thresher.crawler.settlement.outbox import in_place_of_origin, robots_hop
@@ -26,6 +40,8 @@ _WORDS: dict[type, str] = {
     End: "ends of redirects",
     RobotsAsk: "questions for robots.txt",
     RobotsAnswer: "answers for robots.txt",
+    Submitted: "sitemaps",
+    Announced: "URLs of sitemaps",
 }
 _UNREADABLE = "unreadable messages"
 
@@ -73,7 +89,7 @@ class Arrivals:
     def _place(self, message: Message) -> bytes:
         """Return the key of what a message is about, b"" if it may be of any site: links are sorted by their sites as any are."""
         match message:
-            case Edge(target=text) | RobotsAsk(hop=text) | Ask(url=text):
+            case Edge(target=text) | RobotsAsk(hop=text) | Ask(url=text) | Submitted(sitemap=text):
                 return self._tools.urls.key(text)
             case End(original=key):
                 return key
@@ -111,6 +127,14 @@ class Arrivals:
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
                 return lambda now: settler.learned(panel.answered_abroad(answered.who, answered.reduced, read), now)
+            case Submitted() as submitted:
+                url(submitted.sitemap)
+                return lambda now: settler.sitemaps.submit(submitted, now)
+            case Announced() as announced:
+                sitemap = url(announced.sitemap)
+                for entry in announced.entries:
+                    url(entry.loc)
+                return lambda now: self._announced(sitemap, announced, now)
             case News() as news:
                 found = panel.read_news(news.who, news.news)
                 return lambda now: settler.learned(panel.told(news.who, news.news, found), now)
@@ -121,6 +145,9 @@ class Arrivals:
         self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)
         for site in self._store.site_links.add(source.key[:8], set(links.sites)):
             self._frontier.linked(site)
+
+    def _announced(self, sitemap: CrawlURL, announced: Announced, now: float) -> None:
+        self._settler.sitemaps.announce(sitemap, announced.entries, now)
 
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
         self._tools.robots.wait_for(hop, {in_place_of_origin(ask)})

@@ -6,7 +6,8 @@ A host queue is http, https, www and bare of one name. Invariants, each a law in
 - one request in flight per queue, never two: a leased host stands nowhere on the bench;
 - no request before `next_at`, which counts from the end of the response; in a new life none before `started_at` + the host's delay;
 - a row leaves the store only in the call that settles its URL, so that a crash loses nothing;
-- within a host: lane, rank, seq; ranks and who goes first among hosts that are ready are the order's (crawler/core/order);
+- within a host: lane, rank, seq, with a share for what sitemaps named; ranks and who goes first among hosts that are ready are the
+  order's (crawler/core/order);
 - budgets are exact: a host has one request in flight, a site no more than its budget has left.
 
 Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG; differs in that queues lie in one ordered store
@@ -133,11 +134,11 @@ class Frontier:
         """
         queue = self._urls.queue_key(waiting.url.host)
         host = self._bench.hosts.get(queue)
-        if waiting.lane is not Lane.FRESH or not self._store.has(queue, waiting):
+        if waiting.lane not in (Lane.FRESH, Lane.ANNOUNCED) or not self._store.has(queue, waiting):
             return False
         if host is not None and host.leased is not None and host.leased.seq == waiting.seq:
             return None
-        entry = waiting._replace(rank=rank)
+        entry = waiting._replace(lane=Lane.FRESH, rank=rank)
         self._store.delete(queue, waiting)
         self._store.put(queue, entry)
         if host is not None:
@@ -166,7 +167,7 @@ class Frontier:
         return True
 
     def _find(self, queue: bytes, url: CrawlURL, seq: int, worth: int) -> Entry | None:
-        for lane, rank in ((Lane.FRESH, self.order.rank(url.site_depth, worth)), (Lane.AHEAD, 0)):
+        for lane, rank in ((Lane.FRESH, self.order.rank(url.site_depth, worth)), (Lane.AHEAD, 0), (Lane.ANNOUNCED, url.site_depth)):
             entry = Entry(lane, rank, seq, 0, url)
             if self._store.has(queue, entry):
                 return entry

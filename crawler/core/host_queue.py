@@ -14,7 +14,7 @@ from thresher.crawler.core.politeness import HostRules
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore
 
 LineKey = tuple[str, bytes, bool]  # address, site (8-byte key), of one's own site
-_LANES = (Lane.AHEAD, Lane.RETRY, Lane.FRESH)
+_LANES = tuple(Lane)
 
 
 class HostQueue:
@@ -44,8 +44,8 @@ class HostQueue:
         self.key = key
         self.record = record
         self.rules = rules
-        self.rows: tuple[list[Entry], list[Entry], list[Entry]] = ([], [], [])
-        self.whole = [False, False, False]
+        self.rows: tuple[list[Entry], list[Entry], list[Entry], list[Entry]] = ([], [], [], [])  # by lane
+        self.whole = [False, False, False, False]
         self.hops: list[Entry] = []  # requests of this life only (seq 0); they go before everything and ignore `blocked_until`
         self.leased: Entry | None = None
         self.head: Entry | None = None  # chosen to be next
@@ -62,7 +62,7 @@ class HostQueue:
     def needs_rows(self) -> bool:
         """Return whether a lane's rows in memory are used up while the store may have more."""
         rows, whole = self.rows, self.whole
-        return not ((rows[0] or whole[0]) and (rows[1] or whole[1]) and (rows[2] or whole[2]))
+        return not ((rows[0] or whole[0]) and (rows[1] or whole[1]) and (rows[2] or whole[2]) and (rows[3] or whole[3]))
 
     def load(self, store: QueueStore, limit: int) -> None:
         """Read the first rows of each lane that has none in memory. Not while leased."""
@@ -74,7 +74,7 @@ class HostQueue:
 
     def choose(self, now: float) -> float | None:
         """Choose `head` and return when it may go as far as the queue is concerned; None if the queue is empty."""
-        ahead, retry, fresh = self.rows
+        ahead, retry, fresh, announced = self.rows
         if self.hops:
             self.head = self.hops[0]
             return 0.0
@@ -82,6 +82,8 @@ class HostQueue:
             self.head = ahead[0]
         elif retry and retry[0].rank <= now * 1e6:
             self.head = retry[0]
+        elif announced and (not fresh or self.is_announced_turn()):
+            self.head = announced[0]
         elif fresh:
             self.head = fresh[0]
         elif retry:
@@ -91,6 +93,11 @@ class HostQueue:
             self.head = None
             return None
         return self.blocked_until
+
+    def is_announced_turn(self) -> bool:
+        """Return whether what sitemaps named goes before what links named: at every n-th request of the host."""
+        every = self.rules.announced_every
+        return every > 0 and self.record.n_requests % every == every - 1
 
     def insert(self, entry: Entry, limit: int) -> None:
         """Hold a row that is new in the store if it belongs to the first."""
@@ -132,9 +139,9 @@ class HostQueue:
 
     def is_out_of_rows(self) -> bool:
         """Return whether no entry is in memory."""
-        return not (self.hops or self.rows[0] or self.rows[1] or self.rows[2])
+        return not (self.hops or any(self.rows))
 
     def held(self, now: float) -> list[Entry]:
         """Return all entries in memory but the retries that are not due."""
-        ahead, retry, fresh = self.rows
-        return [*self.hops, *ahead, *(entry for entry in retry if entry.rank <= now * 1e6), *fresh]
+        ahead, retry, fresh, announced = self.rows
+        return [*self.hops, *ahead, *(entry for entry in retry if entry.rank <= now * 1e6), *fresh, *announced]

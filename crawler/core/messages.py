@@ -10,6 +10,8 @@
 | `Ask`         | the site of a URL          | a filter wants to have it requested: do, and answer                       |
 | `Answered`    | what the filter asked for  | what it learns from the answer                                            |
 | `News`        | a site                     | a filter has found something about it, or for it                          |
+| `Submitted`   | the site of a sitemap      | it may speak for these hosts: read it                                     |
+| `Announced`   | the sites announced        | a sitemap of another agent's names these URLs                             |
 
 What no agent of ours would write is refused when it is decoded: a key of another length, a negative count.
 """
@@ -23,6 +25,7 @@ from msgspec import Meta
 
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.ownership import MOST_AGENTS
+from thresher.crawler.core.sitemap import Entry
 from thresher.crawler.core.url import URLSpace
 
 Key = Annotated[bytes, Meta(min_length=16, max_length=16)]  # of a URL
@@ -114,7 +117,24 @@ class News(_Message, tag=8):
     news: bytes  # msgpack of the filter's `news_type`
 
 
-Message = Links | Edge | End | RobotsAsk | RobotsAnswer | Ask | Answered | News
+class Submitted(_Message, tag=9):
+    """A sitemap, as `Sitemaps.submit` is told of it."""
+
+    sitemap: str
+    hosts: list[str]  # names of host queues
+    by: str
+    level: Count
+    hops: Count
+
+
+class Announced(_Message, tag=10):
+    """What a sitemap says of another agent's URLs, in canonical form."""
+
+    sitemap: str
+    entries: list[Entry]
+
+
+Message = Submitted | Announced | Links | Edge | End | RobotsAsk | RobotsAnswer | Ask | Answered | News
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Message).decode
 

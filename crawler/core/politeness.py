@@ -51,6 +51,7 @@ class HostRules:
     max_delay: float
     max_pages: int | None
     max_bytes: int | None
+    announced_every: int = 0  # requests, of which one goes to what sitemaps named while links' URLs wait; 0: none does
     own_delay: float | None = None  # at one's own site: in place of `min_delay` while the host answers well
 
     @property
@@ -137,6 +138,7 @@ class Rulebook:
             max_delay=politeness.max_delay,
             max_pages=limits.max_pages_per_host,
             max_bytes=limits.max_bytes_per_host,
+            announced_every=round(1 / settings.frontier.announced_share) if settings.frontier.announced_share else 0,
         )
         ordered = sorted(settings.overrides, key=lambda override: len(override.match))
         self._own_delay = settings.own_site.delay

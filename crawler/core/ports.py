@@ -21,6 +21,7 @@ class Lane(IntEnum):
     AHEAD = 0  # probes, validations and audits: rank 0
     RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
+    ANNOUNCED = 3  # what sitemaps named and no link: rank by directory depth; a small share is served before FRESH is empty
 
 
 class Entry(NamedTuple):

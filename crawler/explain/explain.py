@@ -18,6 +18,7 @@ from thresher.crawler.core.politeness import Rulebook, rule_of
 from thresher.crawler.core.ports import Entry, HostRecord, Lane
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.explain.announced import Announced, announced
 from thresher.crawler.explain.spelling import Step, steps
 from thresher.crawler.explain.today import Today, decide
 from thresher.storage.export.fields import iso
@@ -71,6 +72,7 @@ class Story(msgspec.Struct, kw_only=True):
     option: str | None = None  # what governs the reason, by commas
     detail: str | None = None
     found_at: str | None = None
+    announced: Announced | None = None
     chain: list[Hop] = []  # from what named the URL back to a seed
     depth: int | None = None
     site_depth: int | None = None
@@ -122,7 +124,8 @@ class Explainer:
                 story.skips = self._skips(url.text)
         story.option = _option(story)
         story.today = self._today(asked if story.url is None else story.url, story)
-        story.answer = f"{recorded(story)} Found today, it would {story.today.outcome}."
+        by = f" It is announced by {story.announced.by}." if story.announced is not None else ""
+        story.answer = f"{recorded(story)}{by} Found today, it would {story.today.outcome}."
         return story
 
     def _known_form(self, asked: str, url: CrawlURL) -> tuple[CrawlURL, SeenRow | None]:
@@ -151,6 +154,7 @@ class Explainer:
         if alias is not None:
             story.alias_of = {"url": alias.to_text, "rule": alias.rule}
         story.crashes = self._view.suspects.crashes(url.key)
+        story.announced = announced(self._view, url.key, self._own.queue_key(url.host))
 
     def _chain(self, key: bytes, record: UrlRecord) -> list[Hop]:
         """Walk from what named the URL back to a seed."""

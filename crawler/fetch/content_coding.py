@@ -185,8 +185,12 @@ _FAULTS = (zlib.error, brotli.error, zstd.ZstdError)
 class BodyDecoder:
     """Decodes one body: feed it until it wants no more, ask `is_whole` at the end of the response, then take `body` and `flags`."""
 
-    def __init__(self, content_encoding: str, max_bytes: int) -> None:
-        """content_encoding: all values of the header, joined by commas.    max_bytes: of content to keep."""
+    def __init__(self, content_encoding: str, max_bytes: int, sink: Callable[[bytes], object] | None = None) -> None:
+        """content_encoding: all values of the header, joined by commas.    max_bytes: of content to keep.
+
+        sink: takes the content as it comes, so that `body` is but its end
+        """
+        self._sink = sink
         self.flags: set[Flag] = set()
         self._max_bytes = max_bytes
         self._parts: list[bytes] = []
@@ -215,6 +219,9 @@ class BodyDecoder:
 
     def feed(self, data: bytes) -> bool:
         """Take wire bytes; return whether more are wanted: False once the content is cut at the cap. Raises DecodeError."""
+        if self._sink is not None and self._parts:
+            self._sink(self.body)
+            self._parts.clear()
         if self._make is None:
             return self._keep(data)
         if self._is_past_end:

@@ -146,18 +146,20 @@ class Fetcher:
         head_gate: HeadGate | None = None,
         max_body: int | None = None,
         total_timeout: float | None = None,
+        sink: Callable[[bytes], object] | None = None,
     ) -> Outcome:
         """Request `url` once. Never raises for what the web does.
 
         head_gate: judges status and headers; a reason refuses the body.    max_body: bytes, decoded.    total_timeout: seconds.
+        sink: takes the body as it comes; that of the outcome is but its end.
         """
         at_most = self._settings.max_body if max_body is None else max_body
         total_s = self._settings.total_timeout if total_timeout is None else total_timeout
         exchange = self._exchange(at_most)
-        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most), total_s)
+        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink), total_s)
         if _was_stale(outcome, exchange):
             exchange = self._exchange(at_most)
-            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most), total_s)
+            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink), total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
         return structs.replace(outcome, wire=exchange.wire()) if self._records else outcome
@@ -195,6 +197,7 @@ class _Fetch:
     exchange: Exchange
     head_gate: HeadGate | None
     max_body: int
+    sink: Callable[[bytes], object] | None = None
 
     async def read(self, response: Response, watch: Watch) -> Outcome:
         """Read the response as far as it is wanted."""
@@ -220,7 +223,7 @@ class _Fetch:
     async def _read_body(self, response: Response, head: Head) -> Outcome:
         """Read and decode the body up to the cap."""
         exchange, content = self.exchange, response.content
-        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self.max_body)
+        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self.max_body, self.sink)
         wants_more = True
         try:
             while wants_more and not content.at_eof():

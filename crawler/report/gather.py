@@ -12,6 +12,7 @@ from thresher.crawler.report.learned import Learned, read_learned
 from thresher.crawler.report.order import Order, read_order
 from thresher.crawler.report.pages import Pages, read_pages
 from thresher.crawler.report.sampling import Sample, Timeline
+from thresher.crawler.report.sitemaps import SitemapNews, read_sitemaps
 from thresher.crawler.report.tables import (
     Failed,
     Held,
@@ -58,6 +59,7 @@ class Crawl:
     rules: dict[str, int]  # rule → how often it was applied, the most frequent
     learned: Learned
     order: Order | None
+    sitemaps: SitemapNews | None
     texts: dict[bytes, str]  # of the URLs that samples name by key
 
 
@@ -84,6 +86,7 @@ def gather(view: View, *, with_order: bool) -> Crawl:
         rules=dict(Counter(view.rules.all()).most_common(_MOST_RULES)),
         learned=read_learned(view, held),
         order=read_order(view) if with_order else None,
+        sitemaps=read_sitemaps(view),
         texts=Texts(view).of_keys(_named(held, aliases, failures, redirects)),
     )
 

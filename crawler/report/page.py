@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thresher.crawler.report import crawl_sections, filter_sections, order_section
+from thresher.crawler.report import crawl_sections, filter_sections, order_section, sitemaps
 from thresher.crawler.report.blocks import Section, when
 from thresher.crawler.report.gather import Crawl
 from thresher.crawler.report.markup import crawled, element, style
@@ -47,6 +47,7 @@ def _sections(crawl: Crawl, state: str) -> list[Section]:
         filter_sections.filters(crawl),
         filter_sections.skipped(crawl),
         order_section.order(crawl),
+        sitemaps.section(crawl.sitemaps),
         crawl_sections.top_hosts(crawl),
         crawl_sections.errors(crawl),
         filter_sections.dust_rules(crawl),

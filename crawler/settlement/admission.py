@@ -3,7 +3,8 @@
 A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
 links to it, or a second redirect leads to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be
 worth more, under an order that uses cash (crawler/core/order/cash.py). One in whose name its host's robots.txt is being asked for is moved
-when that has been answered. Pages fetched since then are not moved, nor is what waits for another try.
+when that has been answered. Pages fetched since then are not moved, nor is what waits for another try. What a sitemap
+announced and a link comes to name is moved among what links name.
 """
 
 from __future__ import annotations
@@ -11,20 +12,26 @@ from __future__ import annotations
 import logging
 from operator import itemgetter
 
+import msgspec
+
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import CrawlURL, Failed, Reason, State
+from thresher.crawler.core.model import CrawlURL, Failed, Purpose, Reason, State
 from thresher.crawler.core.order.cash import Cash
-from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.placing import place as place_of
+from thresher.crawler.core.ports import Entry
 from thresher.crawler.core.url import directory_depth, origin_of
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.outbox import Post
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Tools
+from thresher.filters.base import LinkJudgement
+from thresher.filters.panel import Sitting
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Organs
 from thresher.storage.tables.bare_seeds import http_form
 
+_ANNOUNCED = Purpose.ANNOUNCED
 _log = logging.getLogger(__name__)
 _SITE = itemgetter(slice(8))  # of a key
 _REMEMBERED = 32_768  # URLs whose finders are; 5 MB
@@ -58,16 +65,19 @@ class Admission:
         depth, distance = source.site_depth + step, source.seed_distance + step
         each, gain = self._gift(source, sifted) if gift is None else gift, self._cash.gain
         for key, row, text in sifted.known:
-            state, _, row_depth, row_distance, row_hops, _, seq, _, before = row
+            state, _, row_depth, row_distance, row_hops, purpose, seq, _, before = row
             if state is State.QUEUED:
                 worth = gain(seq, before, each) if each else before
                 if (
                     worth != before
                     or distance < row_distance
                     or hops < row_hops
+                    or purpose is _ANNOUNCED
                     or (row_depth and (depth < row_depth or key[:8] != site or (is_redirect and row_hops)))
                 ):
                     nearest = row._replace(seed_distance=min(distance, row_distance), hops=min(hops, row_hops), worth=worth)
+                    if purpose is _ANNOUNCED:
+                        nearest = nearest._replace(seed_distance=distance, hops=hops, purpose=Purpose.PAGE)
                     self._rediscovered(source, key, row, nearest, text, step=step)
         numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.sitting is not None and sifted.sitting.said:
@@ -128,7 +138,7 @@ class Admission:
         self._remember(seq, url.via)
         if cash:
             self._cash.begin(seq, 1.0 + cash)
-        self._frontier.push(Entry(Lane.FRESH, self._frontier.order.rank(url.site_depth, worth), seq, 0, url), now)
+        self._frontier.push(Entry(*place_of(self._frontier.order, url, worth), seq, 0, url), now)
         return seq
 
     def _refused(self, url: CrawlURL, reason: Reason, by: str, now: float) -> int:
@@ -140,8 +150,7 @@ class Admission:
     def requeue(self, url: CrawlURL, row: SeenRow, now: float) -> None:
         """Queue a known URL that was refused before."""
         self._organs.seen.update(url.key, row._replace(state=State.QUEUED, reason=None))
-        rank = self._frontier.order.rank(url.site_depth, row.worth)
-        refusal = self._frontier.push(Entry(Lane.FRESH, rank, row.seq, 0, url), now)
+        refusal = self._frontier.push(Entry(*place_of(self._frontier.order, url, row.worth), row.seq, 0, url), now)
         if refusal is not None:
             self._organs.seen.settle(url.key, State.REFUSED, refusal)
 
@@ -151,6 +160,10 @@ class Admission:
         assert batch is not None
         assert sitting is not None
         url = self._tools.links.child(batch, i, is_redirect=is_redirect, audited=i in sitting.audited)
+        return self.admit_judged(url, i, sitting, now, cash)
+
+    def admit_judged(self, url: CrawlURL, i: int, sitting: Sitting[LinkJudgement], now: float, cash: float = 0.0) -> int:
+        """Write the i-th URL of a batch as the panel judged it; return its sequence number, -1 if it is only counted."""
         if sitting.judgement.admitted[i]:
             self._totals.audited(int(i in sitting.audited))
             return self.enqueue(url, now, cash)
@@ -169,9 +182,13 @@ class Admission:
         elif key[:8] == source.key[:8]:
             depth = source.site_depth + step
         else:
-            is_found_twice = self._found_by(row.seq)[:8] not in (b"", key[:8], source.key[:8])  # first by a third site
+            is_found_twice = row.purpose is not _ANNOUNCED and self._found_by(row.seq)[:8] not in (
+                b"",
+                key[:8],
+                source.key[:8],
+            )  # third site
             depth = 0 if is_found_twice else directory_depth(text)
-        nearest = nearest._replace(site_depth=min(depth, row.site_depth))
+        nearest = nearest._replace(site_depth=depth if row.purpose is _ANNOUNCED else min(depth, row.site_depth))
         if row.seq in self._later:
             nearest = _nearest(nearest, self._later[row.seq][1])
         if nearest == row:
@@ -179,8 +196,11 @@ class Admission:
         origin = origin_of(text)
         via = self._found_by(row.seq)
         place = (nearest.seed_distance, nearest.site_depth, nearest.hops)
-        nearer = CrawlURL(text, self._tools.links.site(origin), origin, key, *place, row.purpose, via)
-        self._move(Entry(Lane.FRESH, self._frontier.order.rank(row.site_depth, row.worth), row.seq, 0, nearer), nearest)
+        nearer = CrawlURL(text, self._tools.links.site(origin), origin, key, *place, nearest.purpose, via)
+        lane, rank = place_of(
+            self._frontier.order, msgspec.structs.replace(nearer, site_depth=row.site_depth, purpose=row.purpose), row.worth
+        )
+        self._move(Entry(lane, rank, row.seq, 0, nearer), nearest)
 
     def _move(self, waiting: Entry, nearest: SeenRow) -> None:
         """Move a row forward, now or when its lease has ended."""
@@ -218,4 +238,5 @@ def _nearest(one: SeenRow, other: SeenRow) -> SeenRow:
         site_depth=min(one.site_depth, other.site_depth),
         hops=min(one.hops, other.hops),
         worth=max(one.worth, other.worth),
+        purpose=min(one.purpose, other.purpose),
     )

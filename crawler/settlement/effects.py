@@ -40,6 +40,7 @@ from thresher.crawler.core.model import (
     Study,
     Tell,
 )
+from thresher.crawler.core.placing import place
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.settlement.outbox import Post
@@ -211,7 +212,9 @@ class Effector:
         if target is None or not isinstance(self._tools.links.check(target), bytes):
             return
         if self._organs.seen.row(self._tools.urls.key(target)) is None:
-            url = self._tools.urls.url(target, seed_distance=alias.seed_distance, site_depth=alias.site_depth, hops=alias.hops, via=via)
+            purpose = alias.purpose if alias.purpose is Purpose.ANNOUNCED else Purpose.PAGE
+            own_place = {"seed_distance": alias.seed_distance, "site_depth": alias.site_depth, "hops": alias.hops}
+            url = self._tools.urls.url(target, **own_place, purpose=purpose, via=via)
             if self._is_foreign(url.key) and self._post is not None:
                 self._post.target(alias, url)
             else:
@@ -318,7 +321,7 @@ class Effector:
     def _push(self, url: CrawlURL, lane: Lane, seq: int, now: float) -> None:
         row = self._organs.seen.row(url.key)
         assert row is not None, f"{url.text} is queued and not known"
-        rank = self._frontier.order.rank(url.site_depth, row.worth) if lane is Lane.FRESH else 0
+        lane, rank = place(self._frontier.order, url, row.worth) if lane is Lane.FRESH else (lane, 0)
         refusal = self._frontier.push(Entry(lane, rank, seq, 0, url), now)
         if refusal is not None:
             self._totals.skip(refusal)

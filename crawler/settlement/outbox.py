@@ -1,5 +1,5 @@
 """What this agent writes to the others: URLs of their sites, redirects that lead there, ends of chains that began there, robots.txt hops,
-requests of filters and what these have found.
+requests of filters and what these have found, sitemaps and what they announce.
 
 Every message joins the visit that makes it: it goes out once that is committed (crawler/cluster/transport.py). A URL of another agent is
 known here in the state `outbox`, so it is sent once, and again only when it is found nearer, by a second other site, or worth a level more:
@@ -10,10 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from thresher.crawler.core.messages import Answered, Ask, Edge, End, Links, Message, News, RobotsAsk, answer_of, encode
+from thresher.crawler.core.messages import (
+    Announced,
+    Answered,
+    Ask,
+    Edge,
+    End,
+    Links,
+    Message,
+    News,
+    RobotsAsk,
+    Submitted,
+    answer_of,
+    encode,
+)
 from thresher.crawler.core.model import CrawlURL, Outcome, Purpose, State, Tell
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.sitemap import Entry
 from thresher.crawler.core.url import directory_depth
 from thresher.crawler.gates.link_gate import Sifted
 from thresher.storage.schema import SeenRow
@@ -141,6 +155,20 @@ class Post:
         asker, asked = asked_by(origin)
         if asker in self._ownership.others:
             self._organs.lanes.send(asker, encode(answer_of(asked, outcome)))
+
+    # -- sitemaps
+
+    def submit(self, key: bytes, submitted: Submitted) -> None:
+        """Let a sitemap's owner read it. key: of the sitemap"""
+        self._send(key, submitted)
+
+    def announce(self, sitemap: str, found: Iterable[tuple[bytes, Entry]]) -> None:
+        """Tell the owners of URLs what a sitemap says of them."""
+        entries: dict[int, list[Entry]] = {}
+        for key, entry in found:
+            entries.setdefault(self._ownership.owner(key), []).append(entry)
+        for to in sorted(entries):
+            self._organs.lanes.send(to, encode(Announced(sitemap, entries[to])))
 
     # -- filters
 

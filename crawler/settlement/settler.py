@@ -37,6 +37,7 @@ from thresher.crawler.settlement.effects import Effector, asked_by
 from thresher.crawler.settlement.outbox import Post, is_asker
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Tools, Visit
@@ -62,6 +63,7 @@ class Settler:
         self._post = Post(store, owners, counts_sites=counts_sites) if owners is not None else None
         self._effects = Effector(store, frontier, tools, totals, self._post)
         self.admission = Admission(store, frontier, tools, totals, self._effects, self._post)
+        self.sitemaps = Sitemaps(store, frontier, tools, totals, self.admission, post=self._post, learn=self._learn_links)
         self._pairs = Pairs(store, tools.urls, self._post)
         self._archiver = Archiver(store, tools.settings, VERSION) if store.archive is not None else None
         self._notes: list[Record] = []  # of the visit being settled, for the journal
@@ -75,6 +77,8 @@ class Settler:
             self._without_request(visit, now)
         elif purpose in FILTERS_OWN:
             self._answer(visit, visit.outcome, now)
+        elif purpose is Purpose.SITEMAP:
+            self.sitemaps.answered(visit, visit.outcome, now)
         elif visit.gives_way and isinstance(visit.outcome, Failed):
             self._give_way(visit, visit.outcome, now)
         else:
@@ -121,6 +125,12 @@ class Settler:
         origins = self._tools.robots.waiting_for(hop)
         self._learn_robots(origins, outcome, now)
         self._wake(origins, now)
+
+    def announce_next(self, now: float) -> None:
+        """Admit some of what sitemaps announce: a visit of its own."""
+        self.sitemaps.admit_next(now)
+        self.close()
+        self._store.end_visit()
 
     def readmit(self, url: CrawlURL, row: SeenRow, sitting: Sitting[LinkJudgement], now: float) -> None:
         """Queue a URL that was refused before; the caller closes the visit."""
@@ -173,7 +183,11 @@ class Settler:
             self._robots_later(visit, outcome, now)
             return
         hop = book.hop(visit.robots_origins, outcome) if isinstance(outcome, Redirect) else None
-        until, why = (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn_robots(visit.robots_origins, outcome, now)
+        until, why = (
+            (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected")
+            if hop
+            else self._learn_robots(visit.robots_origins, outcome, now, lease.entry.url)
+        )
         if visit.postponed is not None:
             self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
         else:
@@ -207,8 +221,8 @@ class Settler:
             if not is_asker(origin):
                 self._frontier.wake(self._tools.urls.queue_key(origin), now)
 
-    def _learn_robots(self, origins: Iterable[str], outcome: Outcome, now: float) -> tuple[float, str]:
-        """Write the rules of the origins; return until when their hosts wait, and why."""
+    def _learn_robots(self, origins: Iterable[str], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
+        """Write the rules of the origins; return until when their hosts wait, and why. asked_for: what was to be requested"""
         until, why = 0.0, ""
         for origin in origins:
             if is_asker(origin):
@@ -216,6 +230,7 @@ class Settler:
                     self._post.answer(origin, outcome)
                 continue
             record = self._tools.robots.learn(origin, outcome, now)
+            self.sitemaps.named(origin, record, asked_for, now)
             self._frontier.set_crawl_delay(self._tools.urls.queue_key(origin), self._tools.robots.queue_delay(origin))
             if record.kind == "unreachable":
                 until, why = record.expires_at, "robots.txt unreachable"
@@ -232,7 +247,9 @@ class Settler:
             self._note_skip(visit.refused, visit.lease.entry.url.via)
             if visit.saved_by:
                 self.totals.saved(visit.saved_by)
-            if visit.lease.entry.url.purpose not in FILTERS_OWN:
+            if visit.lease.entry.url.purpose is Purpose.SITEMAP:
+                self.sitemaps.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})")
+            elif visit.lease.entry.url.purpose not in FILTERS_OWN:
                 self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
             else:
@@ -296,6 +313,8 @@ class Settler:
         failure = Failed(entry.url, cause, detail)
         if entry.url.purpose in FILTERS_OWN:
             self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
+        elif entry.url.purpose is Purpose.SITEMAP:
+            self.sitemaps.given_up(entry, f"{cause}: {detail}")
         elif entry.url.purpose is Purpose.ROBOTS:
             self._no_hop(failure, now)
         else:
@@ -327,6 +346,7 @@ class Settler:
         assert sitting is not None
         record = page_record(outcome, page, visit.charset, sitting.judgement, now)
         self._keep(record, outcome.body if sitting.judgement.keep else b"")
+        self.sitemaps.dated(url, outcome.head, now)
         self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         self._store.links.put(self.admission.admit(url, sifted, now))
@@ -381,6 +401,9 @@ class Settler:
                 if record is not None:
                     self._notes.append(record)
         self._carry_out(asked, now)
+
+    def _learn_links(self, sitting: Sitting[LinkJudgement], now: float) -> None:
+        self._learn((sitting,), now)
 
     def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
         """Do what filters ask for; a URL that thereby needs no request any more is the end of the redirects that lead to it."""

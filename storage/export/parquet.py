@@ -2,11 +2,11 @@
 
 Schema 1, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
 
-    timestamp[ms, UTC]      fetched_at, found_at, failed_at, at
-    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status
-    double                  elapsed, in seconds
-    bool                    keep, follow, noindex, nofollow, has_body, cross_site; `final` of urls
-    dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end
+    timestamp[ms, UTC]      fetched_at, found_at, failed_at, at, announced_at, lastmod
+    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told
+    double                  elapsed, in seconds; lastmod_believed, priority
+    bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked; `final` of urls
+    dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq
     binary                  body
     string                  all others; what is a list or a mapping (verdicts, headers, signals, flags) as JSON
 
@@ -29,11 +29,25 @@ BYTES_PER_FILE: Final = 1 << 30  # of values, before compression
 _GROUP_ROWS: Final = 100_000
 _GROUP_BYTES: Final = 64 << 20
 _NAMES: Final = {
-    "time": ("fetched_at", "found_at", "failed_at", "at"),
-    "int": ("status", "depth", "site_depth", "hops", "bytes", "wire_bytes", "links", "visit", "attempts", "n", "final_status"),
-    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site"),
-    "word": ("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end"),
-    "float": ("elapsed",),
+    "time": ("fetched_at", "found_at", "failed_at", "at", "announced_at", "lastmod"),
+    "int": (
+        "status",
+        "depth",
+        "site_depth",
+        "hops",
+        "bytes",
+        "wire_bytes",
+        "links",
+        "visit",
+        "attempts",
+        "n",
+        "final_status",
+        "urls",
+        "told",
+    ),
+    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked"),
+    "word": ("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
+    "float": ("elapsed", "lastmod_believed", "priority"),
     "bytes": ("body",),
 }
 _BY_NAME: Final = {name: held for held, names in _NAMES.items() for name in names}

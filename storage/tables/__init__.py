@@ -22,6 +22,7 @@ from thresher.storage.tables.robots import RobotsTable
 from thresher.storage.tables.rules import Rules
 from thresher.storage.tables.seen import SeenSet
 from thresher.storage.tables.site_links import SiteLinks
+from thresher.storage.tables.sitemaps import SitemapTables
 from thresher.storage.tables.skips import Skips
 from thresher.storage.tables.suspects import SuspectTable
 from thresher.storage.tables.verdicts import Verdicts
@@ -47,6 +48,7 @@ class Organs:
         self.rules = Rules(rows)
         self.held = Held(rows)
         self.requests = Requests(rows)
+        self.sitemaps = SitemapTables(rows)
         self.site_links = SiteLinks(rows, self.queues)
         self.robots = RobotsTable(rows)
         self.suspects = SuspectTable(rows)

@@ -259,6 +259,7 @@ def test_what_a_list_lacks_is_fetched_politely_from_the_living_site(thresher: Ca
             "identity": {"contact": "https://example.org/bot"},
             "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
             "dns": {"static": server.web.static_dns()},
+            "sitemaps": "off",
             "politeness": {"min_delay": 0, "delay_factor": 0, "jitter": 0, "address_delay": 0},
         }
         config.write_text(json.dumps(settings))

@@ -222,7 +222,8 @@ def _configured(web: Web, seeds: Sequence[str], sections: dict[str, dict[str, An
     merged = {name: {**_QUICK.get(name, {}), **sections.get(name, {})} for name in {**_QUICK, **sections}}
     configured = msgspec.convert(merged, Settings)
     whole = [seed if "://" in seed else web.url(seed) for seed in seeds]
-    return msgspec.structs.replace(configured, seeds=read_seeds(whole, [], [], url_rules(configured)).urls)
+    seeds = read_seeds(whole, [], [], url_rules(configured)).urls
+    return msgspec.structs.replace(configured, seeds=seeds, sitemaps="off")  # stories name each request
 
 
 @dataclass

@@ -149,6 +149,7 @@ def settings(web: LittleWeb, seeds: Sequence[str], **sections: Any) -> Settings:
         "dns": Dns(static={".test": web.address}),
         "retry": Retry(scale=1e-6),
         "filters": Filters(audit_share=0.0, soft_error=SoftError(max_probes=0)),
+        "sitemaps": "off",  # stories name each request; those of sitemaps turn them on
     }
     return Settings(seeds=[web.url(seed) for seed in seeds], **{**base, **sections})
 

@@ -121,6 +121,7 @@ async def crawl_soft_web(path: Path, *, part_pages: int = 0, **sections: Any) ->
         base: dict[str, Any] = {
             "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
             "dns": Dns(static=web.static_dns()),
+            "sitemaps": "off",
         }
         configuration = msgspec.structs.replace(settings(LittleWeb(), [], **{**base, **sections}), seeds=web.seeds())
         crawled = await crawl(path / "store", configuration)

@@ -175,6 +175,7 @@ def witness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Witness]:
             "politeness": {"min_delay": SLOW_S, "delay_factor": 0, "address_delay": 0, "address_connections": 100, "backoff_initial": 5},
             "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
             "dns": {"static": {".test": "127.0.0.1"}},
+            "sitemaps": "off",
             "retry": {"scale": 0.01},
             "filters": {"soft_error": {"max_probes": 0}},  # whose requests would stand among those that are looked at here
         }
@@ -236,6 +237,7 @@ def test_an_origin_whose_robots_txt_fails_holds_up_no_other_of_its_queue(tmp_pat
             "politeness": {"min_delay": 0.05, "delay_factor": 0, "backoff_initial": 0.2},
             "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
             "dns": {"static": {".test": "127.0.0.1"}},
+            "sitemaps": "off",
         }
         seeds = [server.url("a.test"), server.url("www.a.test")]
         with crawl(tmp_path / "store", write_config(tmp_path, sections, seeds)) as life:

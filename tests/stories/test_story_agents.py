@@ -28,6 +28,7 @@ def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str
         "politeness": {"min_delay": 0, "delay_factor": 0, "address_delay": 0, "address_connections": 100},
         "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port]},
         "dns": {"static": {".test": "127.0.0.1"}},
+        "sitemaps": "off",
     }
     with crawl(tmp_path / "store", write_config(tmp_path, sections, seeds)) as life:
         assert life.end() == 0, life.said

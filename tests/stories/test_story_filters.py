@@ -29,6 +29,7 @@ def demo_settings(server: Server, **sections: Any) -> Settings:
     base: dict[str, Any] = {
         "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
         "dns": Dns(static=server.web.static_dns()),
+        "sitemaps": "off",
     }
     return msgspec.structs.replace(settings(LittleWeb(), [], **{**base, **sections}), seeds=server.web.seeds())
 

@@ -67,6 +67,7 @@ def _two_agents(tmp_path: Path, port: int) -> Path:
         "politeness": {"min_delay": 0, "delay_factor": 0, "address_delay": 0, "address_connections": 100},
         "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [port]},
         "dns": {"static": {".test": "127.0.0.1"}},
+        "sitemaps": "off",
     }
     return write_config(tmp_path, sections, [f"http://s{n}.test:{port}/" for n in range(6)])
 

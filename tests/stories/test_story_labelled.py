@@ -29,6 +29,7 @@ async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path)
         sections = {
             "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
             "dns": Dns(static=server.web.static_dns()),
+            "sitemaps": "off",
             "filters": without_filters(),
         }
         configuration = msgspec.structs.replace(settings(LittleWeb(), [], **sections), seeds=server.web.seeds())

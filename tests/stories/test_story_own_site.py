@@ -28,7 +28,7 @@ QUICK = (
     "--set",
     "politeness.delay_factor=0",
 )
-NAMES = ("--set", "dns.static={own.test: 127.0.0.5, evil.test: 127.0.0.5}")
+NAMES = ("--set", "dns.static={own.test: 127.0.0.5, evil.test: 127.0.0.5}", "--set", "sitemaps=off")
 N_PAGES = 8
 
 

@@ -79,6 +79,7 @@ async def crawl_replicas(path: Path, *, part_pages: int = 60, turn: int = 1, **o
         base: dict[str, Any] = {
             "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
             "dns": Dns(static=web.static_dns()),
+            "sitemaps": "off",
             "filters": only_replicas(**options),
         }
         configuration = msgspec.structs.replace(settings(LittleWeb(), [], **base), seeds=web.seeds()[::turn])

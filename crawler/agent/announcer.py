@@ -1,0 +1,46 @@
+"""Admits what sitemaps announce, between the agent's other work: a chunk takes some milliseconds, a sitemap may have a thousand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from thresher.crawler.settlement.group_commit import Committer
+from thresher.crawler.settlement.settler import Settler
+
+_PAUSE_S = 0.05
+
+
+class Announcer:
+    """A task of the agent's."""
+
+    def __init__(self, settler: Settler, committer: Committer, clock: Callable[[], float]) -> None:
+        self._settler = settler
+        self._committer = committer
+        self._clock = clock
+        self._wake = asyncio.Event()
+        self._wake.set()  # an earlier life may have left something
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything waits to be admitted."""
+        return self._wake.is_set()
+
+    def settled(self) -> None:
+        """Look whether the visit that was settled left something to admit."""
+        if not self._wake.is_set() and self._settler.sitemaps.is_busy:
+            self._wake.set()
+
+    async def run(self, told: Callable[[], None]) -> None:
+        """Admit until cancelled. told: called after each chunk, whose URLs may be fetched now"""
+        while True:
+            await self._wake.wait()
+            if not self._settler.sitemaps.is_busy:
+                self._wake.clear()
+                told()
+            elif self._committer.behind:
+                await asyncio.sleep(_PAUSE_S)
+            else:
+                self._committer.whole(self._settler.announce_next, self._clock())
+                told()
+                await asyncio.sleep(0)

@@ -1,0 +1,65 @@
+"""When sitemaps say that pages changed, and how far a site is to be believed about it.
+
+A `lastmod` can be checked where the page's own answer dates it: `Last-Modified`, unless that is the time of the answer, as pages made on
+demand say. A lastmod within a day of it holds (many are dates without a time, in a time zone of their own); any other does not, and one in
+the future never does. What a host has proven is the lower end of Wilson's 95 % interval of the share that held: 0 before any evidence, .57
+after five that held, .91 after forty. Who uses a lastmod takes it with that weight.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+DAY_S: Final = 86_400.0
+_NOW_S: Final = 3_600.0  # a Last-Modified so near to the answer is the answer's own time
+_Z: Final = 1.96
+_W3C: Final = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([Zz]|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII
+)
+
+
+def parse_time(text: str) -> float:
+    """Return a W3C date and time, or one of RFC 822, as seconds since the epoch; 0 for what is neither. Without a zone it is UTC."""
+    text = text.strip()[:64]
+    match = _W3C.fullmatch(text)
+    try:
+        if match is None:
+            at = parsedate_to_datetime(text)
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+        year, month, day, hour, minute, second = (int(part) if part else None for part in match.groups()[:6])
+        at = datetime(year or 1, month or 1, day or 1, hour or 0, minute or 0, min(second or 0, 59), tzinfo=_zone(match[7]))
+        return max(0.0, at.timestamp())
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return 0.0
+
+
+def _zone(text: str | None) -> timezone:
+    if not text or text in "Zz":
+        return UTC
+    sign = -1 if text[0] == "-" else 1
+    return timezone(sign * timedelta(hours=int(text[1:3]), minutes=int(text[-2:])))
+
+
+def holds(lastmod: float, last_modified: float, answered_at: float) -> bool | None:
+    """Return whether a lastmod is true by the page's own answer; None if that does not say. All in seconds since the epoch, 0 for none."""
+    if not lastmod:
+        return None
+    if lastmod > answered_at + DAY_S:
+        return False
+    if not last_modified or abs(answered_at - last_modified) < _NOW_S:
+        return None
+    return abs(lastmod - last_modified) <= DAY_S
+
+
+def believed(n_held: int, n_false: int) -> float:
+    """Return how far a host's lastmods are to be believed, 0 to 1."""
+    n = n_held + n_false
+    if not n:
+        return 0.0
+    p, z2 = n_held / n, _Z * _Z
+    spread = _Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    return max(0.0, (p + z2 / (2 * n) - spread) / (1 + z2 / n))

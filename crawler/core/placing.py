@@ -1,0 +1,14 @@
+"""Where a URL begins to wait in its host's queue: among what links named, by the crawl's order, or behind it, among what sitemaps named."""
+
+from __future__ import annotations
+
+from thresher.crawler.core.model import CrawlURL, Purpose
+from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.ports import Lane
+
+
+def place(order: Order, url: CrawlURL, worth: int = 0) -> tuple[Lane, int]:
+    """Return the lane and rank of a URL that waits for its first request."""
+    if url.purpose is Purpose.ANNOUNCED:
+        return Lane.ANNOUNCED, url.site_depth
+    return Lane.FRESH, order.rank(url.site_depth, worth)

@@ -1,0 +1,34 @@
+"""What sitemaps say of a URL, for its story."""
+
+from __future__ import annotations
+
+import msgspec
+
+from thresher.crawler.core.lastmod import believed
+from thresher.storage.export.fields import iso
+from thresher.storage.view import View
+
+
+class Announced(msgspec.Struct, kw_only=True):
+    """What a sitemap says of the URL."""
+
+    by: str  # the sitemap
+    lastmod: str | None
+    believed: float  # share of its host's lastmods, 0 to 1, that has been proven
+    changefreq: str | None
+    priority: float | None
+
+
+def announced(view: View, key: bytes, queue: bytes) -> Announced | None:
+    """Return what is said of the URL of this key, whose host's queue is `queue`; None if no sitemap names it."""
+    said = view.sitemaps.announced(key)
+    if said is None:
+        return None
+    sitemap, host = view.sitemaps.sitemap(said.sitemap), view.sitemaps.announcer(queue)
+    return Announced(
+        by=sitemap.text if sitemap is not None else "a sitemap",
+        lastmod=iso(said.lastmod),
+        believed=round(believed(host.n_held, host.n_false), 2) if host is not None else 0.0,
+        changefreq=said.changefreq or None,
+        priority=said.priority if said.priority >= 0 else None,
+    )

@@ -1,0 +1,67 @@
+"""Reads the sitemaps that come in: a small one in a thread, a large or packed one in a child of its own that can be killed.
+
+One at a time, so that a host of a hundred sitemaps takes no more memory than one. The child costs a fifth of a second; it reads the file
+that the body was written to, so that a large body is never in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import PIPE
+from contextlib import suppress
+from typing import BinaryIO, Final
+
+import msgspec
+
+from thresher.config.settings import Settings
+from thresher.crawler.children import python
+from thresher.crawler.children.parser_process import OUT_OF_TIME
+from thresher.crawler.children.sitemap_process import Job, pieces_of
+from thresher.crawler.core.sitemap import Limits, Reading, read
+
+_PATIENCE: Final = 30.0  # times the processor time that a sitemap may take, on the wall
+_TIMES: Final = 5.0  # times `parse.timeout` for a sitemap: 50 MiB take two seconds
+_PACKED: Final = b"\x1f\x8b"
+
+
+class SitemapReader:
+    """Files in, readings out; never raises for what a sitemap does."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings.parse
+        self._limits = Limits(settings.limits.max_sitemap_size, settings.limits.max_sitemap_urls, settings.feeds)
+        self._turn = asyncio.Semaphore(1)
+
+    async def read(self, file: BinaryIO) -> Reading:
+        """Read a sitemap within the limits. file: its body, at the end"""
+        async with self._turn:
+            n_bytes = file.tell()
+            file.seek(0)
+            if n_bytes <= self._settings.isolate_above and file.read(len(_PACKED)) != _PACKED:
+                return await asyncio.to_thread(read, lambda: pieces_of(file), self._limits)
+            return await self._apart(file)
+
+    async def _apart(self, file: BinaryIO) -> Reading:
+        timeout = _TIMES * self._settings.timeout
+        job = msgspec.json.encode(Job(self._limits, self._settings.memory, timeout)).decode()
+        command = python.command("thresher.crawler.children.sitemap_process", job)
+        file.flush()
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *command, stdin=file, stdout=PIPE, env=python.environment(), start_new_session=True
+            )
+        except OSError as error:
+            return Reading(told=[f"no process could be started to read it: {error}"])
+        try:
+            async with asyncio.timeout(_PATIENCE * timeout):
+                answer, _ = await child.communicate()
+        except TimeoutError:
+            return Reading(told=[f"the process that read it did not answer in {_PATIENCE * timeout:.0f} s"])
+        finally:
+            with suppress(ProcessLookupError):
+                child.kill()
+            code = await child.wait()
+        if code:
+            is_late = code in OUT_OF_TIME
+            return Reading(told=[f"its reading took more than {timeout:.0f} s of processor time" if is_late else "its reader died of it"])
+        return msgspec.msgpack.decode(answer, type=Reading)

@@ -1,0 +1,370 @@
+"""Sitemaps: from the robots.txt that names one to the URLs that it announces, each step in the commit of the visit that makes it.
+
+    robots.txt ─ submit ─ a request in the sitemap's host's queue ─ answered ─ chunks in the store ─ admit_next ─ ANNOUNCED lane
+                   ▲ index, one level; redirect ─────────────────────┘                               └ other agents' sites: messages
+
+A sitemap is requested at most once a day, like a page that is linked from the home page; those of an index like what such a page links to.
+It speaks for its own directory [sitemaps.org: location], and for hosts whose robots.txt named it, or an index or redirect that named it
+[sitemaps.org: cross submits]; http, https, www and bare of a name are one host, as for politeness. Anything else is counted, not taken.
+
+What is announced is judged by every gate that judges links, by `limits.max_depth` as deep as its directory lies. New URLs wait behind all
+that links name on their host, in directory order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.lastmod import DAY_S, holds, parse_time
+from thresher.crawler.core.messages import Submitted
+from thresher.crawler.core.model import CrawlURL, Failed, Head, LinkBatch, Outcome, Purpose, Reason, Redirect
+from thresher.crawler.core.ports import Entry as Row
+from thresher.crawler.core.ports import Lane
+from thresher.crawler.core.robots import RobotsRecord
+from thresher.crawler.core.sitemap import Entry, Reading, decode_chunk
+from thresher.crawler.core.url import BadURL, directory_depth, is_home, origin_of, path_of, queue_name
+from thresher.crawler.gates.link_gate import Skip, presentable
+from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.outbox import Post
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import Tools, Visit, sitemap_fault
+from thresher.filters.base import LinkJudgement
+from thresher.filters.panel import Sitting
+from thresher.storage.schema import AnnouncedRecord, AnnouncerRecord, SitemapRecord
+from thresher.storage.store import Store
+from thresher.storage.tables.sitemaps import ASKER
+
+MAX_HOSTS = 1_000  # for which one sitemap speaks
+_TOLD = 20  # words about one sitemap
+_SETTLED = ("read", "redirected", "failed")
+
+
+class Sitemaps:
+    """Who names sitemaps, what becomes of them, and what they announce."""
+
+    def __init__(
+        self,
+        store: Store,
+        frontier: Frontier,
+        tools: Tools,
+        totals: Totals,
+        admission: Admission,
+        *,
+        post: Post | None,
+        learn: Callable[[Sitting[LinkJudgement], float], None],
+    ) -> None:
+        """post: to the other agents, if there are any.    learn: lets filters learn from a judgement of links"""
+        self._store = store
+        self._tables = store.sitemaps
+        self._frontier = frontier
+        self._tools = tools
+        self._totals = totals
+        self._admission = admission
+        self._post = post
+        self._learn = learn
+        self._limits = tools.settings.limits
+
+    # -- which sitemaps there are
+
+    def named(self, origin: str, record: RobotsRecord, asked_for: CrawlURL | None, now: float) -> None:
+        """An origin's robots.txt has been read. asked_for: the page in whose place it was requested, if there is one"""
+        if self._tools.settings.sitemaps == "off" or record.kind == "unreachable":
+            return
+        named = self._tools.robots.rules(record).sitemaps if record.kind == "rules" else ()
+        for text in named:
+            self.submit(Submitted(text, [queue_name(origin)], f"{origin}/robots.txt", 0, 0), now)
+        if not named and self._is_seed(origin, asked_for):
+            self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0), now)
+
+    def _is_seed(self, origin: str, asked_for: CrawlURL | None) -> bool:
+        if asked_for is not None and asked_for.purpose is Purpose.PAGE and asked_for.host == origin and not asked_for.seed_distance:
+            return True
+        home = self._store.seen.row(self._tools.urls.key(f"{origin}/"))
+        return home is not None and not home.seed_distance
+
+    def submit(self, submitted: Submitted, now: float) -> None:
+        """Have a sitemap read, here or by the agent that has its site, unless that was done within a day."""
+        try:
+            text = self._tools.urls.canonical(submitted.sitemap, submitted.by)
+        except BadURL as error:
+            self._skip(Skip(presentable(submitted.sitemap)[:2048], error.reason, "sitemaps"), b"")
+            return
+        url = self._tools.urls.url(text, seed_distance=1, site_depth=1 + submitted.level, hops=submitted.hops, purpose=Purpose.SITEMAP)
+        if self._post is not None and not self._post.is_own(url.key):
+            self._post.submit(url.key, msgspec.structs.replace(submitted, sitemap=text))
+            return
+        known = self._tables.sitemap(url.key)
+        if known is None:
+            self._begin(url, submitted, now)
+        else:
+            self._again(url, known, submitted, now)
+
+    def _begin(self, url: CrawlURL, submitted: Submitted, now: float) -> None:
+        record = SitemapRecord(url.text, submitted.by, submitted.level, hosts=submitted.hosts[:MAX_HOSTS])
+        if fault := sitemap_fault(url.text, self._tools):
+            self._fail(url, record, f"not requested: {fault[0]} ({fault[1]})")
+            return
+        queue = self._tools.urls.queue_key(url.host)
+        host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(url.host))
+        if host.n_sitemaps >= self._limits.max_sitemaps_per_host:
+            host.n_refused += 1
+            self._skip(Skip(url.text, Reason.SITEMAP_LIMIT, "limits"), b"")
+        else:
+            host.n_sitemaps += 1
+            self._request(url, record, now)
+        self._tables.save_announcer(queue, host)
+
+    def _again(self, url: CrawlURL, record: SitemapRecord, submitted: Submitted, now: float) -> None:
+        """Read a known sitemap again, a day after it was read last: it is old, or it has named URLs of a host that names it only now."""
+        new = [host for host in submitted.hosts if host not in record.hosts][: MAX_HOSTS - len(record.hosts)]
+        due = record.fetched_at + DAY_S
+        is_wanted = due <= now or (bool(new) and Reason.NOT_ITS_HOST in record.counts)
+        record.hosts = [*record.hosts, *new]
+        if record.state in _SETTLED and is_wanted and sitemap_fault(url.text, self._tools) is None:
+            self._request(url, record, now, due=due)
+        elif new:
+            self._tables.save_sitemap(url.key, record)
+
+    def _request(self, url: CrawlURL, record: SitemapRecord, now: float, *, due: float = 0.0) -> None:
+        seq = self._store.requests.add(url, ASKER, now)
+        fresh = Row(Lane.FRESH, self._frontier.order.rank(url.site_depth, 0), seq, 0, url)
+        refusal = self._frontier.push(fresh if due <= now else Row(Lane.RETRY, int(due * 1e6) + 1, seq, 0, url), now)
+        if refusal is None:
+            record.state = "waiting"
+            self._tables.save_sitemap(url.key, record)
+        else:
+            self._store.requests.pop(seq)
+            self._fail(url, record, f"not requested: {refusal}")
+
+    # -- what became of a request
+
+    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        """A sitemap was answered: let what it says wait to be admitted."""
+        entry = visit.lease.entry
+        self._totals.request(outcome.wire_bytes)
+        retry = self._frontier.finish(visit.lease, outcome, now, is_page=False)
+        if isinstance(outcome, Failed):
+            self._totals.failed(outcome.cause, terminal=False)
+        if retry is not None:
+            return
+        record = self._end(entry)
+        record.fetched_at = now
+        match outcome:
+            case Failed():
+                self._fail(entry.url, record, f"{outcome.cause}: {outcome.detail}")
+            case Redirect():
+                self._redirected(entry.url, record, outcome, now)
+            case _ if visit.sitemap is None:
+                self._fail(entry.url, record, f"status {outcome.head.status}")
+            case _:
+                self._read(entry.url, record, visit.sitemap, now)
+
+    def given_up(self, entry: Row, why: str) -> None:
+        """A sitemap will not be requested."""
+        self._fail(entry.url, self._end(entry), why)
+
+    def _end(self, entry: Row) -> SitemapRecord:
+        """Forget a request; return the record of its sitemap as it begins anew."""
+        self._store.requests.pop(entry.seq)
+        record = self._tables.sitemap(entry.url.key)
+        assert record is not None, f"{entry.url.text} was requested as a sitemap and is none"
+        record.told, record.counts = [], {}
+        return record
+
+    def _fail(self, url: CrawlURL, record: SitemapRecord, why: str) -> None:
+        record.state, record.told = "failed", [*record.told, why[:300]]
+        self._tables.save_sitemap(url.key, record)
+
+    def _redirected(self, url: CrawlURL, record: SitemapRecord, outcome: Redirect, now: float) -> None:
+        """Who may answer for a sitemap may say where it is: the target speaks for whom the sitemap would, and for its host."""
+        record.state, record.told = "redirected", [f"redirected to {presentable(outcome.target)[:2048]}"]
+        self._tables.save_sitemap(url.key, record)
+        if url.hops >= self._limits.max_redirects:
+            self._fail(url, record, f"{Reason.REDIRECT_LIMIT} (limits.max_redirects)")
+            return
+        hosts = list(dict.fromkeys([*record.hosts, queue_name(url.host)]))[:MAX_HOSTS]
+        try:
+            target = self._tools.urls.canonical(outcome.target, url.text)
+        except BadURL as error:
+            self._fail(url, record, f"{Reason.REDIRECT_INVALID}: {error.reason}")
+            return
+        self.submit(Submitted(target, hosts, url.text, record.level, url.hops + 1), now)
+
+    def _read(self, url: CrawlURL, record: SitemapRecord, reading: Reading, now: float) -> None:
+        record.kind, record.n_urls, record.told = reading.kind, reading.n_urls, reading.told[:_TOLD]
+        if reading.children and record.level:
+            record.told.append(f"an index in an index: its {len(reading.children):,} sitemaps are not read")
+        elif reading.children:
+            self._read_index(url, record, reading.children, now)
+        record.state = "admitting" if reading.chunks else "read" if reading.kind else "failed"
+        record.n_chunks = len(reading.chunks)
+        self._tables.add_chunks(url.key, reading.chunks)
+        self._tables.save_sitemap(url.key, record)
+
+    def _read_index(self, url: CrawlURL, record: SitemapRecord, children: Iterable[str], now: float) -> None:
+        counts: Counter[str] = Counter()
+        allowed = {*record.hosts, queue_name(url.host)}
+        for child in dict.fromkeys(children):
+            try:
+                text = self._tools.urls.canonical(child, url.text)
+            except BadURL as error:
+                counts[error.reason] += 1
+                continue
+            if queue_name(origin_of(text)) not in allowed:
+                counts[Reason.NOT_ITS_HOST] += 1
+                continue
+            counts["sitemaps"] += 1
+            self.submit(Submitted(text, record.hosts, url.text, record.level + 1, 0), now)
+        record.counts = dict(counts)
+
+    # -- what they announce
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything that was read waits to be admitted."""
+        return self._tables.has_chunks
+
+    def admit_next(self, now: float) -> None:
+        """Admit one chunk of what was read; the caller ends the visit."""
+        taken = self._tables.take_chunk()
+        if taken is None:
+            return
+        key, chunk = taken
+        record = self._tables.sitemap(key)
+        assert record is not None, f"{key.hex()} has something to announce and is no sitemap"
+        counts: Counter[str] = Counter(record.counts)
+        sitemap = self._tools.urls.url(record.text, purpose=Purpose.SITEMAP)
+        own, abroad = self._sorted(record, sitemap, decode_chunk(chunk), counts)
+        if self._post is not None and abroad:
+            self._post.announce(record.text, abroad)
+            counts["abroad"] += len(abroad)
+        counts.update(self.announce(sitemap, own, now))
+        record.counts, record.n_chunks = dict(counts), max(0, record.n_chunks - 1)
+        if not record.n_chunks and record.state == "admitting":
+            record.state = "read"
+        self._tables.save_sitemap(key, record)
+
+    def _sorted(
+        self, record: SitemapRecord, sitemap: CrawlURL, entries: Iterable[Entry], counts: Counter[str]
+    ) -> tuple[list[Entry], list[tuple[bytes, Entry]]]:
+        """Return what the sitemap may announce, in canonical form: URLs of ours, and others with their keys."""
+        own: list[Entry] = []
+        abroad: list[tuple[bytes, Entry]] = []
+        for entry in entries:
+            try:
+                text = self._tools.urls.canonical(entry.loc, record.text)
+            except BadURL as error:
+                self._count(counts, Skip(presentable(entry.loc)[:2048], error.reason, "url"), sitemap.key)
+                continue
+            if not _may_speak(record, text):
+                self._count(counts, Skip(text, Reason.NOT_ITS_HOST, "sitemaps"), sitemap.key)
+                continue
+            found, key = msgspec.structs.replace(entry, loc=text), self._tools.urls.key(text)
+            if self._post is not None and not self._post.is_own(key):
+                abroad.append((key, found))
+            else:
+                own.append(found)
+        return own, abroad
+
+    def announce(self, sitemap: CrawlURL, entries: Sequence[Entry], now: float) -> Counter[str]:
+        """Admit announced URLs of this agent's sites, in canonical form; return how many came to what."""
+        counts: Counter[str] = Counter()
+        by_text: dict[str, Entry] = {}
+        for entry in entries:
+            by_text.setdefault(entry.loc, entry)
+        gated = self._tools.links.gate(list(by_text))
+        for skip in gated.skips:
+            self._count(counts, skip, sitemap.key)
+        fresh: list[tuple[str, bytes]] = []
+        for text, key, row in zip(gated.texts, gated.keys, self._store.seen.rows(gated.keys), strict=True):
+            if row is not None:
+                counts["known"] += 1
+                self._note(key, by_text[text], sitemap, now)
+            elif self._tools.links.is_too_deep(_distance(text), text):
+                self._count(counts, Skip(text, Reason.DEPTH_LIMIT, "limits"), sitemap.key)
+            elif not self._may_add(text):
+                self._count(counts, Skip(text, Reason.SITEMAP_LIMIT, "limits"), sitemap.key)
+            else:
+                fresh.append((text, key))
+        if fresh:
+            self._admit(sitemap, fresh, by_text, counts, now)
+        return counts
+
+    def _admit(
+        self, sitemap: CrawlURL, fresh: list[tuple[str, bytes]], by_text: dict[str, Entry], counts: Counter[str], now: float
+    ) -> None:
+        """Have the learned gate judge new URLs, and write what becomes of each."""
+        texts, keys = zip(*fresh, strict=True)
+        hosts = tuple(origin_of(text) for text in texts)
+        sites = tuple(self._tools.links.site(host) for host in hosts)
+        depths = np.array([0 if is_home(text) else _distance(text) for text in texts], dtype=np.int32)
+        batch = LinkBatch(sitemap, texts, hosts, sites, keys, depths)
+        sitting = self._tools.panel.links(batch)
+        for i, (text, key) in enumerate(fresh):
+            purpose = Purpose.AUDIT if i in sitting.audited else Purpose.ANNOUNCED
+            url = CrawlURL(text, sites[i], hosts[i], key, _distance(text), int(depths[i]), 0, purpose, sitemap.key)
+            if self._admission.admit_judged(url, i, sitting, now):
+                counts["new"] += 1
+                self._note(key, by_text[text], sitemap, now)
+            else:
+                counts["refused"] += 1
+        self._learn(sitting, now)
+
+    def _may_add(self, text: str) -> bool:
+        """Count a new URL of a host; return whether its budget has room for it."""
+        origin = origin_of(text)
+        queue = self._tools.urls.queue_key(origin)
+        host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(origin))
+        if host.n_urls >= self._limits.max_announced_per_host:
+            return False
+        host.n_urls += 1
+        self._tables.save_announcer(queue, host)
+        return True
+
+    def _note(self, key: bytes, entry: Entry, sitemap: CrawlURL, now: float) -> None:
+        """Write down what a sitemap says of a URL."""
+        known = self._tables.announced(key)
+        said = AnnouncedRecord(sitemap.key, entry.kind, now, entry.lastmod, entry.changefreq, entry.priority)
+        if known is not None:
+            said.sitemap, said.at = known.sitemap, known.at
+        if known != said:
+            self._tables.save_announced(key, said)
+
+    def dated(self, url: CrawlURL, head: Head, now: float) -> None:
+        """A page was fetched: compare what its sitemap says of its last change with what the page says."""
+        said = self._tables.announced(url.key)
+        held = holds(said.lastmod, parse_time(head.get(b"last-modified")), now) if said is not None else None
+        if held is None:
+            return
+        queue = self._tools.urls.queue_key(url.host)
+        host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(url.host))
+        host.n_held += held
+        host.n_false += not held
+        self._tables.save_announcer(queue, host)
+
+    def _count(self, counts: Counter[str], skip: Skip, via: bytes) -> None:
+        counts[skip.reason] += 1
+        self._skip(skip, via)
+
+    def _skip(self, skip: Skip, via: bytes) -> None:
+        self._totals.skip(skip.reason)
+        self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+
+
+def _distance(text: str) -> int:
+    """Return how deep an announced URL counts as lying: its directory's depth, 1 at least, as it is no seed."""
+    return max(1, directory_depth(text))
+
+
+def _may_speak(record: SitemapRecord, text: str) -> bool:
+    """Return whether a sitemap may announce a URL [sitemaps.org: location, cross submits]."""
+    host = queue_name(origin_of(text))
+    if host in record.hosts:
+        return True
+    path = path_of(record.text)
+    return host == queue_name(origin_of(record.text)) and path_of(text).startswith(path[: path.rindex("/") + 1])

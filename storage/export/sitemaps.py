@@ -1,0 +1,210 @@
+"""What sitemaps say, beside what links say: `sitemaps`, `announced`, `orphans` and `unannounced`.
+
+An orphan is announced and named by no link and no redirect, nor is it a seed. An unannounced page is one of a host that announces pages,
+and is not among them.
+
+Memory: a byte for each number of a URL, 100 bytes for each URL that is both announced and linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.crawler.core.lastmod import believed
+from thresher.crawler.core.model import Purpose
+from thresher.crawler.core.url import URLSpace, origin_of
+from thresher.crawler.core.url_rules import url_rules
+from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.pages import current_pages
+from thresher.storage.packing import unpack_seen, unpack_u64
+from thresher.storage.schema import (
+    ANNOUNCED,
+    ANNOUNCED_URL,
+    ANNOUNCER,
+    ANNOUNCERS,
+    EDGES_IN,
+    SEEN,
+    SITEMAP,
+    SITEMAPS,
+    URL,
+    URLS,
+    AnnouncedRecord,
+    AnnouncerRecord,
+    Meta,
+    PageRecord,
+    SeenRow,
+    SitemapRecord,
+    UrlRecord,
+)
+from thresher.storage.view import View
+
+_CHUNK = 1000
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class AnnouncedRow:
+    """A URL that a sitemap announced."""
+
+    url: UrlRecord
+    seen: SeenRow
+    said: AnnouncedRecord
+    sitemap: str
+    is_linked: bool
+    believed: float
+
+
+def announced(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[AnnouncedRow]:
+    """Yield every announced URL."""
+    linked, names, hosts = _linked(view), _Sitemaps(view), Believed(view)
+    for chunk in _chunks(view.rows(ANNOUNCED)):
+        keys = [key for key, _ in chunk]
+        seen = [unpack_seen(value) if value is not None else None for value in view.get_many(SEEN, keys)]
+        texts = view.get_many(URLS, [_number(row.seq) if row is not None else b"\0" * 8 for row in seen])
+        for (key, value), row, text in zip(chunk, seen, texts, strict=True):
+            if row is not None and text is not None:
+                url, said = URL.decode(text), ANNOUNCED_URL.decode(value)
+                yield AnnouncedRow(url, row, said, names.text(said.sitemap), key in linked, hosts.of(url.text))
+
+
+def orphans(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[AnnouncedRow]:
+    """Yield what is announced and never named by a link."""
+    return (row for row in announced(view) if not row.is_linked)
+
+
+def unannounced(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[PageRecord]:
+    """Yield the pages that their hosts' sitemaps leave out, of hosts that announce any."""
+    hosts, space = {key for key, value in view.rows(ANNOUNCERS) if ANNOUNCER.decode(value).n_urls}, _space(view)
+    announcing = hosts | _announcing_hosts(view, space)
+    for chunk in _chunks(page for _, page in current_pages(view)):
+        of_them = [page for page in chunk if space.queue_key(origin_of(page.url)) in announcing]
+        said = view.get_many(ANNOUNCED, [page.key for page in of_them])
+        yield from (page for page, value in zip(of_them, said, strict=True) if value is None)
+
+
+def sitemaps(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[SitemapRecord]:
+    """Yield every sitemap."""
+    return (SITEMAP.decode(value) for _, value in view.rows(SITEMAPS))
+
+
+class Believed:
+    """How far the lastmods of hosts are to be believed."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._space = _space(view)
+        self._known: dict[bytes, float] = {}
+
+    def record(self, url: str) -> AnnouncerRecord | None:
+        """Return what is known of the host of a URL."""
+        return self._view.sitemaps.announcer(self._space.queue_key(origin_of(url)))
+
+    def of(self, url: str) -> float:
+        """Return the share, 0 to 1, for the host of a URL."""
+        queue = self._space.queue_key(origin_of(url))
+        if queue not in self._known:
+            if len(self._known) >= _CHUNK:
+                self._known.clear()
+            record = self._view.sitemaps.announcer(queue)
+            self._known[queue] = believed(record.n_held, record.n_false) if record is not None else 0.0
+        return self._known[queue]
+
+
+class _Sitemaps:
+    """Texts of sitemaps by key."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._texts: dict[bytes, str] = {}
+
+    def text(self, key: bytes) -> str:
+        if key not in self._texts:
+            if len(self._texts) >= _CHUNK:
+                self._texts.clear()
+            record = self._view.sitemaps.sitemap(key)
+            self._texts[key] = record.text if record is not None else ""
+        return self._texts[key]
+
+
+def _linked(view: View) -> set[bytes]:
+    """Return the keys of announced URLs that a page links to, that a redirect leads to, or that are seeds."""
+    named: npt.NDArray[np.bool_] = np.zeros(unpack_u64(view.meta(Meta.NEXT_SEQ)) + 1, dtype=np.bool_)
+    for _, numbers in view.all_links():
+        named[numbers] = True
+    found: set[bytes] = set()
+    for chunk in _chunks(view.rows(URLS)):
+        records = [(unpack_u64(number), URL.decode(value)) for number, value in chunk]
+        said = view.get_many(ANNOUNCED, [record.key for _, record in records])
+        for (number, record), value in zip(records, said, strict=True):
+            if value is not None and (named[number] or not record.via or record.key in found or view.scan(EDGES_IN, record.key, limit=1)):
+                found.add(record.key)
+    return found
+
+
+def _announcing_hosts(view: View, space: URLSpace) -> set[bytes]:
+    """Return the host queues for which a sitemap that was read may speak."""
+    return {space.queue_key(f"https://{host}") for record in sitemaps(view) if record.n_urls for host in record.hosts}
+
+
+def _space(view: View) -> URLSpace:
+    return URLSpace(view.secret, url_rules(view.settings))
+
+
+def _number(seq: int) -> bytes:
+    return seq.to_bytes(8, "big")
+
+
+def _chunks(rows: Iterable[T]) -> Iterator[list[T]]:
+    rows = iter(rows)
+    while chunk := list(islice(rows, _CHUNK)):
+        yield chunk
+
+
+_ANNOUNCED_FIELDS: tuple[Field[AnnouncedRow], ...] = (
+    Field("url", lambda row: row.url.text),
+    Field("state", lambda row: row.seen.state.name.lower()),
+    Field("reason", lambda row: row.seen.reason and str(row.seen.reason)),
+    Field("sitemap", lambda row: row.sitemap or None),
+    Field("kind", lambda row: row.said.kind),
+    Field("announced_at", lambda row: iso(row.said.at)),
+    Field("lastmod", lambda row: iso(row.said.lastmod)),
+    Field("lastmod_believed", lambda row: round(row.believed, 3)),
+    Field("changefreq", lambda row: row.said.changefreq or None),
+    Field("priority", lambda row: row.said.priority if row.said.priority >= 0 else None),
+    Field("linked", lambda row: row.is_linked),
+)
+ANNOUNCED_KIND = Kind("announced", announced, _ANNOUNCED_FIELDS)
+ORPHANS_KIND = Kind("orphans", orphans, _ANNOUNCED_FIELDS)
+UNANNOUNCED_KIND = Kind(
+    "unannounced",
+    unannounced,
+    (
+        Field("url", lambda page: page.url),
+        Field("status", lambda page: page.status or None),
+        Field("title", lambda page: page.title),
+        Field("depth", lambda page: page.seed_distance),
+        Field("purpose", lambda page: Purpose(page.purpose).name.lower()),
+        Field("fetched_at", lambda page: iso(page.fetched_at)),
+    ),
+)
+SITEMAPS_KIND = Kind(
+    "sitemaps",
+    sitemaps,
+    (
+        Field("url", lambda record: record.text),
+        Field("named_by", lambda record: record.by or None),
+        Field("state", lambda record: record.state),
+        Field("kind", lambda record: record.kind or None),
+        Field("fetched_at", lambda record: iso(record.fetched_at)),
+        Field("urls", lambda record: record.n_urls),
+        Field("counts", lambda record: record.counts),
+        Field("told", lambda record: record.told),
+        Field("hosts", lambda record: record.hosts),
+    ),
+)
