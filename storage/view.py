@@ -22,8 +22,10 @@ from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
 from thresher.storage.packing import unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
 from thresher.storage.schema import (
+    ALIAS_OF,
     EDGE,
     EDGES,
+    LETTING_GO,
     LINKS,
     META,
     PAGE,
@@ -49,7 +51,7 @@ from thresher.storage.tables import Organs
 from thresher.storage.tables.counters import Counters
 
 _CHUNK = 1000
-_LATER: frozenset[str] = frozenset()  # tables that a store of this version may have been made without
+_LATER: frozenset[str] = frozenset((ALIAS_OF, LETTING_GO))  # tables that a store of this version may have been made without
 _SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
 
 

@@ -319,11 +319,13 @@ class Free(msgspec.Struct, frozen=True):
 class Request(msgspec.Struct, frozen=True):
     """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
 
-    The `Answer` reaches `Asker.answered`.
+    The `Answer` reaches `Asker.answered`. An audit has none: it is a page of the crawl. One of a URL that nobody has named takes the place
+    in the crawl of the URL `beside`, which its links inherit; without that it is not made.
     """
 
     url: str
     purpose: Purpose
+    beside: bytes = NO_KEY  # key of a known URL
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -352,10 +354,10 @@ class Park(msgspec.Struct, frozen=True):
 
 
 class Recall(msgspec.Struct, frozen=True):
-    """Queue aliases again: every one of a site that a rule made, or the one that led to a URL."""
+    """Queue the aliases again that a rule made."""
 
-    key: bytes  # 8 of a site, or 16 of an alias
-    of: str  # name of the rule; of one alias the URL that it leads to
+    key: bytes  # 8 of a site
+    of: str  # name of the rule
 
 
 class Study(msgspec.Struct, frozen=True):

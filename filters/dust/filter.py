@@ -18,8 +18,8 @@ URLs: they are asked for as pages of the crawl, ahead of their host's queue, a f
 only those that turn out to be no page are wasted, and these are kept below a share of the copies met so far.
 
 A rule's later life is a cumulative sum [Page 1954]: each audited pair that disagrees raises it, each that agrees lowers it to zero at
-most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. A canonical URL that turns out to be an
-error gives its alias back.
+most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. Aliases of a canonical URL that
+comes to nothing go on as ordinary URLs, whatever the filter says (crawler/settlement/canonical.py).
 
 Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most) and the rules. Time: 60 µs a page of the list, 8 µs of
 others, 3 µs a batch of links to sites without rules, 2 µs a link to one with ten.
@@ -176,7 +176,6 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     key: bytes
     via: bytes
     title: int  # hash
-    status: int
     shown: Look | None = None  # None: not asked for
     origins: dict[str, int] = {}  # of its site: links to each; of a sample of the pages of the list
 
@@ -204,7 +203,7 @@ class PageGate:
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
-        measure = PageMeasure(url.text, url.site, url.key, url.via, xxhash.xxh3_64_intdigest(page.title.encode()), page.status)
+        measure = PageMeasure(url.text, url.site, url.key, url.via, xxhash.xxh3_64_intdigest(page.title.encode()))
         measure.__dict__["page"] = page
         return measure
 
@@ -275,8 +274,8 @@ def _heard(measure: PageMeasure, judgement: Judgement, canonizer: Canonizer, mem
     """Learn from a page what it says of the rules that are applied."""
     site = measure.key[:_SITE]
     settled = canonizer.settle(measure.url)
-    if settled.url == measure.url:  # an error is no canonical page of what led to it
-        return (Recall(measure.via, measure.url),) if measure.status >= 400 and measure.via[:_SITE] == site else NO_EFFECTS
+    if settled.url == measure.url:
+        return NO_EFFECTS
     look = _shown(measure, judgement)
     canonical = read_look(memory, site, settled.url)
     if canonical is None and look.is_good and _are_clean(settled.by, memory, site):
@@ -309,7 +308,7 @@ class Miner:
         write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))
         most_wasted = _FREE + self._settings.validation_share * finding.n_copies
         room = self._settings.validations - progress.asked if progress.wasted <= most_wasted else 0
-        new = (url for url in finding.wanted if site_named(url) == progress.site and note_asked(memory, site, url))
+        new = (pair for pair in finding.wanted if site_named(pair[0]) == progress.site and note_asked(memory, site, pair[0]))
         wanted = list(islice(new, min(_AT_ONCE, max(0, room))))
         if any(learned.standing == "valid" for learned in finding.rules):
             write_common(memory, site, finding.common)
@@ -325,7 +324,7 @@ class Miner:
             grows = _GROWTH if finding.n_unexplained >= _FEWEST_COPIES else 2.0
             progress.next_at = int(grows * progress.n_pages)
         write_progress(memory, site, progress)
-        return (*told, *(Request(url, Purpose.AUDIT) for url in wanted))
+        return (*told, *(Request(url, Purpose.AUDIT, read_key(memory, site, alias)) for url, alias in wanted))
 
 
 def _as_of_now(book: RuleBook | None, found: Sequence[LearnedRule]) -> list[LearnedRule]:

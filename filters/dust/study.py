@@ -39,7 +39,7 @@ class Finding(msgspec.Struct, array_like=True, frozen=True):
     """What a study came to."""
 
     rules: list[LearnedRule] = []  # in the order in which they are applied
-    wanted: list[str] = []  # URLs whose pages would decide more cases, those of the best rules first
+    wanted: list[tuple[str, str]] = []  # URLs whose pages would decide more cases, the best rules' first, with an alias of the list
     n_copies: int = 0  # pages of the list that show what another one shows
     n_unexplained: int = 0  # of them those that no valid rule leads to the other one
     common: bytes = b""  # boilerplate of the site's pages (filters/dust/similarity.py: Codes)
@@ -78,16 +78,17 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
     taken = {learned.rule for learned in settled}
     valid = [learned.rule for learned in settled if learned.is_applied]
     canonical = Canonizer(valid)
-    known, n_aliases = _explained(pages, given.origins, canonical)
+    known, listed = _explained(pages, given.origins, canonical)
     likely = mine(known, Mining(at_most=given.max_rules)) if given.mines else given.rules
     candidates = [learned for learned in likely if learned.rule not in taken]
     judged = judge(candidates, known, given=valid)
     found = [learned for learned in judged.rules if learned.standing == "valid" and learned.rule not in taken]
     waiting = [learned for learned in judged.rules if learned.standing == "undecided"][:_MOST_WAITING]
-    unexplained = known.n_copies
+    unexplained, n_aliases = known.n_copies, len(pages) - len(known)
+    wanted = [(url, listed.get(beside, beside)) for url, beside in judged.wanted.items()]
     common = known.texts.common.astype("<u4").tobytes() if known.texts is not None else b""
     fetched = _fetched(pages, canonical, [*settled, *found]) if found else []
-    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, unexplained, common, fetched, given.mines)
+    return Finding([*settled, *found, *waiting], wanted, n_aliases + unexplained, unexplained, common, fetched, given.mines)
 
 
 def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[LearnedRule]) -> list[tuple[str, str, str]]:
@@ -104,15 +105,19 @@ def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[Learned
     return [(to, *alias) for to, alias in found.items()]
 
 
-def _explained(stored: Sequence[bytes], origins: Mapping[str, int], canonical: Canonizer) -> tuple[UrlList, int]:
-    """Return the list with each page under its canonical URL, and how many pages went with others of the same."""
+def _explained(stored: Sequence[bytes], origins: Mapping[str, int], canonical: Canonizer) -> tuple[UrlList, dict[str, str]]:
+    """Return the list with each page under its canonical URL, and canonical URL → the one that stands in the list for it."""
     pages = list(sightings(stored))
     moved, own = [], []
+    listed = {}
     for page in pages:
         url = canonical(page.url)
         if url == page.url:
             own.append(page)
         else:
             moved.append(msgspec.structs.replace(page, url=url))
+            listed[url] = page.url
     known = UrlList.of([*moved, *own], origins)  # of equal URLs the last good one counts
-    return known, len(pages) - len(known)
+    for page in own:
+        listed.pop(page.url, None)
+    return known, listed

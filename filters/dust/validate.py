@@ -82,7 +82,7 @@ class Judgements:
     """What a list says of rules: those judged, and the URLs whose pages would say more."""
 
     rules: list[LearnedRule]
-    wanted: list[str]
+    wanted: dict[str, str]  # and the URL of the list that each of them may be an alias of
 
 
 def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIAL, *, given: Sequence[Rule] = ()) -> Judgements:
@@ -92,7 +92,7 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
     """
     order = in_chance_order(known)
     judged: list[LearnedRule] = []
-    wanted: dict[str, None] = {}
+    wanted: dict[str, str] = {}
     valid = list(given)
     for learned in rules:
         if learned.disabled or learned.standing == "withdrawn":
@@ -106,8 +106,9 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
             if case.learned.standing == "valid":
                 valid.append(case.learned.rule)
             elif case.learned.standing == "undecided":
-                wanted |= dict.fromkeys(_missing(case, known, trial))
-    return Judgements(judged, list(wanted))
+                for url, beside in _missing(case, known, trial):
+                    wanted.setdefault(url, beside)
+    return Judgements(judged, wanted)
 
 
 class _Case(NamedTuple):
@@ -156,8 +157,8 @@ def _adds_nothing(evidence: Evidence, canonical: Canonizer) -> bool:
     return bool(sample) and all(canonical(url) == canonical(target) for (url, _), target in sample)
 
 
-def _missing(case: _Case, known: UrlList, trial: Trial) -> list[str]:
-    """Return URLs that would help to decide the case: few while little speaks for the rule, as many as it takes when much does.
+def _missing(case: _Case, known: UrlList, trial: Trial) -> list[tuple[str, str]]:
+    """Return URLs that would help to decide the case, each with the URL of its pair: few while little speaks for the rule, as many as it takes when much does.
 
     None while more speaks against it: what is fetched anyway may change that.
     """
@@ -166,10 +167,15 @@ def _missing(case: _Case, known: UrlList, trial: Trial) -> list[str]:
         return []
     if case.uncharted:
         chosen = case.uncharted[:_MOST_UNCHARTED]
-        return [url for i in chosen for url in (evidence.seen[i][0], evidence.targets[i]) if not known.has_text(url)]
+        return _unknown([(evidence.seen[i][0], evidence.targets[i]) for i in chosen], known)
     n = 0
     while n < trial.n and trial.verdict(evidence.agree + n, evidence.disagree, evidence.equal) is None:
         n += 1
     n = min(n, max(_FEW, 2 * evidence.agree))
     pairs = [(url, target) for (url, agrees), target in zip(evidence.seen, evidence.targets, strict=True) if agrees is None][:n]
-    return [url for pair in pairs for url in pair if not known.has_text(url)]
+    return _unknown(pairs, known)
+
+
+def _unknown(pairs: Sequence[tuple[str, str]], known: UrlList) -> list[tuple[str, str]]:
+    """Return of pairs the URLs of which no page is known, each with the first of its pair."""
+    return [(url, pair[0]) for pair in pairs for url in pair if not known.has_text(url)]

@@ -227,6 +227,8 @@ def test_canonical_urls_that_no_page_of_the_list_shows_are_asked_for_a_few_at_fi
     wanted = [effect.url for effect in asked if isinstance(effect, Request)]
     assert all(effect.purpose is Purpose.AUDIT for effect in asked if isinstance(effect, Request))
     assert 4 <= len(wanted) <= 20
+    besides = {effect.url: effect.beside for effect in asked if isinstance(effect, Request)}
+    assert besides == {url: SPACE.key(url.replace("story_", "story?id=")) for url in wanted}, "each takes the place of its alias"
     assert set(wanted) <= {f"http://a.example/story_{i}" for i in range(4, 90)}
     effects, _ = learn(at, [story(int(url.rpartition("_")[2])) for url in wanted])
     assert effects == [Study(SITE)], "asked for when the last of them has come"
@@ -266,14 +268,6 @@ def test_a_single_contradiction_among_many_agreements_withdraws_nothing() -> Non
     learn(at, stories(range(100, 160), ["story_"]))
     learn(at, [story(number, "story?id=", "other" if number % 30 == 7 else "") for number in range(100, 160)])
     assert standings(at)[RULE] == "valid"
-
-
-def test_a_canonical_url_that_is_an_error_gives_its_alias_back() -> None:
-    at = taught()
-    alias = SPACE.key("http://a.example/story?id=200")
-    gone = page("http://a.example/story_200", "gone", status=404)
-    effects, _ = learn(at, [replace(gone, url=replace(gone.url, via=alias))])
-    assert effects == [Recall(alias, "http://a.example/story_200")]
 
 
 @pytest.mark.parametrize("shown", ["short text", ""])
