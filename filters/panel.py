@@ -285,14 +285,14 @@ class Panel:
     def _judge(self, gate: Gate, measures: Sequence[Any]) -> Sitting[Judgement]:
         verdicts = []
         effects: list[Asked] = []
-        keep = follow = True
+        keep = follow = new = True
         for (plug, part), measure in zip(self._learning[gate], measures, strict=True):
             verdict, asked = part.decide(measure, self._memories[plug.name])
             verdicts.append(verdict)
             if plug.mode is Mode.ENFORCE:
-                keep, follow = keep and verdict.keep, follow and verdict.follow
+                keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
                 effects += [(plug.name, effect) for effect in asked]
-        return Sitting(gate, Judgement(keep, follow, tuple(verdicts)), tuple(effects), tuple(measures))
+        return Sitting(gate, Judgement(keep, follow, tuple(verdicts), new), tuple(effects), tuple(measures))
 
     def _standing(self, effects: Iterable[Effect]) -> Iterator[Effect]:
         """Leave out rewrites to what is out of scope, or has come to nothing: the URL is judged as an ordinary one."""

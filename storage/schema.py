@@ -217,6 +217,7 @@ class VerdictRecord(msgspec.Struct, array_like=True):
     score: float = 0.0
     reason: str = ""
     evidence: dict[str, str | int | float] = msgspec.field(default_factory=dict)
+    new: bool = True
 
 
 class RevisionRecord(msgspec.Struct, array_like=True):

@@ -279,14 +279,20 @@ class RedirectPair(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """One filter's judgement. Storing and following are separate decisions."""
+    """One filter's judgement. Whether a page is new, is stored and is followed are separate decisions."""
 
     filter: str
-    keep: bool = True
-    follow: bool = True
+    keep: bool = True  # store the content
+    follow: bool = True  # use the links
     score: float = 0.0
     reason: Reason | None = None
     evidence: Mapping[str, str | int | float] = msgspec.field(default_factory=dict)
+    new: bool = True  # it shows what no page showed before; what is stored of it says nothing of that
+
+    @property
+    def is_against(self) -> bool:
+        """Whether it speaks against the page in any way."""
+        return not (self.new and self.keep and self.follow)
 
 
 class Rewrite(msgspec.Struct, frozen=True):
@@ -377,11 +383,17 @@ Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Recall | St
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """The whole panel's word on one subject: `keep` and `follow` of the enforcing filters, every verdict."""
+    """The whole panel's word on one subject: `keep`, `follow` and `new` of the enforcing filters, every verdict."""
 
     keep: bool
     follow: bool
     verdicts: tuple[Verdict, ...]
+    new: bool = True
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it may teach what new pages are like: no filter knows what it shows, and none drops it."""
+        return self.new and self.keep
 
 
 class Mode(Enum):

@@ -66,7 +66,9 @@ def failure_record(outcome: Failed, attempts: int, now: float, *, final: bool = 
 def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
     """Return the verdicts that say anything, as they are stored."""
     return [
-        VerdictRecord(verdict.filter, verdict.keep, verdict.follow, verdict.score, verdict.reason or "", dict(verdict.evidence))
+        VerdictRecord(
+            verdict.filter, verdict.keep, verdict.follow, verdict.score, verdict.reason or "", dict(verdict.evidence), verdict.new
+        )
         for verdict in verdicts
-        if not (verdict.keep and verdict.follow and not verdict.evidence)
+        if verdict.is_against or verdict.evidence
     ]

@@ -260,9 +260,9 @@ class PageGate:
             progress.titles = [*progress.titles[1 - _MOST_TITLES :], title]
 
     def _is_copy(self, judgement: Judgement) -> bool:
-        """Return whether a page was dropped since the site showed the same before."""
-        dropped = not (judgement.keep and judgement.follow)
-        return dropped and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.verdicts)
+        """Return whether a page showed what the site had shown before."""
+        is_known = not (judgement.is_new and judgement.follow)
+        return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.verdicts)
 
 
 def _shown(measure: PageMeasure, judgement: Judgement) -> Look:

@@ -158,9 +158,10 @@ def _adds_nothing(evidence: Evidence, canonical: Canonizer) -> bool:
 
 
 def _missing(case: _Case, known: UrlList, trial: Trial) -> list[tuple[str, str]]:
-    """Return URLs that would help to decide the case, each with the URL of its pair: few while little speaks for the rule, as many as it takes when much does.
+    """Return URLs that would help to decide the case, each with the URL of its pair.
 
-    None while more speaks against it: what is fetched anyway may change that.
+    Few while little speaks for the rule, as many as it takes when much does. None while more speaks against it: what is fetched anyway may
+    change that.
     """
     evidence = case.evidence
     if balance(evidence.agree, evidence.disagree) < 0:

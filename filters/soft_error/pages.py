@@ -120,7 +120,7 @@ class PageGate:
         return msgspec.structs.replace(soft_error(kind, word), follow=word == "none"), NO_EFFECTS
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
-        if measure.__dict__.get("is_calm") and judgement.keep:
+        if measure.__dict__.get("is_calm") and judgement.is_new:
             return NOTHING_LEARNED
         directory, host = _places(measure, memory)
         kind, word = self._find(measure, host, memory)
@@ -130,12 +130,12 @@ class PageGate:
             noted = tuple(self._note(measure, kind, directory, host, memory))
             return noted if word != "none" or measure.status != 200 else (*noted, *self._suspect(measure, memory, is_set_aside=True))
         if measure.status in _SAYS_SO:
-            if judgement.keep:
+            if judgement.is_new:
                 _learn_error_page(measure, host, memory)
             return NO_EFFECTS
         if measure.status != 200:
             return NO_EFFECTS
-        if judgement.keep:
+        if judgement.is_new:
             _learn_good_page(measure, directory, host, memory)
         return tuple(self._suspect(measure, memory)) if _is_suspect(measure, host) else NO_EFFECTS
 
