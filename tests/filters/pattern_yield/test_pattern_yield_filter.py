@@ -21,7 +21,8 @@ from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.panel import Panel, Record
 from thresher.filters.pattern_yield.evidence import Evidence
 from thresher.filters.pattern_yield.filter import holder, plug
-from thresher.filters.pattern_yield.news import Said, news, said
+from thresher.filters.pattern_yield.news import Said, news
+from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.pattern_yield.records import Head, Pattern, encode, head_key, pattern_key, patterns_of
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
@@ -268,4 +269,4 @@ def test_a_copy_is_old_whether_it_is_stored_or_not() -> None:
     """Mutation: what was stored counted as new."""
     for keep in (False, True):
         copy = Verdict("exact_duplicate", keep, reason=Reason.DUPLICATE_CONTENT, new=False)
-        assert said(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Said.OLD
+        assert word_on(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Said.OLD
