@@ -249,7 +249,7 @@ class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_urls: Positive = 10_000  # pages of a site that are remembered for mining
     max_rules: Positive = 100  # likely rules of a site that are judged
     validations: Count = 500  # canonical URLs of each site that are asked for to validate rules
-    validation_share: Share = 0.05  # of the copies met on a site: so many of those may be asked for in vain
+    validation_share: Share = 1.0  # of the fetches that undecided rules would have saved: so many may be asked for in vain
 
 
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

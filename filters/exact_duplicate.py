@@ -1,6 +1,7 @@
 """Exact duplicates: a page whose visible text a page of the same site showed before.
 
-The record of a copy is kept, its body is not stored (`store_copies` keeps it), its links are followed within a budget (copy_links.py).
+The record of a copy is kept, its body is not stored (`store_copies` keeps it; what is learned of a copy is the same either way), its links
+are followed within a budget (copy_links.py).
 Seeds and home pages are never copies. Where two copies exist the canonical one is preferred whichever came first: a page that names
 itself in rel=canonical replaces a kept copy that does not, and the verdict on the older is revised [BMSV18, 4.4 gates links likewise, by
 a digest of the page].
@@ -95,7 +96,7 @@ class ExactDuplicateFilter:
             return NO_EFFECTS
         kept = self._kept(measure, memory)
         replaces = kept is not None and measure.names_itself and not kept[1]
-        if judgement.keep and (kept is None or replaces):
+        if judgement.is_new and (kept is None or replaces):
             memory.put(measure.cell, measure.page + bytes([measure.names_itself]))
         if kept is None:
             copy_links.pay(measure.via, memory)
@@ -110,7 +111,8 @@ class ExactDuplicateFilter:
 
     def _copy_of(self, key: bytes, *, follow: bool) -> Verdict:
         evidence = {"copy_of": key.hex()}
-        return Verdict(NAME, keep=self._store_copies, follow=follow, score=1.0, reason=Reason.DUPLICATE_CONTENT, evidence=evidence)
+        keep = self._store_copies
+        return Verdict(NAME, keep, follow, score=1.0, reason=Reason.DUPLICATE_CONTENT, evidence=evidence, new=False)
 
 
 def _print(page: Page) -> bytes:

@@ -33,6 +33,7 @@ from thresher.crawler.core.model import (
     Verdict,
 )
 from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.base import NOTHING_LEARNED, Candidate, Gate, LinkJudgement, LinkRuling, Naming, Plug
 
 J = TypeVar("J")
@@ -78,8 +79,17 @@ FREE = Turn()
 class Panel:
     """The configured filters with their memories."""
 
-    def __init__(self, plugs: Sequence[Plug], memory_of: Callable[[str], Memory], *, audit_share: float) -> None:
+    def __init__(
+        self,
+        plugs: Sequence[Plug],
+        memory_of: Callable[[str], Memory],
+        *,
+        audit_share: float,
+        stands: Callable[[str], bool] = lambda target: True,
+    ) -> None:
+        """stands: whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise."""
         self.plugs = tuple(plugs)
+        self._stands = stands
         self._audit_below = int(audit_share * _AUDIT_SCALE)
         self._memories = {plug.name: memory_of(plug.name) for plug in plugs}
         self._enforcing = frozenset(plug.name for plug in plugs if plug.mode is Mode.ENFORCE)
@@ -127,7 +137,7 @@ class Panel:
             ruling, asked = part.decide(part.measure(batch), self._memories[plug.name])
             if plug.mode is Mode.ENFORCE:
                 _merge(ruling, into=refused)
-                holds += [(plug.name, effect) for effect in asked if isinstance(effect, Hold | Rewrite) and effect.url == url.text]
+                holds += [(plug.name, each) for each in self._standing(asked) if isinstance(each, Hold | Rewrite) and each.url == url.text]
             elif ruling.refused:
                 said.append(plug.name)
         if not (holds or refused):
@@ -174,7 +184,7 @@ class Panel:
             measures.append(measure)
             _merge(ruling, into=refused if plug.mode is Mode.ENFORCE else said)
             if plug.mode is Mode.ENFORCE:
-                effects += [(plug.name, effect) for effect in asked]
+                effects += [(plug.name, effect) for effect in self._standing(asked)]
         audited, kept_effects = self._audit(batch, refused, effects)
         admitted[[i for i in refused if i not in audited]] = False
         _set_aside(batch, kept_effects, admitted)
@@ -275,14 +285,22 @@ class Panel:
     def _judge(self, gate: Gate, measures: Sequence[Any]) -> Sitting[Judgement]:
         verdicts = []
         effects: list[Asked] = []
-        keep = follow = True
+        keep = follow = new = True
         for (plug, part), measure in zip(self._learning[gate], measures, strict=True):
             verdict, asked = part.decide(measure, self._memories[plug.name])
             verdicts.append(verdict)
             if plug.mode is Mode.ENFORCE:
-                keep, follow = keep and verdict.keep, follow and verdict.follow
+                keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
                 effects += [(plug.name, effect) for effect in asked]
-        return Sitting(gate, Judgement(keep, follow, tuple(verdicts)), tuple(effects), tuple(measures))
+        return Sitting(gate, Judgement(keep, follow, tuple(verdicts), new), tuple(effects), tuple(measures))
+
+    def _standing(self, effects: Iterable[Effect]) -> Iterator[Effect]:
+        """Leave out rewrites to what is out of scope, or has come to nothing: the URL is judged as an ordinary one."""
+        return (effect for effect in effects if not isinstance(effect, Rewrite) or self._may_stand(effect.to))
+
+    def _may_stand(self, target: str) -> bool:
+        origin = origin_of(target)
+        return self.static(Candidate(target, origin, site_of(hostname_of(origin)))) is None and self._stands(target)
 
     def _audit(self, batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked]) -> tuple[frozenset[int], list[Asked]]:
         """Choose the refused or set-aside links that are fetched all the same; drop the effects on them."""

@@ -52,7 +52,7 @@ def _plug(name: str, of: Filters, **others: Any) -> Plug | None:
 
 
 def judges(of: Filters) -> list[str]:
-    """Return the filters whose word on pages counts: those that drop them."""
-    drops_copies = of.exact_duplicate.mode == "enforce" and not of.exact_duplicate.store_copies
+    """Return the filters whose word on pages counts: those that tell what is not new."""
+    tells_copies = of.exact_duplicate.mode == "enforce"
     others = {"soft_error": of.soft_error.mode, "near_replica": of.near_replica.mode}
-    return [*([exact_duplicate.NAME] if drops_copies else ()), *(name for name, mode in others.items() if mode == "enforce")]
+    return [*([exact_duplicate.NAME] if tells_copies else ()), *(name for name, mode in others.items() if mode == "enforce")]

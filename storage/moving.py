@@ -21,6 +21,7 @@ from thresher.storage.failpoint import reached
 from thresher.storage.overlay import Row
 from thresher.storage.packing import moved_visit, pack_queue_key, pack_u64, unpack_queue_key, unpack_seen, unpack_u64
 from thresher.storage.schema import (
+    ALIAS_OF,
     ALIASES,
     ANNOUNCED,
     ANNOUNCERS,
@@ -33,6 +34,7 @@ from thresher.storage.schema import (
     HELD_BY,
     HOST,
     HOSTS,
+    LETTING_GO,
     MEMORY,
     MEMORY_BYTES,
     PAIRS,
@@ -54,7 +56,8 @@ from thresher.storage.schema import (
 from thresher.storage.store import Store
 
 _OF_SITEMAPS = (SITEMAPS, ANNOUNCERS, ANNOUNCED, ANNOUNCING)
-_BY_SITE = (ROBOTS, SITE_LINKS, SITES, EDGES, EDGES_IN, PAIRS, HELD_BY, ALIASES, FAILURES, VERDICTS, SUSPECTS, *_OF_SITEMAPS)
+_OF_ALIASES = (ALIASES, ALIAS_OF, LETTING_GO)
+_BY_SITE = (ROBOTS, SITE_LINKS, SITES, EDGES, EDGES_IN, PAIRS, HELD_BY, FAILURES, VERDICTS, SUSPECTS, *_OF_ALIASES, *_OF_SITEMAPS)
 _BY_FILTER = (MEMORY, MEMORY_BYTES)
 _WHOLE = (ROBOTS_FILES, RELEASING)  # by what belongs to no site
 _CHUNK = 1000

@@ -22,6 +22,8 @@ state
     held_by       kh 16 ‖ holder hash 8               → holder's name
     releasing     holder hash 8                       → holder's name
     aliases       kh 16                               → AliasRecord
+    alias_of      kh canonical 16 ‖ kh alias 16         → (empty)
+    letting_go    kh canonical 16                       → (empty): its aliases go on as ordinary URLs, some a commit
     rules         rule's name                         → rows asked for 8
     failures      kh 16                               → FailureRecord
     requests      seq 8                               → name of the filter that asked
@@ -83,6 +85,8 @@ HELD: Final = "held"
 HELD_BY: Final = "held_by"
 RELEASING: Final = "releasing"
 ALIASES: Final = "aliases"
+ALIAS_OF: Final = "alias_of"
+LETTING_GO: Final = "letting_go"
 RULES: Final = "rules"
 MEMORY: Final = "memory"
 MEMORY_BYTES: Final = "memory_bytes"
@@ -132,6 +136,8 @@ TABLES: Final[dict[str, Table]] = {
     HELD_BY: Table(STATE, prefix=16),
     RELEASING: Table(STATE, prefix=0),
     ALIASES: Table(STATE),
+    ALIAS_OF: Table(STATE, prefix=16),
+    LETTING_GO: Table(STATE, prefix=0),
     RULES: Table(STATE),
     MEMORY: Table(STATE, prefix=10),
     MEMORY_BYTES: Table(STATE),
@@ -220,6 +226,7 @@ class AliasRecord(msgspec.Struct, array_like=True):
 
     to_text: str
     rule: str
+    to_key: bytes = b""
 
 
 class VerdictRecord(msgspec.Struct, array_like=True):
@@ -231,6 +238,7 @@ class VerdictRecord(msgspec.Struct, array_like=True):
     score: float = 0.0
     reason: str = ""
     evidence: dict[str, str | int | float] = msgspec.field(default_factory=dict)
+    new: bool = True
 
 
 class RevisionRecord(msgspec.Struct, array_like=True):

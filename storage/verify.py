@@ -35,6 +35,8 @@ from thresher.storage.packing import (
 from thresher.storage.partitions import require_crawl, shard_paths
 from thresher.storage.rot import damaged_pages, damaged_rows
 from thresher.storage.schema import (
+    ALIAS,
+    ALIAS_OF,
     ALIASES,
     BODIES,
     DUE,
@@ -108,7 +110,7 @@ def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
     """Check what one shard, or the only store, says of itself."""
     checks = (
         iter(damaged_rows(view)),
-        *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view, is_alone=not where), _held(view)),
+        *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view, is_alone=not where), _held(view), _aliases(view)),
         *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
         *(archive_problems(view, unpacks=bodies), verify_sitemaps(view)),
     )
@@ -258,6 +260,18 @@ def _held(view: View) -> Iterator[str]:
     for key, value in view.rows(SEEN):
         if unpack_seen(value).state is State.HELD and not view.scan(HELD_BY, key, limit=1):
             yield f"seen {key.hex()}: held by nobody"
+
+
+def _aliases(view: View) -> Iterator[str]:
+    """Both tables of aliases tell the same."""
+    for row, _ in view.rows(ALIAS_OF):
+        alias = view.aliases.get(row[16:])
+        if alias is None or alias.to_key != row[:16]:
+            yield f"alias_of {row.hex()}: no alias leads there"
+    for key, value in view.rows(ALIASES):
+        to_key = ALIAS.decode(value).to_key
+        if to_key and view.get(ALIAS_OF, to_key + key) is None:
+            yield f"aliases {key.hex()}: alias_of does not say where it leads"
 
 
 def _robots(view: View) -> Iterator[str]:

@@ -22,8 +22,6 @@ from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
 from thresher.storage.packing import unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
 from thresher.storage.schema import (
-    CAPTURED,
-    CAPTURES,
     EDGE,
     EDGES,
     LINKS,
@@ -51,7 +49,6 @@ from thresher.storage.tables import Organs
 from thresher.storage.tables.counters import Counters
 
 _CHUNK = 1000
-_LATER = frozenset((CAPTURED, CAPTURES))  # tables that a store of this version may have been made without
 _SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
 
 
@@ -73,7 +70,7 @@ class View(Organs):
                 with suppress(lmdb.NotFoundError):
                     self._dbs[table] = self._envs[TABLES[table].env].open_db(table.encode(), create=False)
             check_version(path, self.get(META, Meta.VERSION))
-            if lost := set(TABLES) - set(self._dbs) - _LATER:
+            if lost := set(TABLES) - set(self._dbs):
                 raise self._damaged(min(lost), "is gone")
             if at_once:
                 self._held = {name: self._begin(name) for name in (STATE, RESULTS)}

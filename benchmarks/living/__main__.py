@@ -25,13 +25,14 @@ from pathlib import Path
 from benchmarks.living.apache import Place, free_port, serving
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl, filter_names, filters_of
+from benchmarks.living.languages import LANGUAGES
 from benchmarks.living.letters import LETTERS
 from benchmarks.living.manuals import MANUALS
 from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.site import Site
 from benchmarks.living.wiki import WIKI
 
-SITES = {site.name: site for site in (WIKI, MANUALS, REPOSITORY, LETTERS)}
+SITES = {site.name: site for site in (WIKI, MANUALS, REPOSITORY, LETTERS, LANGUAGES)}
 MAX_LOST = 0.005
 _EXAMPLES = 3
 _CAUSES = 6

@@ -21,6 +21,7 @@ from thresher.crawler.gates.robots_cache import RobotsBook
 from thresher.crawler.page.batch_reader import Desk
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.sitemap_reader import SitemapReader
+from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Tools
 from thresher.filters.base import Plug
@@ -58,7 +59,7 @@ def assemble(
     ownership = team.ownership if team else None
     bare = BareSeeds.of(store)
     chosen = plugs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
-    panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share)
+    panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store, urls).stands)
     parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
     links = LinkGate(urls, store.seen, panel, settings, ownership)

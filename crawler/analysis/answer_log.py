@@ -21,7 +21,7 @@ import xxhash
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import CrawlURL, Judgement, Reason, Verdict
 from thresher.crawler.core.url import BadURL, URLSpace, directory_depth
-from thresher.storage.export.judged import follows, keeps, standing
+from thresher.storage.export.judged import follows, is_new, keeps, standing
 from thresher.storage.schema import REVISIONS, VERDICTS, PageRecord
 from thresher.storage.view import View
 
@@ -127,8 +127,10 @@ def _judgement(view: View, page: PageRecord) -> Judgement:
     """Return what the crawl's filters say of a page today."""
     value = view.get(VERDICTS, page.key)
     found = standing(page, () if value is None else REVISIONS.decode(value))
-    verdicts = tuple(Verdict(said.filter, said.keep, said.follow, reason=Reason(said.reason) if said.reason else None) for said, _ in found)
-    return Judgement(keeps(page, found), follows(page, found), verdicts)
+    verdicts = tuple(
+        Verdict(said.filter, said.keep, said.follow, reason=Reason(said.reason) if said.reason else None, new=said.new) for said, _ in found
+    )
+    return Judgement(keeps(page, found), follows(page, found), verdicts, is_new([said for said, _ in found]))
 
 
 def _redirects(view: View, space: URLSpace) -> Iterable[tuple[float, int, Answer]]:

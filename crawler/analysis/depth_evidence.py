@@ -28,6 +28,7 @@ from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.records import Level, Sites
 from thresher.filters.pattern_yield.replay import Rows
 from thresher.storage.export.content import text_of
+from thresher.storage.export.judged import is_new
 from thresher.storage.export.scans import hosts
 from thresher.storage.graph import read_links
 from thresher.storage.packing import SEEN_ROW, pack_u64
@@ -131,7 +132,8 @@ def _told_again(view: View, settings: DepthCutoff) -> Memory:
 
 
 def _judgement(page: PageRecord) -> Judgement:
-    return Judgement(page.keep, page.follow, tuple([Verdict(of.filter, of.keep, of.follow) for of in page.verdicts]))
+    verdicts = tuple([Verdict(of.filter, of.keep, of.follow, new=of.new) for of in page.verdicts])
+    return Judgement(page.keep, page.follow, verdicts, is_new(page.verdicts))
 
 
 def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:

@@ -50,7 +50,7 @@ async def _live(rules: Sequence[LearnedRule], seen: list[Sighting], trial: Trial
     with fetching(settings) as pages:
         for _ in range(_ROUNDS):
             before = pages.n_asked
-            seen += await pages.fetch(found.wanted[:_AT_ONCE])
+            seen += await pages.fetch(list(found.wanted)[:_AT_ONCE])
             if pages.n_asked == before:
                 break
             found = judge(rules, UrlList.of(seen), trial)

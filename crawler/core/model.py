@@ -301,14 +301,20 @@ class RedirectPair(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """One filter's judgement. Storing and following are separate decisions."""
+    """One filter's judgement. Whether a page is new, is stored and is followed are separate decisions."""
 
     filter: str
-    keep: bool = True
-    follow: bool = True
+    keep: bool = True  # store the content
+    follow: bool = True  # use the links
     score: float = 0.0
     reason: Reason | None = None
     evidence: Mapping[str, str | int | float] = msgspec.field(default_factory=dict)
+    new: bool = True  # it shows what no page showed before; what is stored of it says nothing of that
+
+    @property
+    def is_against(self) -> bool:
+        """Whether it speaks against the page in any way."""
+        return not (self.new and self.keep and self.follow)
 
 
 class Rewrite(msgspec.Struct, frozen=True):
@@ -341,11 +347,13 @@ class Free(msgspec.Struct, frozen=True):
 class Request(msgspec.Struct, frozen=True):
     """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
 
-    The `Answer` reaches `Asker.answered`.
+    The `Answer` reaches `Asker.answered`. An audit has none: it is a page of the crawl. One of a URL that nobody has named takes the place
+    in the crawl of the URL `beside`, which its links inherit; without that it is not made.
     """
 
     url: str
     purpose: Purpose
+    beside: bytes = NO_KEY  # key of a known URL
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -374,10 +382,10 @@ class Park(msgspec.Struct, frozen=True):
 
 
 class Recall(msgspec.Struct, frozen=True):
-    """Queue aliases again: every one of a site that a rule made, or the one that led to a URL."""
+    """Queue the aliases again that a rule made."""
 
-    key: bytes  # 8 of a site, or 16 of an alias
-    of: str  # name of the rule; of one alias the URL that it leads to
+    key: bytes  # 8 of a site
+    of: str  # name of the rule
 
 
 class Study(msgspec.Struct, frozen=True):
@@ -397,11 +405,17 @@ Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Recall | St
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """The whole panel's word on one subject: `keep` and `follow` of the enforcing filters, every verdict."""
+    """The whole panel's word on one subject: `keep`, `follow` and `new` of the enforcing filters, every verdict."""
 
     keep: bool
     follow: bool
     verdicts: tuple[Verdict, ...]
+    new: bool = True
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it may teach what new pages are like: no filter knows what it shows, and none drops it."""
+        return self.new and self.keep
 
 
 class Mode(Enum):

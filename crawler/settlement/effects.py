@@ -8,13 +8,15 @@
 | Free    | –                                | –                                 | held: queued when only the asking filter held it |
 | Request | queued ahead of its host's queue, under all of politeness; an audit revives what was set aside and brings forward what waits |
 | Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
-| Recall  | –                                | –                                 | alias: queued, as if no rule had named it |
+| Recall  | –                                | –                                 | alias of the rule: queued, as if no rule had named it |
 | Study   | what the filter gathered of a site is studied off the loop |||
 | Park    | the host's URLs stay queued, nothing more of it is fetched for a day |||
 | Tell    | the filter learns it where the site is: here, or at the agent that has it |||
 
-A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. A Request that cannot be queued is answered at once;
-one to a host that another agent has is made there, under that host's politeness, and its answer travels back.
+A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. An alias whose target comes to nothing
+(canonical.py) is queued as an ordinary URL; the panel drops a Rewrite to what has come to nothing already. An audit of a new URL takes
+the place in the crawl of the URL that it names beside. A Request that cannot be queued is answered at once; one to a host that another
+agent has is made there, under that host's politeness, and its answer travels back.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ from thresher.crawler.core.model import (
 from thresher.crawler.core.placing import place
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.url import BadURL
+from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.settlement.outbox import Post
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Tools
@@ -52,7 +55,6 @@ from thresher.storage.tables import Organs
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 PARKED_S = 86_400.0
-_KEY = 16
 _AT = "\n"  # between a filter and the agent at which it asks; no name contains it
 _FREED_AT_ONCE = 500  # URLs in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
@@ -78,6 +80,7 @@ class Effector:
         self._settled: list[CrawlURL] = []
         self._notes: list[Record] = []  # of requests that were answered at once
         self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, what names it
+        self._canonicals = Canonicals(organs, tools.urls)
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
@@ -88,6 +91,8 @@ class Effector:
         for text, alias, via in targets:
             self._queue_target(text, alias, via, now)
         self._free(self._organs.held.free(_FREED_AT_ONCE), now)  # of what was released before
+        for key in self._organs.aliases.free(_FREED_AT_ONCE):
+            self._unalias(key, now)
         self._carry_out(asked, now)
         settled, self._settled = self._settled, []
         notes, self._notes = self._notes, []
@@ -105,7 +110,7 @@ class Effector:
                 case Free():
                     self._free(self._organs.held.drop(effect.key, f"{who} "), now)
                 case Request(purpose=Purpose.AUDIT):
-                    self._audit(effect.url, now)
+                    self._audit(effect, now)
                 case Request():
                     self.request(effect, who, now)
                 case Revise():
@@ -153,31 +158,36 @@ class Effector:
             return
         self._totals.saved(who)
         self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
-        self._organs.aliases.put(url.key, effect.to, effect.rule)
+        self._put_alias(url.key, effect)
         self._settled.append(url)
         self._queue_target(effect.to, url, url.key, now)
 
     def _recall(self, effect: Recall, now: float) -> None:
-        """Queue aliases again; one alone as an audit, so that the rule which stands is not applied to it again."""
-        if len(effect.key) == _KEY:
-            found = self._organs.aliases.get(effect.key)
-            if found is not None and self._canonical(found.to_text) == effect.of:
-                self._unalias(effect.key, Purpose.AUDIT, now)
-            return
+        """Queue the aliases of a rule again."""
         for key in [key for key, alias in self._organs.aliases.of_site(effect.key) if effect.of in alias.rule.split("+")]:
-            self._unalias(key, Purpose.PAGE, now)
+            self._unalias(key, now)
 
-    def _unalias(self, key: bytes, purpose: Purpose, now: float) -> None:
+    def _unalias(self, key: bytes, now: float) -> None:
+        """Queue an alias again as an ordinary URL."""
+        self._organs.aliases.forget(key)
         row = self._organs.seen.row(key)
         if row is not None and row.state is State.ALIAS:
-            self._organs.aliases.forget(key)
-            self._requeue(key, row, purpose, Lane.FRESH, now)
+            self._requeue(key, row, Purpose.PAGE, Lane.FRESH, now)
+
+    def let_aliases_go(self, key: bytes) -> None:
+        """Let the aliases of a URL go on by themselves if it has come to nothing: as many with each visit as a commit may hold."""
+        if self._organs.aliases.has_any(key) and self._canonicals.has_failed(key):
+            self._organs.aliases.let_go(key)
+
+    def _put_alias(self, key: bytes, effect: Rewrite) -> None:
+        target = self._canonical(effect.to)
+        self._organs.aliases.put(key, effect.to, effect.rule, self._tools.urls.key(target) if target else b"")
 
     def _new_alias(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
         seq, via = -1, url.via
         if self._organs.rules.may_record(f"{who}:{effect.rule}"):
             seq, via = self._organs.seen.add(url, State.ALIAS, Reason.REWRITTEN, now), url.key
-            self._organs.aliases.put(url.key, effect.to, effect.rule)
+            self._put_alias(url.key, effect)
         self._targets.append((effect.to, url, via))
         return seq
 
@@ -189,7 +199,7 @@ class Effector:
         if self._frontier.withdraw(url, row.seq, row.worth):
             self._totals.saved(who)
             self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
-            self._organs.aliases.put(url.key, effect.to, effect.rule)
+            self._put_alias(url.key, effect)
             self._settled.append(url)
             self._queue_target(effect.to, url, url.key, now)
 
@@ -234,6 +244,7 @@ class Effector:
             self._totals.saved(who)
             self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
             self._organs.held.hold(url.key, effect.holder)
+            self.let_aliases_go(url.key)
 
     def _release(self, holder: str, now: float) -> None:
         """Queue what a holder held: at once up to a bound, the rest with the next visits."""
@@ -288,18 +299,23 @@ class Effector:
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
 
-    def _audit(self, text: str, now: float) -> None:
-        """Fetch a URL that was set aside, that waits, or that is not known: its place is then as far from the seeds as the crawl goes."""
-        canonical = self._canonical(text)
+    def _audit(self, effect: Request, now: float) -> None:
+        """Fetch a URL that was set aside, that waits, or that is not known: then at the place of the URL for whose sake it is fetched."""
+        canonical = self._canonical(effect.url)
         if canonical is None:
             return
         key = self._tools.urls.key(canonical)
         row = self._organs.seen.row(key)
         if row is None and self._is_foreign(key):
             return
-        if row is None:
-            farthest = max(1, self._tools.settings.limits.max_depth or 1)
-            self._push_new(self._tools.urls.url(canonical, seed_distance=farthest, purpose=Purpose.AUDIT), Lane.AHEAD, now)
+        beside = self._organs.seen.row(effect.beside) if row is None and effect.beside else None
+        if row is None and beside is not None:
+            url = self._tools.urls.url(
+                canonical, seed_distance=beside.seed_distance, site_depth=beside.site_depth, hops=beside.hops, purpose=Purpose.AUDIT
+            )
+            self._push_new(url, Lane.AHEAD, now)
+        elif row is None:
+            return
         elif row.state is State.QUEUED:
             url = self._placed(row)
             if self._frontier.withdraw(url, row.seq, row.worth):
@@ -327,6 +343,7 @@ class Effector:
             self._totals.skip(refusal)
             self._organs.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
             self._settled.append(url)
+            self.let_aliases_go(url.key)
 
     def _known(self, text: str) -> tuple[CrawlURL, SeenRow] | tuple[None, None]:
         """Return what is known of the URL that a filter names, with its place in the crawl."""

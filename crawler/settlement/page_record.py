@@ -82,7 +82,9 @@ def partial_answer(url: CrawlURL, outcome: Failed) -> Fetched | None:
 def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
     """Return the verdicts that say anything, as they are stored."""
     return [
-        VerdictRecord(verdict.filter, verdict.keep, verdict.follow, verdict.score, verdict.reason or "", dict(verdict.evidence))
+        VerdictRecord(
+            verdict.filter, verdict.keep, verdict.follow, verdict.score, verdict.reason or "", dict(verdict.evidence), verdict.new
+        )
         for verdict in verdicts
-        if not (verdict.keep and verdict.follow and not verdict.evidence)
+        if verdict.is_against or verdict.evidence
     ]

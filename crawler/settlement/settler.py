@@ -86,7 +86,8 @@ class Settler:
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.landed(visit.lease.entry.seq)
-        if self._store.held.is_releasing:
+        self._effects.let_aliases_go(visit.lease.entry.url.key)
+        if self._store.held.is_releasing or self._store.aliases.is_freeing:
             self._carry_out((), now)
         self.close()
         self._store.end_visit()
@@ -98,6 +99,7 @@ class Settler:
         self._store.end_visit()
         for entry in terminal:
             self._lost(entry, cause, detail, now)
+            self._effects.let_aliases_go(entry.url.key)
             self.close()
             self._store.end_visit()
 

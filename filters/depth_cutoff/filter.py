@@ -67,9 +67,9 @@ def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
     """Return why a page was worth nothing, "" if it is a 200 that every filter kept and followed."""
     if not is_ok:
         return "error"
-    if judgement.keep and judgement.follow:
+    if judgement.is_new and judgement.follow:
         return ""
-    against = [_DROPS.get(verdict.filter, "other") for verdict in judgement.verdicts if not (verdict.keep and verdict.follow)]
+    against = [_DROPS.get(verdict.filter, "other") for verdict in judgement.verdicts if verdict.is_against]
     return against[0] if against else "other"
 
 
@@ -298,7 +298,7 @@ class NamedAgain:
     def observe(self, measure: NamingMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         keys: list[bytes] | None = measure.__dict__.get("keys")
         if keys is not None:
-            if not judgement.keep or not judgement.follow:
+            if not judgement.is_new or not judgement.follow:
                 return NOTHING_LEARNED
             poor = [site for site in dict.fromkeys(map(_SITE, keys)) if self._sites.glance(memory, site).n_old]
             if not poor or is_barren(memory, measure.source):

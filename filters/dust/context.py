@@ -6,6 +6,11 @@ rule that pages agree with in one part of a site and disagree with in another is
 then as wide as its evidence and no wider: a part counts against it, too, where none of the URLs that it leads to is known though elsewhere
 many are, since there it may lead nowhere (`dark`), and where all that is known disagrees (`bad`).
 
+A rule on many values of one position (a language, a branch, a session) that holds for most of them is one hypothesis with exceptions
+listed (`excepted`): of the contexts the one with the greatest share of pairs that disagree is taken out, again and again, until hardly any
+disagrees [Rodrigues et al. 2013]. So its pairs count together, and it is valid as soon as all of them are enough. Where more than a quarter
+of the values seen are exceptions, nothing is known of the next one: the rule is then bound to those that are known.
+
 A rule is valid only when no large part of its URLs is `uncharted`: in each some pair is known.
 
 Contexts have numbers, and each URL is located once (`Atlas`): what one rule's pairs come to by context is then counted in arrays.
@@ -15,6 +20,7 @@ Time: 10 µs a URL located, 0.3 µs per instance and rule.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -33,6 +39,10 @@ _MOST_CHANCE: Final = 0.05
 _LARGE: Final = 0.05  # share of the instances that makes a part a large one
 _MOST_BOUND: Final = 12  # contexts of one rule
 _MOST_TRIED: Final = 8  # contexts looked into for one of them
+_MOST_EXCEPTIONS: Final = 24
+_LEAST_POOLED: Final = 0.5  # share of the known pairs that agree where the exceptions do not lie
+_MOST_EXCEPTED: Final = 0.25  # share of the values of one position
+_FEW_AGAINST: Final = 2  # pairs: fewer that disagree are no context's doing
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -117,6 +127,10 @@ class _Pairs:
     def n_agree(self) -> int:
         return int((self.agrees == 1).sum())
 
+    @property
+    def n_disagree(self) -> int:
+        return int((self.agrees == 0).sum())
+
     def within(self, wanted: _Flags) -> _Pairs:
         """Return some of the instances."""
         kept = wanted[self.instance]
@@ -149,6 +163,12 @@ class _Parts:
         return np.asarray(self.n >= max(_LEAST_PAIRS, _LARGE * n_pairs))
 
     @property
+    def known(self) -> list[int]:
+        """Contexts of which some pair is known."""
+        found: list[int] = self.context[self.agree + self.disagree > 0].tolist()
+        return found
+
+    @property
     def is_bad(self) -> _Flags:
         return np.asarray(self.disagree > self.agree)
 
@@ -164,7 +184,7 @@ def narrowed(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> li
         return [rule]
     atlas = atlas or Atlas()
     pairs = _paired(rule, instances, atlas)
-    is_clean = _is_clean(pairs.n_agree, int((pairs.agrees == 0).sum()), 1)
+    is_clean = _is_clean(pairs.n_agree, pairs.n_disagree, 1)
     if is_clean and _is_even(pairs, atlas):
         return [rule]
     if rule.host or rule.path:
@@ -174,6 +194,56 @@ def narrowed(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> li
         found.append(atlas.contexts[where])
         pairs = pairs.within(~pairs.lies_in(np.array([where])))
     return [msgspec.structs.replace(rule, host=where.host, path=where.path, having=(*rule.having, *where.having)) for where in found]
+
+
+def excepted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> Rule | None:
+    """Return the rule with exceptions where it does not hold; None if it holds everywhere, or in too little of what is known."""
+    words = {agrees for _, agrees in instances}
+    if not words >= {True, False}:
+        return None
+    atlas = atlas or Atlas()
+    pairs = _paired(rule, instances, atlas)
+    n_known, without = int((pairs.agrees >= 0).sum()), list[Context]()
+    seen = [atlas.contexts[where] for where in pairs.parts().known]
+    while not _is_clean(pairs.n_agree, pairs.n_disagree, 1):
+        where = _worst(pairs)
+        if where is None or len(without) == _MOST_EXCEPTIONS:
+            return None
+        without.append(atlas.contexts[where])
+        pairs = pairs.within(~pairs.lies_in(np.array([where])))
+        if pairs.n_agree < _LEAST_POOLED * n_known:
+            return None
+    if not _are_few(without, seen):
+        return None
+    unless = (*rule.unless, *(_written(where) for where in without))
+    return msgspec.structs.replace(rule, unless=unless) if without else None
+
+
+def _are_few(exceptions: list[Context], seen: list[Context]) -> bool:
+    """Return whether of each position hardly any value is an exception."""
+    positions, excepted_at = Counter(map(_position, seen)), Counter(map(_position, exceptions))
+    return all(n <= _MOST_EXCEPTED * positions[position] for position, n in excepted_at.items())
+
+
+def _position(where: Context) -> tuple[str, ...]:
+    """Return what a context is a value of: a parameter by its name, a directory or page by what holds it."""
+    if where.having:
+        return (where.having[0].partition("=")[0],)
+    return (where.host, where.path.rstrip("/").rpartition("/")[0]) if where.path else ("",)
+
+
+def _worst(pairs: _Pairs) -> int | None:
+    """Return the context with the greatest share of pairs that disagree, of equals the one with most; None if none has several."""
+    parts = pairs.parts()
+    share = parts.disagree / np.maximum(1, parts.agree + parts.disagree)
+    counts = parts.disagree >= _FEW_AGAINST
+    order = np.lexsort((parts.first, -parts.disagree, -share))
+    found = parts.context[order[counts[order]]]
+    return int(found[0]) if found.size else None
+
+
+def _written(where: Context) -> str:
+    return "".join(where.having) or where.host + (where.path or "/")
 
 
 def uncharted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> list[int]:

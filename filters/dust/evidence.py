@@ -5,6 +5,10 @@ when the second is an error; a first page that is an error says nothing. A negat
 another page of the site that the rule does not join with it: where many of these are alike too, the site shows one page for everything, and
 agreement means nothing.
 
+Of a crawl, URLs that a rule leads to one place speak for each other where that place is not in the list (`pooled`): pages of many
+sessions, of which none has been met without. What a rule saves there are the fetches of linked URLs beyond the first of each place; where
+one form alone is linked, that is nothing.
+
 Standing is an interval [Wilson 1927] over agreeing and disagreeing pairs: it starts wide and never ends, as audits go on.
 """
 
@@ -36,6 +40,18 @@ class Instance(NamedTuple):
     at: int  # place in the list
     target: str
     to: int | None  # place of the target, None if it is not in the list
+
+
+class Saving(NamedTuple):
+    """What a rule would have saved of a list's linked URLs."""
+
+    n: int  # URLs that it changes
+    n_linked: int  # of these, whose target is in the list
+    fetches: int
+
+    @property
+    def share_linked(self) -> float:
+        return self.n_linked / self.n if self.n else 0.0
 
 
 @dataclass(slots=True)
@@ -105,22 +121,36 @@ def instances(rule: Rule, known: UrlList, order: Shuffled) -> Iterator[Instance]
 
 
 def gather(
-    rule: Rule, known: UrlList, order: Shuffled, *, stop: Callable[[Evidence], bool] = lambda found: False, most: int = _MOST_APPLIED
+    rule: Rule,
+    known: UrlList,
+    order: Shuffled,
+    *,
+    stop: Callable[[Evidence], bool] = lambda found: False,
+    most: int = _MOST_APPLIED,
+    pooled: bool = False,
 ) -> Evidence:
-    """Compare the pages that the list knows, in chance order, until `stop(what was found)` or after `most` instances."""
+    """Compare the pages that the list knows, in chance order, until `stop(what was found)` or after `most` instances.
+
+    pooled: URLs that lead to one place are compared with the first of them where that place is not in the list
+    """
     found = Evidence()
+    first: dict[str, int] = {}
     effect: list[str] = []
     step = applier(rule)
     for n, instance in enumerate(islice(instances(rule, known, order), most)):
-        agrees = None if instance.to is None else known.alike(instance.at, instance.to)
+        to = instance.to
+        if to is None and pooled:
+            to = first.setdefault(instance.target, instance.at)
+            to = None if to == instance.at else to
+        agrees = None if to is None else known.alike(instance.at, to)
         url = known.urls[instance.at]
         found.seen.append((url, agrees))
         found.targets.append(instance.target)
         effect.append(f"{instance.at} {instance.target}")
-        if agrees is None or instance.to is None:
+        if agrees is None or to is None:
             continue
         found.agree += agrees
-        found.equal += agrees and known.equal(instance.at, instance.to)
+        found.equal += agrees and known.equal(instance.at, to)
         found.disagree += not agrees
         if agrees and len(found.examples) < _EXAMPLES:
             found.examples.append((url, instance.target))
@@ -132,6 +162,20 @@ def gather(
             break
     found.effect = xxhash.xxh3_64_intdigest("\n".join(effect).encode("utf-8", "surrogateescape"))
     return found
+
+
+def saving(rule: Rule, known: UrlList, order: Shuffled, most: int = _MOST_APPLIED) -> Saving:
+    """Count what a rule would have saved of the list's linked URLs."""
+    n = n_linked = fetches = 0
+    places: set[str] = set()
+    for instance in islice(instances(rule, known, order), most):
+        if not known.suggests[instance.at]:
+            continue
+        is_linked = instance.to is not None and bool(known.suggests[instance.to])
+        n, n_linked = n + 1, n_linked + is_linked
+        fetches += is_linked or instance.target in places
+        places.add(instance.target)
+    return Saving(n, n_linked, fetches)
 
 
 def with_evidence(learned: LearnedRule, found: Evidence) -> LearnedRule:

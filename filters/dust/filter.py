@@ -3,7 +3,8 @@
 `plug` puts together:
     PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled, or grown by a fifth if it
                holds copies that its rules do not explain; compares pages that were fetched in spite of a rule (audits, seeds) with their
-               canonical page, and withdraws a rule that turns bad
+               canonical page, and withdraws a rule that turns bad; asks for a study, too, when copies of one family are enough for one
+               (collisions.py)
     LinkGate   rewrites new links by the site's valid rules; asked again when a URL's turn comes, so that what was queued before a rule was
                valid is rewritten then. A canonical URL of which an alias was fetched before becomes an alias of that one where hardly
                any pair of the rule disagrees: its page is known, and comes back with the rule if that is withdrawn
@@ -14,12 +15,13 @@ the third copy on, of which the panel or a study tells, or the third of the list
 that tells copies every page is from the first.
 
 Mining runs off the loop, on a copy of the list. Rules are judged by pairs of pages that were fetched anyway. What is missing are canonical
-URLs: they are asked for as pages of the crawl, ahead of their host's queue, a few for each rule at first and more while they agree. So
-only those that turn out to be no page are wasted, and these are kept below a share of the copies met so far.
+URLs: they are asked for as pages of the crawl, ahead of their host's queue, a few for each rule at first and more while they agree, each
+at its alias's place in the crawl. Those that turn out to be no page, or show what was known, are wasted. What is wasted may be as much as
+the rules that are not yet decided would have saved of the list; a rule that becomes valid pays for what it saves.
 
 A rule's later life is a cumulative sum [Page 1954]: each audited pair that disagrees raises it, each that agrees lowers it to zero at
-most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. A canonical URL that turns out to be an
-error gives its alias back.
+most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. Aliases of a canonical URL that
+comes to nothing go on as ordinary URLs, whatever the filter says (crawler/settlement/canonical.py).
 
 Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most) and the rules. Time: 60 µs a page of the list, 8 µs of
 others, 3 µs a batch of links to sites without rules, 2 µs a link to one with ten.
@@ -30,7 +32,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from types import NoneType
 from typing import Final
 
 import msgspec
@@ -40,7 +41,6 @@ from thresher.config.settings import Dust
 from thresher.crawler.core.model import (
     Effect,
     Judgement,
-    LinkBatch,
     Mode,
     Page,
     Purpose,
@@ -48,27 +48,29 @@ from thresher.crawler.core.model import (
     Recall,
     Request,
     Revise,
-    Rewrite,
     Study,
     Verdict,
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, Plug
+from thresher.filters.dust import collisions
 from thresher.filters.dust.canonize import Canonizer
+from thresher.filters.dust.links import Books, LinkGate
 from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from thresher.filters.dust.records import (
     Look,
     Progress,
+    digest_of,
     list_of,
     look_at,
     note_asked,
     read_common,
-    read_fetched,
     read_key,
     read_look,
     read_origins,
     read_progress,
+    read_url,
     was_asked,
     write_common,
     write_fetched,
@@ -87,7 +89,8 @@ _AT_ONCE: Final = 100  # pages asked for at once
 _GROWTH: Final = 1.2  # of the list until it is mined again, while there are copies that no rule explains
 _FEWEST_COPIES: Final = 3  # fewer are no rule's support
 _MOST_REVISED: Final = 500  # records of pages fetched under an alias that are told so by one study
-_FREE: Final = 10  # pages asked for in vain that are always allowed
+_FEWEST_PAGES: Final = 20  # of a list that is studied
+_APART: Final = 20  # studies for the sake of copies lie a twentieth of the list apart
 _COUNTED: Final = 8  # one page in so many has its links counted
 _SAMPLE: Final = 4  # one title in so many is of the list while a site shows no copies
 _OTHERS: Final = 16  # and one page in so many, whatever its title
@@ -95,13 +98,12 @@ _MOST_TITLES: Final = 64  # of a sample that are remembered
 _TELLS_COPIES: Final = "exact_duplicate"  # the filter whose word is needed
 _COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 _MOST_ORIGINS: Final = 64
-_MOST_SITES: Final = 1_000  # whose rules are kept ready
 _NO_VERDICT: Final = Verdict(NAME)
 
 
 def plug(settings: Dust, *, judges: Collection[str] = ()) -> Plug:
     """Return the filter with all its parts. judges: filters that drop pages; if none tells exact copies, every page is learnt from."""
-    books = _Books()
+    books = Books()
     pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
     return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=has_rules, page=pages, student=miner)
@@ -112,62 +114,6 @@ def has_rules(key: bytes, memory: Memory, /) -> bool:
     return version(memory, key[:_SITE]) is not None
 
 
-class _Books:
-    """The rules of sites, ready to be applied. A cache: what it gives follows from the memory alone."""
-
-    def __init__(self) -> None:
-        self._ready: dict[bytes, tuple[bytes, Canonizer]] = {}
-
-    def canonizer(self, memory: Memory, site: bytes) -> Canonizer | None:
-        """Return what canonizes a site's URLs, None if no rule is valid."""
-        current = version(memory, site)
-        if current is None:
-            return None
-        ready = self._ready.get(site)
-        if ready is None or ready[0] != current:
-            book = read_book(memory, site)
-            if len(self._ready) >= _MOST_SITES:
-                self._ready.clear()
-            ready = self._ready[site] = (current, Canonizer(book.applied if book else ()))
-        return ready[1]
-
-
-class LinkGate:
-    """Learned gate; it learns nothing itself."""
-
-    name = NAME
-    measure_type = NoneType
-
-    def __init__(self, books: _Books) -> None:
-        self._books = books
-
-    def measure(self, batch: LinkBatch, /) -> LinkBatch:
-        return batch
-
-    def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        if batch.source.seed_distance == 0 and batch.keys == (batch.source.key,):
-            return NOTHING_REFUSED, NO_EFFECTS  # a seed whose turn has come: it was asked for by name
-        keys = dict(zip(batch.sites, batch.keys, strict=True))  # one of each site
-        of_site = {site: canonizer for site, key in keys.items() if (canonizer := self._books.canonizer(memory, key[:_SITE])) is not None}
-        if not of_site:
-            return NOTHING_REFUSED, NO_EFFECTS
-        effects: list[Effect] = []
-        for text, site in zip(batch.texts, batch.sites, strict=True):
-            canonizer = of_site.get(site)
-            if canonizer is None:
-                continue
-            settled = canonizer.settle(text)
-            if settled.url != text:
-                effects += [Rewrite(text, settled.url, settled.names)] if _is_of(site, settled.url) else []
-            elif (fetched := read_fetched(memory, keys[site][:_SITE], text)) and not was_asked(memory, keys[site][:_SITE], text):
-                back = canonizer.settle(fetched)
-                effects += [Rewrite(text, fetched, back.names)] if back.url == text else []
-        return NOTHING_REFUSED, tuple(effects)
-
-    def observe(self, batch: LinkBatch, judgement: LinkJudgement, memory: Memory, /) -> Effects:
-        return NO_EFFECTS
-
-
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page. The page itself stands beside it and not in the journal: what it shows is asked for of few."""
 
@@ -176,7 +122,6 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     key: bytes
     via: bytes
     title: int  # hash
-    status: int
     shown: Look | None = None  # None: not asked for
     origins: dict[str, int] = {}  # of its site: links to each; of a sample of the pages of the list
 
@@ -196,7 +141,7 @@ class PageGate:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: Dust, books: _Books, *, judges: Collection[str]) -> None:
+    def __init__(self, settings: Dust, books: Books, *, judges: Collection[str]) -> None:
         self._settings = settings
         self._books = books
         self._judges = frozenset(judges)
@@ -204,7 +149,7 @@ class PageGate:
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
-        measure = PageMeasure(url.text, url.site, url.key, url.via, xxhash.xxh3_64_intdigest(page.title.encode()), page.status)
+        measure = PageMeasure(url.text, url.site, url.key, url.via, xxhash.xxh3_64_intdigest(page.title.encode()))
         measure.__dict__["page"] = page
         return measure
 
@@ -231,6 +176,8 @@ class PageGate:
         if not is_of_list:
             return effects
         look = _shown(measure, judgement)
+        if look.is_good:
+            is_copy = self._meets(measure, look, canonizer, progress, memory) or is_copy
         if measure.origins:
             origins = read_origins(memory, site)
             _add(origins, measure.origins)
@@ -241,9 +188,25 @@ class PageGate:
         self._note_title(measure.title & 0xFFFF, progress)
         if was_wanted and is_new:
             progress.outstanding -= 1
-            progress.wasted += not look.is_good
+            progress.wasted += is_copy or self._is_copy(judgement) or not look.is_good
+        is_due = is_new and _is_due(progress)
         write_progress(memory, site, progress)
-        return (*effects, Study(site)) if is_new and _is_due(progress) else effects
+        return (*effects, Study(site)) if is_due else effects
+
+    def _meets(self, measure: PageMeasure, look: Look, canonizer: Canonizer | None, progress: Progress, memory: Memory) -> bool:
+        """Note which page of the list showed this text first; return whether it is another one."""
+        site, own = measure.key[:_SITE], digest_of(measure.url)
+        first = collisions.first_with(memory, site, look.fingerprint)
+        if first is None:
+            collisions.remember_first(memory, site, look.fingerprint, own)
+        if first in (None, own):
+            return False
+        url = read_url(memory, site, first)
+        if url and read_look(memory, site, measure.url) is None:
+            is_worth_it = collisions.note(memory, site, measure.url, url, canonizer)
+            if is_worth_it and not progress.pending_at:
+                progress.pending_at = max(_FEWEST_PAGES, progress.asked_at + progress.asked_at // _APART + 1)
+        return True
 
     def _is_chosen(self, measure: PageMeasure, progress: Progress) -> bool:
         """Return whether a page goes into the list. A title that the last one had too may be that of the whole site: it says nothing."""
@@ -261,9 +224,9 @@ class PageGate:
             progress.titles = [*progress.titles[1 - _MOST_TITLES :], title]
 
     def _is_copy(self, judgement: Judgement) -> bool:
-        """Return whether a page was dropped since the site showed the same before."""
-        dropped = not (judgement.keep and judgement.follow)
-        return dropped and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.verdicts)
+        """Return whether a page showed what the site had shown before."""
+        is_known = not (judgement.is_new and judgement.follow)
+        return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.verdicts)
 
 
 def _shown(measure: PageMeasure, judgement: Judgement) -> Look:
@@ -275,8 +238,8 @@ def _heard(measure: PageMeasure, judgement: Judgement, canonizer: Canonizer, mem
     """Learn from a page what it says of the rules that are applied."""
     site = measure.key[:_SITE]
     settled = canonizer.settle(measure.url)
-    if settled.url == measure.url:  # an error is no canonical page of what led to it
-        return (Recall(measure.via, measure.url),) if measure.status >= 400 and measure.via[:_SITE] == site else NO_EFFECTS
+    if settled.url == measure.url:
+        return NO_EFFECTS
     look = _shown(measure, judgement)
     canonical = read_look(memory, site, settled.url)
     if canonical is None and look.is_good and _are_clean(settled.by, memory, site):
@@ -298,8 +261,8 @@ class Miner:
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
         """Yield a copy of what is known of a site."""
         progress, book = read_progress(memory, site) or Progress(), read_book(memory, site)
-        mines = not progress.is_judging or progress.n_pages >= progress.next_at
-        yield written(Known(book.rules if book else [], read_origins(memory, site), mines, self._settings.max_rules))
+        mines = not progress.is_judging or bool(progress.pending_at) or progress.n_pages >= progress.next_at
+        yield written(Known(book.rules if book else [], read_origins(memory, site), mines, self._settings.max_rules, progress.n_pages))
         for pages in list_of(memory, site):
             yield written(pages)
 
@@ -307,9 +270,10 @@ class Miner:
         """Take over the rules, ask for the pages that they lack, say when to study again."""
         progress = read_progress(memory, site) or Progress()
         write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))
-        most_wasted = _FREE + self._settings.validation_share * finding.n_copies
-        room = self._settings.validations - progress.asked if progress.wasted <= most_wasted else 0
-        new = (url for url in finding.wanted if site_named(url) == progress.site and note_asked(memory, site, url))
+        progress.wasted = max(0, progress.wasted - finding.new_saving)
+        budget = int(self._settings.validation_share * finding.open_saving) - progress.wasted
+        room = min(self._settings.validations - progress.asked, budget)
+        new = (pair for pair in finding.wanted if site_named(pair[0]) == progress.site and note_asked(memory, site, pair[0]))
         wanted = list(islice(new, min(_AT_ONCE, max(0, room))))
         if any(learned.standing == "valid" for learned in finding.rules):
             write_common(memory, site, finding.common)
@@ -320,12 +284,15 @@ class Miner:
                 told.append(Revise(key, _alias(canonical, rule)))
         progress.copies = max(progress.copies, finding.n_copies)
         progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
+        progress.pending_at = 0 if finding.mined else progress.pending_at
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages
         if finding.mined and progress.n_pages >= progress.next_at:
             grows = _GROWTH if finding.n_unexplained >= _FEWEST_COPIES else 2.0
-            progress.next_at = int(grows * progress.n_pages)
+            progress.next_at = max(self._settings.first_mining, int(grows * finding.n_pages))
         write_progress(memory, site, progress)
-        return (*told, *(Request(url, Purpose.AUDIT) for url in wanted))
+        if progress.n_pages >= progress.next_at:  # it has grown meanwhile, and who asked then was not heard
+            told.append(Study(site))
+        return (*told, *(Request(url, Purpose.AUDIT, read_key(memory, site, alias)) for url, alias in wanted))
 
 
 def _as_of_now(book: RuleBook | None, found: Sequence[LearnedRule]) -> list[LearnedRule]:
@@ -349,8 +316,11 @@ def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
 
 
 def _is_due(progress: Progress) -> bool:
-    """Return whether a page that has just come into the list is one after which the site is to be studied."""
+    """Return whether a page that has just come into the list is one after which the site is to be studied; if so, again much later."""
     if progress.is_judging and (not progress.outstanding or (progress.n_pages - progress.asked_at) % _JUDGE_EVERY == 0):
+        return True
+    if progress.pending_at and progress.n_pages >= progress.pending_at:
+        progress.pending_at = progress.n_pages + _JUDGE_EVERY
         return True
     late = progress.n_pages - progress.next_at
     return late >= 0 and late % _ASK_EVERY == 0
@@ -364,11 +334,6 @@ def look_of(page: Page) -> Look:
 def _alias(canonical: str, rule: str) -> Verdict:
     """Return what is said of a page that was fetched under an alias: which URL is the canonical one, and by which rule."""
     return Verdict(NAME, evidence={"canonical": canonical, "rule": rule})
-
-
-def _is_of(site: str, url: str) -> bool:
-    """Return whether a URL is one of the site: a rule may not lead out of it."""
-    return site_named(url) == site
 
 
 def _is_soft_error(judgement: Judgement) -> bool:

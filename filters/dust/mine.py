@@ -25,7 +25,7 @@ import msgspec
 
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.clusters import cluster_rules
-from thresher.filters.dust.context import Atlas, narrowed
+from thresher.filters.dust.context import Atlas, excepted, narrowed
 from thresher.filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
 from thresher.filters.dust.evidence import (
     Evidence,
@@ -61,6 +61,7 @@ class Mining:
     limits: Limits | None = None  # of phase 1; None: the paper's, or OF_TEXTS where texts are known
     elimination: Elimination = AS_PUBLISHED
     at_most: int = 300  # rules returned
+    pooled: bool = False  # URLs that a rule leads to one place speak for each other, as in a crawl that goes on
 
 
 def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
@@ -73,12 +74,12 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
     found: dict[int, Judged] = {}
     atlas = Atlas()
     for learned in candidates:
-        for judged in _judged(learned, known, order, atlas):
+        for judged in _judged(learned, known, order, atlas, pooled=how.pooled):
             _keep_best(found, judged)
     for rule in universal_rules(known):
         if not may_apply(rule, order) or _leads_to_less(rule, known, order):
             continue
-        for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order, atlas):
+        for judged in _judged(LearnedRule(rule=rule, source="universal"), known, order, atlas, pooled=how.pooled):
             if judged.n_seen >= limits.min_support:
                 _keep_best(found, judged)
     return _adding(sorted(found.values(), key=_rank))[: how.at_most]
@@ -133,14 +134,15 @@ class Judged(NamedTuple):
     sample: tuple[tuple[str, str], ...]  # the first of them: URL and target
 
 
-def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas) -> Iterator[Judged]:
+def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas, *, pooled: bool) -> Iterator[Judged]:
     """Yield the rule with what the list says, bound to the contexts where it holds; turned if it is refuted so; nothing if either way."""
-    found = gather(learned.rule, known, order, most=_MOST_APPLIED)
-    for rule in narrowed(learned.rule, found.seen, atlas) or [learned.rule]:
+    found = gather(learned.rule, known, order, most=_MOST_APPLIED, pooled=pooled)
+    family = excepted(learned.rule, found.seen, atlas)
+    for rule in [family] if family is not None else narrowed(learned.rule, found.seen, atlas) or [learned.rule]:
         if rule == learned.rule:
             judged = _with_standing(msgspec.structs.replace(learned, support=learned.support or found.agree), found)
         else:
-            again = gather(rule, known, order, most=_MOST_APPLIED)
+            again = gather(rule, known, order, most=_MOST_APPLIED, pooled=pooled)
             judged = _with_standing(LearnedRule(rule=rule, source=learned.source, support=again.agree), again)
         kept = judged if not is_refuted(judged.learned.agree, judged.learned.disagree) else _turned(judged.learned, known, order)
         if kept is not None:

@@ -51,12 +51,13 @@ class Progress(msgspec.Struct, array_like=True):
     next_at: int = 0  # pages at which it is mined next
     outstanding: int = 0  # pages asked for that have not come
     asked: int = 0  # pages asked for in all
-    wasted: int = 0  # pages asked for that were none
+    wasted: int = 0  # pages asked for that were none, or showed what was known; what they taught to save is taken off
     asked_at: int = 0  # pages in the list when some were asked for last
     is_judging: bool = False  # the rules wait for what was asked for; else for more pages
     copies: int = 0  # pages that others were told to be copies of, counted while they are few; or found by the last study
     titles: list[int] = []  # hashes of those of the pages that came into the list last, while it is a sample
     repeated: int = 0  # pages whose title was among these
+    pending_at: int = 0  # pages at which a study is asked for because of copies that no rule explains; 0: there is no need
 
 
 class Look(msgspec.Struct, array_like=True, frozen=True):
@@ -121,7 +122,7 @@ def write_common(memory: Memory, site: bytes, common: bytes) -> None:
 
 def note_asked(memory: Memory, site: bytes, url: str) -> bool:
     """Remember that a URL was asked for; return whether it is the first time."""
-    key = site + _ASKED + _digest(url)
+    key = site + _ASKED + digest_of(url)
     if memory.get(key) is not None:
         return False
     memory.put(key, b"", weight=KEPT)
@@ -129,17 +130,17 @@ def note_asked(memory: Memory, site: bytes, url: str) -> bool:
 
 
 def was_asked(memory: Memory, site: bytes, url: str) -> bool:
-    return memory.get(site + _ASKED + _digest(url)) is not None
+    return memory.get(site + _ASKED + digest_of(url)) is not None
 
 
 def write_fetched(memory: Memory, site: bytes, canonical: str, alias: str) -> None:
     """Remember that the page of a canonical URL is known by one of its aliases."""
-    memory.put(site + _FETCHED + _digest(canonical), alias.encode())
+    memory.put(site + _FETCHED + digest_of(canonical), alias.encode())
 
 
 def read_fetched(memory: Memory, site: bytes, canonical: str) -> str:
     """Return the alias that a canonical URL's page is known by, "" if there is none."""
-    return (memory.get(site + _FETCHED + _digest(canonical)) or b"").decode()
+    return (memory.get(site + _FETCHED + digest_of(canonical)) or b"").decode()
 
 
 def read_look(memory: Memory, site: bytes, url: str) -> Look | None:
@@ -154,6 +155,12 @@ def read_key(memory: Memory, site: bytes, url: str) -> bytes:
     """Return the key of a page of the list, b"" if it is not in it."""
     value = memory.get(_key(site, url))
     return site + value[_PAGE_KEY:_URL] if value is not None and value[_URL:] == url.encode() else b""
+
+
+def read_url(memory: Memory, site: bytes, digest: bytes) -> str:
+    """Return the URL of the list that has this hash, "" if it is forgotten."""
+    value = memory.get(site + _PAGE + digest)
+    return "" if value is None else value[_URL:].decode()
 
 
 def write_look(memory: Memory, page: bytes, url: str, look: Look, *, is_met: bool = True) -> bool:
@@ -186,8 +193,9 @@ def sightings(pages: Iterable[bytes]) -> Iterator[Sighting]:
 
 
 def _key(site: bytes, url: str) -> bytes:
-    return site + _PAGE + _digest(url)
+    return site + _PAGE + digest_of(url)
 
 
-def _digest(url: str) -> bytes:
+def digest_of(url: str) -> bytes:
+    """Return 8 bytes that stand for a URL in the records of its site."""
     return xxhash.xxh3_64_digest(url.encode())

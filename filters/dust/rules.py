@@ -6,7 +6,8 @@ they stand for the same text again), and a backslash before ^ $ { } \\ for the c
 query, or sets it to one value, whatever its value was or only if it was `when`.
 
 Both may be bound to a context: one host (`host`, with port), one page or directory (`path`; a directory ends in /), parameters that stand
-in the same query (`having`), whatever their value or with this one. What surrounds the change within a substitution is context too.
+in the same query (`having`), whatever their value or with this one; and have exceptions (`unless`): such contexts where it does not hold.
+What surrounds the change within a substitution is context too.
 
 A rule shrinks a URL when the result is before it in shortlex order: fewer tokens, or as many and smaller as text.
 """
@@ -54,6 +55,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     host: str = ""  # "a.example:8080"; "": any of the site
     path: str = ""  # "/docs/": in it or below; "/view.php": this page; "": any
     having: tuple[str, ...] = ()  # "action=login", "id=*": other parameters that must be there, with this value or with any
+    unless: tuple[str, ...] = ()  # where it does not hold: "/docs/fr/", "a.example/docs/", "/view.php", or "lang=fr", "lang=*" in the query
 
     @property
     def name(self) -> str:
@@ -62,11 +64,13 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     def covers(self, url: str) -> bool:
         """Return whether the URL lies where the rule holds."""
-        if not (self.host or self.path or self.having):
+        if not (self.host or self.path or self.having or self.unless):
             return True
         if not _has_all(url, self.having):
             return False
         host, path = place_of(url)
+        if any(_lies_in(url, host, path, each) for each in self.unless):
+            return False
         return (not self.host or host == self.host) and (
             not self.path or path == self.path or (self.path.endswith("/") and path.startswith(self.path))
         )
@@ -88,7 +92,8 @@ class Substitution(_Rule, frozen=True, kw_only=True, tag="substitution", rename=
     def context(self) -> dict[str, str]:
         """What surrounds the change, and where it holds; only what there is."""
         _, _, before, after = self._changed(around=1)
-        found = {"host": self.host, "path": self.path, "having": "&".join(self.having), "before": before, "after": after}
+        where = {"host": self.host, "path": self.path, "having": "&".join(self.having), "unless": " ".join(self.unless)}
+        found = where | {"before": before, "after": after}
         return {name: value for name, value in found.items() if value}
 
     @property
@@ -131,7 +136,7 @@ class Parameter(_Rule, frozen=True, kw_only=True, tag="parameter"):
     @property
     def context(self) -> dict[str, str]:
         """Where it holds; only what there is."""
-        found = {"host": self.host, "path": self.path, "having": "&".join(self.having)}
+        found = {"host": self.host, "path": self.path, "having": "&".join(self.having), "unless": " ".join(self.unless)}
         return {name: value for name, value in found.items() if value}
 
     @property
@@ -185,6 +190,15 @@ def place_of(url: str) -> tuple[str, str]:
     found = _HOST_ENDS.search(url, begin)
     end = found.start() if found else len(url)
     return url[begin:end], url[end:].partition("?")[0] or "/"
+
+
+def _lies_in(url: str, host: str, path: str, where: str) -> bool:
+    """Return whether a URL lies in a directory or on a page, or has a parameter, as `unless` writes them."""
+    at, slash, below = where.partition("/")
+    if not slash or "=" in where:
+        return _has_all(url, (where,))
+    place = slash + below
+    return at in ("", host) and (path.startswith(place) if place.endswith("/") else path == place)
 
 
 def _has_all(url: str, wanted: Sequence[str]) -> bool:

@@ -20,7 +20,7 @@ from thresher.filters.dust.mine import Mining, mine
 from thresher.filters.dust.records import sightings
 from thresher.filters.dust.rules import LearnedRule
 from thresher.filters.dust.urllist import UrlList
-from thresher.filters.dust.validate import judge
+from thresher.filters.dust.validate import INLINE, judge
 
 LENGTH: Final = Struct("<I")
 _MOST_WAITING: Final = 50  # undecided rules of a site that are kept
@@ -33,18 +33,22 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
     origins: dict[str, int]  # how much the site uses each
     mines: bool  # else the rules are only judged
     max_rules: int
+    n_pages: int = 0  # that have come into the list; some may be forgotten
 
 
 class Finding(msgspec.Struct, array_like=True, frozen=True):
     """What a study came to."""
 
     rules: list[LearnedRule] = []  # in the order in which they are applied
-    wanted: list[str] = []  # URLs whose pages would decide more cases, those of the best rules first
+    wanted: list[tuple[str, str]] = []  # URLs whose pages would decide more cases, the best rules' first, with an alias of the list
     n_copies: int = 0  # pages of the list that show what another one shows
     n_unexplained: int = 0  # of them those that no valid rule leads to the other one
     common: bytes = b""  # boilerplate of the site's pages (filters/dust/similarity.py: Codes)
     fetched: list[tuple[str, str, str]] = []  # canonical URLs that are not in the list, an alias that is, and the new rules that say so
     mined: bool = True  # else rules were only judged
+    open_saving: int = 0  # fetches that the undecided rules would have saved of the list
+    new_saving: int = 0  # and those that have become valid
+    n_pages: int = 0  # that had come into the list
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -78,16 +82,19 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
     taken = {learned.rule for learned in settled}
     valid = [learned.rule for learned in settled if learned.is_applied]
     canonical = Canonizer(valid)
-    known, n_aliases = _explained(pages, given.origins, canonical)
-    likely = mine(known, Mining(at_most=given.max_rules)) if given.mines else given.rules
+    known, listed = _explained(pages, given.origins, canonical)
+    likely = mine(known, Mining(at_most=given.max_rules, pooled=True)) if given.mines else given.rules
     candidates = [learned for learned in likely if learned.rule not in taken]
-    judged = judge(candidates, known, given=valid)
+    judged = judge(candidates, known, INLINE, given=valid)
     found = [learned for learned in judged.rules if learned.standing == "valid" and learned.rule not in taken]
     waiting = [learned for learned in judged.rules if learned.standing == "undecided"][:_MOST_WAITING]
-    unexplained = known.n_copies
+    unexplained, n_aliases = known.n_copies, len(pages) - len(known)
+    wanted = [(url, listed.get(beside, beside)) for url, beside in judged.wanted.items()]
     common = known.texts.common.astype("<u4").tobytes() if known.texts is not None else b""
     fetched = _fetched(pages, canonical, [*settled, *found]) if found else []
-    return Finding([*settled, *found, *waiting], judged.wanted, n_aliases + unexplained, unexplained, common, fetched, given.mines)
+    rules, n_copies = [*settled, *found, *waiting], n_aliases + unexplained
+    savings = judged.open_saving, judged.new_saving
+    return Finding(rules, wanted, n_copies, unexplained, common, fetched, given.mines, *savings, given.n_pages)
 
 
 def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[LearnedRule]) -> list[tuple[str, str, str]]:
@@ -104,15 +111,19 @@ def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[Learned
     return [(to, *alias) for to, alias in found.items()]
 
 
-def _explained(stored: Sequence[bytes], origins: Mapping[str, int], canonical: Canonizer) -> tuple[UrlList, int]:
-    """Return the list with each page under its canonical URL, and how many pages went with others of the same."""
+def _explained(stored: Sequence[bytes], origins: Mapping[str, int], canonical: Canonizer) -> tuple[UrlList, dict[str, str]]:
+    """Return the list with each page under its canonical URL, and canonical URL → the one that stands in the list for it."""
     pages = list(sightings(stored))
     moved, own = [], []
+    listed = {}
     for page in pages:
         url = canonical(page.url)
         if url == page.url:
             own.append(page)
         else:
             moved.append(msgspec.structs.replace(page, url=url))
+            listed[url] = page.url
     known = UrlList.of([*moved, *own], origins)  # of equal URLs the last good one counts
-    return known, len(pages) - len(known)
+    for page in own:
+        listed.pop(page.url, None)
+    return known, listed

@@ -10,6 +10,9 @@ A rule that fails is tried in the other direction, and where it holds only in pa
 nothing but what valid ones join are left out. A test that ends early is not the end of a rule that the list contradicts: it stands only if
 all pairs that are known, there for nothing, keep below ε.
 
+A list of a crawl that goes on (`INLINE`) says more: which URLs are linked. A rule saves there only where both of its forms are, or several
+URLs lead to one place, and it leads to the form that is linked.
+
 Pages come from a list (`judge`), which names the URLs that it lacks; whoever can fetch fetches these, and judges again.
 """
 
@@ -23,8 +26,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from thresher.filters.dust.canonize import Canonizer
-from thresher.filters.dust.context import is_bad_anywhere, narrowed, uncharted
-from thresher.filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, tells_apart, with_evidence
+from thresher.filters.dust.context import excepted, is_bad_anywhere, narrowed, uncharted
+from thresher.filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, saving, tells_apart, with_evidence
 from thresher.filters.dust.rules import LearnedRule, Rule, Standing, reversed_rule
 from thresher.filters.dust.urllist import UrlList
 
@@ -37,6 +40,8 @@ STEP_AGREE: Final = log(_GOOD / _BAD)
 STEP_DISAGREE: Final = log((1 - _GOOD) / (1 - _BAD))
 _SAMPLE: Final = 20
 _MOST_UNCHARTED: Final = 10  # pairs of parts of which none is known, asked for at a time
+_LEAST_SAVED: Final = 3  # fetches of a list that a rule must have saved: fewer are no rule's support
+_HARDLY_LINKED: Final = 0.5  # share of a rule's targets
 _FEW: Final = 4  # URLs asked for on behalf of a rule for which little speaks
 
 
@@ -48,6 +53,8 @@ class Trial:
     epsilon: float = 0.05  # share of pairs that may disagree
     early: bool = True  # end clear cases before n pairs
     few: int = 20  # pairs that are enough where there are no more and all agree word for word
+    dissent: float = 0.05  # share of all known pairs that may disagree in the end
+    of_crawl: bool = False  # of a list that a crawl goes on from: what would save nothing, or has one form linked alone, is not adopted
 
     def verdict(self, agree: int, disagree: int, equal: int | None = None) -> bool | None:
         """Return whether the rule passed, None if that is not known yet.    equal: of those that agree, word for word; None: all"""
@@ -65,7 +72,7 @@ class Trial:
 
     def allows(self, agree: int, disagree: int) -> bool:
         """Return whether a share of pairs that disagree is small enough."""
-        return disagree <= self.epsilon * (agree + disagree)
+        return disagree <= self.dissent * (agree + disagree)
 
 
 def balance(agree: int, disagree: int) -> float:
@@ -75,6 +82,7 @@ def balance(agree: int, disagree: int) -> float:
 
 SEQUENTIAL: Final = Trial()
 AS_PUBLISHED: Final = Trial(early=False)
+INLINE: Final = Trial(dissent=0.01, of_crawl=True)
 
 
 @dataclass(slots=True)
@@ -82,7 +90,9 @@ class Judgements:
     """What a list says of rules: those judged, and the URLs whose pages would say more."""
 
     rules: list[LearnedRule]
-    wanted: list[str]
+    wanted: dict[str, str]  # and the URL of the list that each of them may be an alias of
+    open_saving: int = 0  # fetches that the undecided rules would have saved of the list
+    new_saving: int = 0  # and those that are valid
 
 
 def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIAL, *, given: Sequence[Rule] = ()) -> Judgements:
@@ -92,8 +102,9 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
     """
     order = in_chance_order(known)
     judged: list[LearnedRule] = []
-    wanted: dict[str, None] = {}
+    wanted: dict[str, str] = {}
     valid = list(given)
+    open_saving = new_saving = 0
     for learned in rules:
         if learned.disabled or learned.standing == "withdrawn":
             judged.append(learned)
@@ -105,9 +116,12 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
             judged.append(case.learned)
             if case.learned.standing == "valid":
                 valid.append(case.learned.rule)
+                new_saving += case.saves
             elif case.learned.standing == "undecided":
-                wanted |= dict.fromkeys(_missing(case, known, trial))
-    return Judgements(judged, list(wanted))
+                open_saving += case.saves
+                for url, beside in _missing(case, known, trial):
+                    wanted.setdefault(url, beside)
+    return Judgements(judged, wanted, open_saving, new_saving)
 
 
 class _Case(NamedTuple):
@@ -116,14 +130,21 @@ class _Case(NamedTuple):
     learned: LearnedRule
     evidence: Evidence
     uncharted: Sequence[int] = ()
+    saves: int = 0  # fetches of linked URLs
 
 
 def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> list[_Case]:
     """Judge a rule; if it fails, its contexts, then its other direction. Return what it came to: itself failed, if nothing holds."""
+    learned = _towards_linked(learned, known, order) if trial.of_crawl else learned
     first = _judged(learned, known, order, trial)
     if first.learned.standing != "invalid":
         return [first]
-    everything = gather(learned.rule, known, order)
+    everything = gather(learned.rule, known, order, pooled=trial.of_crawl)
+    family = excepted(learned.rule, everything.seen)
+    if family is not None:
+        pooled = _judged(LearnedRule(rule=family, source=learned.source), known, order, trial)
+        if pooled.learned.standing != "invalid":
+            return [pooled]
     bound = [rule for rule in narrowed(learned.rule, everything.seen) if rule != learned.rule]
     parts = [_judged(LearnedRule(rule=rule, source=learned.source), known, order, trial) for rule in bound]
     found = [part for part in parts if part.learned.standing != "invalid"]
@@ -134,13 +155,38 @@ def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) 
     return found or [first]
 
 
+def _towards_linked(learned: LearnedRule, known: UrlList, order: Shuffled) -> LearnedRule:
+    """Return a rule in the direction that leads to the form which is linked, if it is one of which the other form hardly is."""
+    here = saving(learned.rule, known, order)
+    turned = reversed_rule(learned) if here.share_linked < _HARDLY_LINKED else None
+    if turned is None:
+        return learned
+    there = saving(turned.rule, known, order)
+    return turned if there.share_linked >= 2 * here.share_linked and there.n_linked else learned
+
+
 def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> _Case:
-    evidence = gather(learned.rule, known, order, stop=lambda found: trial.verdict(found.agree, found.disagree, found.equal) is not None)
+    """Judge a rule as it stands; one that would save hardly anything is not adopted, whatever pages say."""
+    saves = saving(learned.rule, known, order).fetches if trial.of_crawl else 0
+    case = _on_pages(learned, known, order, trial)
+    if trial.of_crawl and saves < _LEAST_SAVED and case.learned.standing == "valid":
+        case = case._replace(learned=msgspec.structs.replace(case.learned, standing="undecided"))
+    return case._replace(saves=saves)
+
+
+def _on_pages(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> _Case:
+    """Judge a rule by the pages of the list."""
+    pooled = trial.of_crawl
+
+    def is_clear(found: Evidence) -> bool:
+        return trial.verdict(found.agree, found.disagree, found.equal) is not None
+
+    evidence = gather(learned.rule, known, order, stop=is_clear, pooled=pooled)
     verdict = trial.verdict(evidence.agree, evidence.disagree, evidence.equal)
     if verdict is None and trial.early and evidence.equal >= trial.few and not evidence.disagree:
         verdict = all(agrees for _, agrees in evidence.seen) or None
     if verdict:
-        everything = gather(learned.rule, known, order)
+        everything = gather(learned.rule, known, order, pooled=pooled)
         if unknown := uncharted(learned.rule, everything.seen):
             return _Case(msgspec.structs.replace(with_evidence(learned, evidence), standing="undecided"), everything, unknown)
         verdict = trial.allows(everything.agree, everything.disagree) and not is_bad_anywhere(learned.rule, everything.seen)
@@ -156,20 +202,27 @@ def _adds_nothing(evidence: Evidence, canonical: Canonizer) -> bool:
     return bool(sample) and all(canonical(url) == canonical(target) for (url, _), target in sample)
 
 
-def _missing(case: _Case, known: UrlList, trial: Trial) -> list[str]:
-    """Return URLs that would help to decide the case: few while little speaks for the rule, as many as it takes when much does.
+def _missing(case: _Case, known: UrlList, trial: Trial) -> list[tuple[str, str]]:
+    """Return URLs that would help to decide the case, each with the URL of its pair.
 
-    None while more speaks against it: what is fetched anyway may change that.
+    Few while little speaks for the rule, as many as it takes when much does. None while more speaks against it: what is fetched anyway may
+    change that.
     """
     evidence = case.evidence
-    if balance(evidence.agree, evidence.disagree) < 0:
+    if balance(evidence.agree, evidence.disagree) < 0 or (trial.of_crawl and case.saves < _LEAST_SAVED):
         return []
     if case.uncharted:
         chosen = case.uncharted[:_MOST_UNCHARTED]
-        return [url for i in chosen for url in (evidence.seen[i][0], evidence.targets[i]) if not known.has_text(url)]
+        return _unknown([(evidence.seen[i][0], evidence.targets[i]) for i in chosen], known)
     n = 0
     while n < trial.n and trial.verdict(evidence.agree + n, evidence.disagree, evidence.equal) is None:
         n += 1
     n = min(n, max(_FEW, 2 * evidence.agree))
+    n = min(n, case.saves) if trial.of_crawl else n
     pairs = [(url, target) for (url, agrees), target in zip(evidence.seen, evidence.targets, strict=True) if agrees is None][:n]
-    return [url for pair in pairs for url in pair if not known.has_text(url)]
+    return _unknown(pairs, known)
+
+
+def _unknown(pairs: Sequence[tuple[str, str]], known: UrlList) -> list[tuple[str, str]]:
+    """Return of pairs the URLs of which no page is known, each with the first of its pair."""
+    return [(url, pair[0]) for pair in pairs for url in pair if not known.has_text(url)]

@@ -202,7 +202,7 @@ class SharedGate:
         page = measure.known
         template = memory.get(template_key(page)) or b"" if page is not None else b""
         effects = self._gate.observe(measure, judgement, memory)
-        if page is None or not judgement.keep or any(verdict.reason is Reason.NEAR_REPLICA for verdict in judgement.verdicts):
+        if page is None or not judgement.is_new or any(verdict.reason is Reason.NEAR_REPLICA for verdict in judgement.verdicts):
             return effects
         tags, asked = (compare.tags_of(page, measure.minima, template, asks=asks) for asks in (False, True))
         return (*effects, *self._shared.seek(page, tags, asked, memory))

@@ -158,7 +158,7 @@ class ReplicaGate:
             return NO_EFFECTS
         own = next((verdict for verdict in judgement.verdicts if verdict.filter == NAME), _SILENT)
         is_replica = own.reason is Reason.NEAR_REPLICA
-        if not judgement.keep and not is_replica:
+        if not judgement.is_new and not is_replica:
             return NO_EFFECTS
         original = None if "original" not in own.evidence else bytes.fromhex(str(own.evidence["original"]))
         if not is_replica:

@@ -34,9 +34,9 @@ class Said(Enum):
 
 def said(judgement: Judgement, judges: Collection[str]) -> Said:
     """Return the panel's word; without verdicts of judges it is taken as it stands. judges: filters that are no mere observers."""
-    if judgement.keep and judgement.follow:
+    if judgement.is_new and judgement.follow:
         return Said.NEW
-    against = [verdict for verdict in judgement.verdicts if verdict.filter in judges and not (verdict.keep and verdict.follow)]
+    against = [verdict for verdict in judgement.verdicts if verdict.filter in judges and verdict.is_against]
     is_doubtful = len(against) == 1 and against[0].reason is not Reason.DUPLICATE_CONTENT
     return Said.DOUBT if is_doubtful else Said.OLD
 

@@ -141,7 +141,7 @@ class PageGate:
         return msgspec.structs.replace(soft_error(kind, word), follow=word == "none"), NO_EFFECTS
 
     def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
-        if measure.__dict__.get("is_calm") and judgement.keep and not (measure.may_echo and _is_news(measure, memory)):
+        if measure.__dict__.get("is_calm") and judgement.is_new and not (measure.may_echo and _is_news(measure, memory)):
             return NOTHING_LEARNED
         directory, host = _places(measure, memory)
         kind, word = self._find(measure, host, memory)
@@ -151,12 +151,12 @@ class PageGate:
             noted = tuple(self._note(measure, kind, directory, host, memory))
             return noted if word != "none" or measure.status != 200 else (*noted, *self._suspect(measure, memory, is_set_aside=True))
         if measure.status in _SAYS_SO:
-            if judgement.keep:
+            if judgement.is_new:
                 _learn_error_page(measure, host, memory)
             return NO_EFFECTS
         if measure.status != 200:
             return NO_EFFECTS
-        if judgement.keep:
+        if judgement.is_new:
             _learn_good_page(measure, directory, host, memory)
         if _is_suspect(measure, host):
             return tuple(self._suspect(measure, memory))

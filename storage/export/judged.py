@@ -63,3 +63,8 @@ def verdict_object(standing: Standing, texts: Mapping[bytes, str]) -> dict[str, 
         "evidence": {name: names.get(value, value) if isinstance(value, str) else value for name, value in verdict.evidence.items()},
     }
     return {**shown, "revised_at": iso(revised_at)} if revised_at else shown
+
+
+def is_new(verdicts: Iterable[VerdictRecord]) -> bool:
+    """Return whether no filter that had the page stored said that it knew what it shows; of what was dropped that is plain."""
+    return all(verdict.new or not verdict.keep for verdict in verdicts)

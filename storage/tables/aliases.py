@@ -1,11 +1,20 @@
-"""URLs that a rule rewrote: where each one leads."""
+"""URLs that a rule rewrote: where each one leads, and which lead to one.
+
+aliases     key 16                       → AliasRecord
+alias_of    key of the target 16 ‖ key   → (empty)
+letting_go  key of the target 16         → (empty)        its aliases are freed a part at a time, in as many commits
+
+An alias depends on its target: when that comes to nothing, the alias is an ordinary URL again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from thresher.storage.rows import Rows
-from thresher.storage.schema import ALIAS, ALIASES, AliasRecord
+from thresher.storage.schema import ALIAS, ALIAS_OF, ALIASES, LETTING_GO, AliasRecord
+
+_KEY = 16
 
 
 class Aliases:
@@ -13,9 +22,13 @@ class Aliases:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._may_free = True  # until it is seen that no target's aliases are being freed
 
-    def put(self, key: bytes, to_text: str, rule: str) -> None:
-        self._rows.put(ALIASES, key, ALIAS.encode(AliasRecord(to_text, rule)))
+    def put(self, key: bytes, to_text: str, rule: str, to_key: bytes = b"") -> None:
+        """Record an alias.    to_key: of its target, on which it depends; b"": on none"""
+        self._rows.put(ALIASES, key, ALIAS.encode(AliasRecord(to_text, rule, to_key)))
+        if to_key:
+            self._rows.put(ALIAS_OF, to_key + key, b"")
 
     def get(self, key: bytes) -> AliasRecord | None:
         value = self._rows.get(ALIASES, key)
@@ -27,4 +40,34 @@ class Aliases:
             yield key, ALIAS.decode(value)
 
     def forget(self, key: bytes) -> None:
-        self._rows.delete(ALIASES, key)
+        """Drop an alias; of a URL that is none, nothing."""
+        alias = self.get(key)
+        if alias is not None:
+            self._rows.delete(ALIASES, key)
+            self._rows.delete(ALIAS_OF, alias.to_key + key)
+
+    def has_any(self, target: bytes) -> bool:
+        """Return whether any URL is an alias of this one."""
+        return bool(self._rows.scan(ALIAS_OF, target, limit=1))
+
+    def let_go(self, target: bytes) -> None:
+        """Let `free` name the aliases of a target, a part at a time."""
+        self._rows.put(LETTING_GO, target, b"")
+        self._may_free = True
+
+    def free(self, limit: int) -> list[bytes]:
+        """Return up to `limit` aliases of a target that lets them go; the caller forgets each."""
+        first = self._rows.scan(LETTING_GO, b"", limit=1) if self._may_free else []
+        if not first:
+            self._may_free = False
+            return []
+        target = first[0][0]
+        rows = self._rows.scan(ALIAS_OF, target, limit=limit)
+        if len(rows) < limit:
+            self._rows.delete(LETTING_GO, target)
+        return [row[_KEY:] for row, _ in rows]
+
+    @property
+    def is_freeing(self) -> bool:
+        """Whether `free` may have something to do."""
+        return self._may_free

@@ -11,7 +11,7 @@ from thresher.storage.schema import REVISIONS, VERDICTS, RevisionRecord, Verdict
 
 def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
     """Return verdicts as they are stored."""
-    return [VerdictRecord(v.filter, v.keep, v.follow, v.score, v.reason or "", dict(v.evidence)) for v in verdicts]
+    return [VerdictRecord(v.filter, v.keep, v.follow, v.score, v.reason or "", dict(v.evidence), v.new) for v in verdicts]
 
 
 class Verdicts:

@@ -68,7 +68,9 @@ def test_a_page_that_names_itself_canonical_replaces_a_kept_copy_that_does_not()
     verdict, effects = judge(rule, new, memory)
     assert verdict.follow
     assert effects == (
-        Revise(old.url.key, Verdict("exact_duplicate", False, True, 1.0, Reason.DUPLICATE_CONTENT, {"copy_of": new.url.key.hex()})),
+        Revise(
+            old.url.key, Verdict("exact_duplicate", False, True, 1.0, Reason.DUPLICATE_CONTENT, {"copy_of": new.url.key.hex()}, new=False)
+        ),
     )
     assert judge(rule, page("http://a.example/3", LONG_TEXT), memory)[0].evidence["copy_of"] == new.url.key.hex()
 
@@ -77,7 +79,7 @@ def test_copies_can_be_stored() -> None:
     rule, memory = ExactDuplicateFilter(ExactDuplicate(store_copies=True)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     verdict, _ = judge(rule, page("http://a.example/2"), memory)
-    assert (verdict.keep, verdict.reason) == (True, Reason.DUPLICATE_CONTENT)
+    assert (verdict.keep, verdict.new, verdict.reason) == (True, False, Reason.DUPLICATE_CONTENT)
 
 
 # -- a clock at the foot

@@ -22,9 +22,10 @@ from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, se
 
 from thresher.config.settings import Settings
 from thresher.config.settings import Store as StoreSettings
-from thresher.crawler.core.model import Answer, Mode, Page, Reason, Verdict
+from thresher.crawler.core.model import Answer, Effect, Mode, Page, Reason, Revise, Verdict
 from thresher.filters.base import Gate, Plug
 from thresher.filters.panel import Record
+from thresher.filters.registry import plugs
 from thresher.storage.store import Store
 
 NAMES = [plug.name for plug in registered()]
@@ -237,3 +238,33 @@ def test_what_a_filter_remembers_does_not_depend_on_others_that_only_observe(nam
     alone.tell(story)
     among.tell(story)
     assert alone.rows(name) == among.rows(name)
+
+
+# -- storing
+
+
+@thorough(60)
+@given(lives)
+def test_what_is_stored_of_copies_changes_nothing_that_is_learned(life: list[Subject | Answer]) -> None:
+    """`new`, `keep` and `follow` are three words. Mutation: what was stored counted as new, and its judge as none."""
+    learned = []
+    for store_copies in (False, True):
+        of = settings()
+        copies = replace(of.filters.exact_duplicate, store_copies=store_copies)
+        filters = plugs(replace(of, filters=replace(of.filters, exact_duplicate=copies)), ["http://a.example/"])
+        bench = Bench.of([replace(plug, mode=Mode.ENFORCE) for plug in filters])
+        asked = []
+        for subject in life:
+            if isinstance(subject, Answer):
+                bench.tell([subject])
+                continue
+            sitting = bench.judge(subject)
+            effects, _ = bench.panel.learn(sitting)
+            asked.append(repr([_unstored(who, effect) for who, effect in (*sitting.effects, *effects)]))
+        learned.append((asked, bench.all_rows()))
+    assert learned[0] == learned[1]
+
+
+def _unstored(who: str, effect: Effect) -> tuple[str, Effect]:
+    """Return an effect without what it says of storing."""
+    return who, replace(effect, verdict=replace(effect.verdict, keep=True)) if isinstance(effect, Revise) else effect

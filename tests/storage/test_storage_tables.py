@@ -309,6 +309,23 @@ def test_a_rule_records_so_many_rows_and_counts_the_rest(store: Store) -> None:
     assert store.aliases.get(url("a").key) is None
 
 
+def test_the_aliases_of_a_url_are_let_go_a_part_at_a_time(store: Store) -> None:
+    keys = sorted(url(str(n)).key for n in range(5))
+    for key in keys:
+        store.aliases.put(key, "https://a.example/b", "sessionid", url("b").key)
+    store.aliases.forget(keys[0])
+    assert (store.aliases.has_any(url("b").key), store.aliases.has_any(url("c").key)) == (True, False)
+    assert store.aliases.free(10) == [], "none was let go"
+    store.aliases.let_go(url("b").key)
+    freed = []
+    while found := store.aliases.free(3):
+        freed.append(found)
+        for key in found:
+            store.aliases.forget(key)
+    assert freed == [keys[1:4], keys[4:]]
+    assert not store.aliases.is_freeing
+
+
 def test_a_request_waits_with_a_number_and_a_name(store: Store) -> None:
     store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
     probe = CrawlURL("https://a.example/xyzzy", "a.example", "https://a.example", url("xyzzy").key, purpose=Purpose.PROBE)

@@ -107,14 +107,14 @@ async def test_a_target_is_queued_although_its_rule_s_rows_are_used_up(tmp_path:
     assert crawled.state(web.url("a.test/1?ref=x")) is None
 
 
-async def test_a_target_outside_the_scope_is_not_queued(tmp_path: Path) -> None:
+async def test_a_url_that_would_be_rewritten_out_of_the_scope_is_fetched_itself(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1")
         script = LinkScript("dust", asks=lambda url: [Rewrite(url, web.url("b.test/1"), RULE)])
         configuration = settings(web, ["a.test/"], scope=ScopeSettings(type="host"))
         crawled = await crawl(tmp_path / "c", configuration, [*plugs(configuration, configuration.seeds), links(script)])
-    assert web.requests == ["a.test/"]
-    assert crawled.aliases == {web.url("a.test/1"): web.url("b.test/1")}
+    assert web.requests == ["a.test/", "a.test/1"]
+    assert not crawled.aliases
     assert crawled.state(web.url("b.test/1")) is None
 
 

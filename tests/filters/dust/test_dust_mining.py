@@ -231,7 +231,7 @@ def test_a_rule_waits_until_each_large_part_of_its_urls_was_looked_at() -> None:
     wide = LearnedRule(rule=Substitution(source="?id={w1}&do", target="?do"))
     first = judge([wide], listed(shows))
     assert [learned.standing for learned in first.rules] == ["undecided"]
-    assert first.wanted == ["http://s/x?do=edit"]
+    assert list(first.wanted) == ["http://s/x?do=edit"]
     second = judge([wide], listed(shows | {"http://s/x?do=edit": "a new page"}))
     assert [(learned.standing, learned.rule.having) for learned in second.rules] == [("valid", ("do=login",))]
 

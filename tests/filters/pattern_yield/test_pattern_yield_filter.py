@@ -21,7 +21,8 @@ from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.panel import Panel, Record
 from thresher.filters.pattern_yield.evidence import Evidence
 from thresher.filters.pattern_yield.filter import holder, plug
-from thresher.filters.pattern_yield.news import news
+from thresher.filters.pattern_yield.news import Said, news
+from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.pattern_yield.records import Head, Pattern, encode, head_key, pattern_key, patterns_of
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
@@ -262,3 +263,10 @@ def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: P
         assert memory.used(SITE) <= cap
         assert sum(len(key) + len(value) for key, value in memory.scan(SITE)) <= cap
         assert "a.example/edit/<n>" in {pattern.form for pattern in patterns_of(memory, SITE) if pattern.evidence.barren}
+
+
+def test_a_copy_is_old_whether_it_is_stored_or_not() -> None:
+    """Mutation: what was stored counted as new."""
+    for keep in (False, True):
+        copy = Verdict("exact_duplicate", keep, reason=Reason.DUPLICATE_CONTENT, new=False)
+        assert word_on(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Said.OLD

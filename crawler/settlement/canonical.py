@@ -1,0 +1,54 @@
+"""What aliases depend on: whether the URL that they were rewritten to has come to a page.
+
+A rule's word that two URLs show the same is an opinion; it may take one of them out of the crawl only while the other is fetched. So an
+alias is set aside while its target waits, and stays so once the target is a good page, or a copy of one. When the target is held, refused,
+redirects, fails, is an error, or is dropped for another reason than that its text is known, the alias goes on as an ordinary URL.
+
+Time: a read of `seen` for each rewrite, and of the page's record where the target is done.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from thresher.crawler.core.model import Reason, State
+from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.storage.schema import PageRecord, SeenRow
+from thresher.storage.tables import Organs
+
+_FAILED: Final = frozenset((State.HELD, State.REFUSED))
+_COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
+
+
+class Canonicals:
+    """Says which URLs can stand for their aliases."""
+
+    def __init__(self, organs: Organs, urls: URLSpace) -> None:
+        self._organs = organs
+        self._urls = urls
+
+    def stands(self, text: str) -> bool:
+        """Return whether a URL may still come to a page that shows what its aliases show, or has."""
+        try:
+            key = self._urls.key(self._urls.canonical(text))
+        except BadURL:
+            return False
+        return not self.has_failed(key)
+
+    def has_failed(self, key: bytes) -> bool:
+        """Return whether a URL is known to come to no page that shows what its aliases show."""
+        row = self._organs.seen.row(key)
+        if row is None:
+            return False
+        return row.state in _FAILED or (row.state is State.DONE and not self._is_page(row))
+
+    def _is_page(self, row: SeenRow) -> bool:
+        if row.reason is not None:
+            return False
+        record = self._organs.pages.read(row.visit)
+        return record is not None and 200 <= record.status < 300 and not record.failed_cause and _shows_itself(record)
+
+
+def _shows_itself(record: PageRecord) -> bool:
+    """Return whether a page was kept, or dropped only because its text was known."""
+    return record.keep or all(verdict.reason in _COPIES for verdict in record.verdicts if not verdict.keep)
