@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
@@ -180,6 +180,12 @@ class Store(Organs):
         group.layers[table].put(key, value)
         group.n_bytes += len(key) + len(value)
 
+    def put_many(self, table: str, rows: Mapping[bytes, bytes]) -> None:
+        """Put many rows; of a table that is scanned they must share its prefix."""
+        group = self._open
+        group.layers[table].put_many(rows)
+        group.n_bytes += sum(map(len, rows)) + sum(map(len, rows.values()))
+
     def delete(self, table: str, key: bytes) -> None:
         self._open.layers[table].put(key, None)
 
@@ -205,10 +211,10 @@ class Store(Organs):
 
     # Numbers
 
-    def take_seq(self) -> int:
-        """Return the sequence number of the next new URL; the first is 1."""
-        self._next_seq += 1
-        return self._next_seq - 1
+    def take_seq(self, n: int = 1) -> int:
+        """Return the sequence number of the next new URL, the first is 1; of the next `n` the first, which the others follow."""
+        self._next_seq += n
+        return self._next_seq - n
 
     @property
     def visit(self) -> int:

@@ -269,6 +269,7 @@ def _report(plan: Plan, results: list[dict[str, Any]]) -> dict[str, Any]:
         "agents": plan.agents,
         "pages_per_cpu_s": {"median": statistics.median(rates), "min": min(rates), "max": max(rates)},
         "pages": results[0]["pages"],
+        "new_links": plan.new_links,
         "known_urls": results[0]["known_urls"],
         "pages_per_s_wall": statistics.median(result["pages_per_s_wall"] for result in results),
         "peak_rss_bytes": max(result["peak_rss_bytes"] for result in results),

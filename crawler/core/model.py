@@ -6,7 +6,7 @@ A URL's journey makes them in this order: `CrawlURL` → `Head` → `Fetched | R
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum, StrEnum
 from functools import cached_property
 
@@ -246,22 +246,36 @@ class Page(msgspec.Struct, frozen=True):
     at: float = 0.0  # when it was fetched
 
 
-class LinkBatch(msgspec.Struct, frozen=True):
+class LinkBatch(msgspec.Struct, frozen=True, dict=True):
     """The new URLs of one page as columns: subject of the learned gate. All columns have the same length n."""
 
     source: CrawlURL
-    texts: tuple[str, ...]
-    hosts: tuple[str, ...]
-    sites: tuple[str, ...]
-    keys: tuple[bytes, ...]
-    site_depths: npt.NDArray[np.int32]
+    texts: Sequence[str]
+    hosts: Sequence[str]
+    sites: Sequence[str]
+    keys: Sequence[bytes]
+    site_depths: Sequence[int]
     is_redirect: bool = False  # of the source: its one link is its target
 
     @classmethod
     def of(cls, url: CrawlURL) -> LinkBatch:
         """Make the batch of one known URL that is judged again."""
-        depths = np.array([url.site_depth], dtype=np.int32)
-        return cls(url, (url.text,), (url.host,), (url.site,), (url.key,), depths)
+        return cls(url, (url.text,), (url.host,), (url.site,), (url.key,), (url.site_depth,))
+
+    @property
+    def seed_distance(self) -> int:
+        """Clicks from a seed to each of them."""
+        return self.source.seed_distance + (not self.is_redirect)
+
+    @property
+    def hops(self) -> int:
+        """Redirect hops to each of them since the last link."""
+        return self.source.hops + 1 if self.is_redirect else 0
+
+    def url(self, i: int, purpose: Purpose = Purpose.PAGE) -> CrawlURL:
+        """Return the i-th as an object."""
+        place = self.seed_distance, self.site_depths[i], self.hops
+        return CrawlURL(self.texts[i], self.sites[i], self.hosts[i], self.keys[i], *place, purpose, self.source.key)
 
     def __len__(self) -> int:
         return len(self.texts)

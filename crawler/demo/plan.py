@@ -250,7 +250,7 @@ class Plan:
         return links
 
     def _links_to_news(self, page: int) -> list[Link]:
-        """Return the links of a page of an endless tree below the finite one: its own, and beside them such as every page of the host has."""
+        """Return the links of a page of an endless tree below the finite one: its own, and those that every page of the host has."""
         n_links, first = self.extent(page)[1], len(self._pages) + page * self._knobs.new_links
         own = range(first, min(first + self._knobs.new_links, MOST_PAGES))
         links = [self.pen.home(*page_path(self._dice, self.host, number)) for number in own]

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from thresher.config.settings import Settings
-from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason
+from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, is_home, origin_of, site_of
 from thresher.filters.base import Candidate, LinkJudgement
@@ -139,26 +138,16 @@ class LinkGate:
             self._cache[text] = answer
         return answer
 
-    def child(self, batch: LinkBatch, i: int, *, is_redirect: bool, audited: bool = False) -> CrawlURL:
-        """Build the i-th URL of a batch."""
-        source = batch.source
-        return CrawlURL(
-            text=batch.texts[i],
-            site=batch.sites[i],
-            host=batch.hosts[i],
-            key=batch.keys[i],
-            seed_distance=source.seed_distance + (not is_redirect),
-            site_depth=int(batch.site_depths[i]),
-            hops=source.hops + 1 if is_redirect else 0,
-            purpose=Purpose.AUDIT if audited else Purpose.PAGE,
-            via=source.key,
-        )
-
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
-        hosts = tuple([origin_of(text) for text in texts])
-        sites = tuple([self.site(host) for host in hosts])
-        depths = [site_depth(source, text, site, step=not is_redirect) for text, site in zip(texts, sites, strict=True)]
-        return LinkBatch(source, tuple(texts), hosts, sites, tuple(keys), np.array(depths, dtype=np.int32), is_redirect)
+        hosts = [text[: text.index("/", 8)] for text in texts]
+        site_of = {host: self.site(host) for host in set(hosts)}
+        sites = [site_of[host] for host in hosts]
+        inside = source.site_depth + (not is_redirect)
+        depths = [
+            (inside if site == source.site else directory_depth(text)) if len(text) > len(host) + 1 else 0  # at home
+            for text, host, site in zip(texts, hosts, sites, strict=True)
+        ]
+        return LinkBatch(source, texts, hosts, sites, keys, depths, is_redirect)
 
     def site(self, origin: str) -> str:
         """Return the site of an origin; remembered."""

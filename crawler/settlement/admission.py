@@ -12,7 +12,7 @@ import logging
 from operator import itemgetter
 
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import CrawlURL, Failed, Reason, State
+from thresher.crawler.core.model import CrawlURL, Failed, LinkBatch, Purpose, Reason, State
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.url import directory_depth, origin_of
@@ -21,6 +21,8 @@ from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.outbox import Post
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Tools
+from thresher.filters.base import LinkJudgement
+from thresher.filters.panel import Sitting
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Organs
 from thresher.storage.tables.bare_seeds import http_form
@@ -74,8 +76,7 @@ class Admission:
             for verdict in sifted.sitting.said.values():
                 self._totals.would_save(verdict.filter)
         if sifted.fresh is not None:
-            found = (self._admit_new(i, sifted, each, now, is_redirect=is_redirect) for i in range(len(sifted.fresh)))
-            numbers += [seq for seq in found if seq > 0]
+            numbers += self._admit_new(sifted.fresh, sifted.sitting, each, now)
         if self._frontier.order.counts_sites:
             self._count_sites(source, sifted)
         if self._post is not None:
@@ -145,12 +146,41 @@ class Admission:
         if refusal is not None:
             self._organs.seen.settle(url.key, State.REFUSED, refusal)
 
-    def _admit_new(self, i: int, sifted: Sifted, cash: float, now: float, *, is_redirect: bool) -> int:
-        """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
-        batch, sitting = sifted.fresh, sifted.sitting
-        assert batch is not None
+    def _admit_new(self, links: LinkBatch, sitting: Sitting[LinkJudgement] | None, cash: float, now: float) -> list[int]:
+        """Write the new links of a page as the panel judged them, in the page's order; return the numbers of those that have one.
+
+        Runs of links that wait in queues that there are go as columns; what is refused, set aside, audited or of a new host, one by one.
+        """
         assert sitting is not None
-        url = self._tools.links.child(batch, i, is_redirect=is_redirect, audited=i in sitting.audited)
+        is_plain = sitting.judgement.admitted.tolist()
+        for i in sitting.audited:
+            is_plain[i] = False
+        strangers = self._frontier.strangers(set(links.hosts))
+        apart = [i for i, plain in enumerate(is_plain) if not plain or (strangers and links.hosts[i] in strangers)]
+        numbers: list[int] = []
+        start = 0
+        for i in (*apart, len(links)):
+            if start < i:
+                numbers += self._enqueue_run(links, range(start, i), cash, now)
+            if i < len(links) and (seq := self._admit_one(i, links, sitting, cash, now)) > 0:
+                numbers.append(seq)
+            start = i + 1
+        return numbers
+
+    def _enqueue_run(self, links: LinkBatch, at: range, cash: float, now: float) -> range:
+        """Make new links known and queue them with what they are given; return their sequence numbers."""
+        worth = self._cash.level_of(1.0 + cash)
+        first = self._organs.seen.add_queued(links, slice(at.start, at.stop), worth, now)
+        seqs = range(first, first + len(at))
+        self._remember_all(seqs, links.source.key)
+        if cash:
+            self._cash.begin_all(seqs, 1.0 + cash)
+        self._frontier.push_links(links, at, first, worth, now)
+        return seqs
+
+    def _admit_one(self, i: int, links: LinkBatch, sitting: Sitting[LinkJudgement], cash: float, now: float) -> int:
+        """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
+        url = links.url(i, Purpose.AUDIT if i in sitting.audited else Purpose.PAGE)
         if sitting.judgement.admitted[i]:
             self._totals.audited(int(i in sitting.audited))
             return self.enqueue(url, now, cash)
@@ -201,10 +231,13 @@ class Admission:
         return self._remember(seq, self._organs.seen.record(seq).via) if via is None else via
 
     def _remember(self, seq: int, via: bytes) -> bytes:
+        self._remember_all(range(seq, seq + 1), via)
+        return via
+
+    def _remember_all(self, seqs: range, via: bytes) -> None:
         if len(self._finders) >= _REMEMBERED:
             self._finders.clear()
-        self._finders[seq] = via
-        return via
+        self._finders.update(dict.fromkeys(seqs, via))
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)

@@ -145,7 +145,7 @@ class LinkGate:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        if batch.source.seed_distance == 0 and batch.keys == (batch.source.key,):
+        if batch.source.seed_distance == 0 and len(batch) == 1 and batch.keys[0] == batch.source.key:
             return NOTHING_REFUSED, NO_EFFECTS  # a seed whose turn has come: it was asked for by name
         keys = dict(zip(batch.sites, batch.keys, strict=True))  # one of each site
         of_site = {site: canonizer for site, key in keys.items() if (canonizer := self._books.canonizer(memory, key[:_SITE])) is not None}

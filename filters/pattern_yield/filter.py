@@ -247,7 +247,7 @@ class YieldOfLinks:
         url, host = batch.texts[i], batch.hosts[i]
         if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below or is_home(url):
             return True
-        depth = int(batch.site_depths[i]) if pattern.depths else None
+        depth = batch.site_depths[i] if pattern.depths else None
         return pattern.reach(depth, magnitude(url, host))
 
     def may_hold(self, key: bytes, memory: Memory, /) -> bool:

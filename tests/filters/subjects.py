@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from thresher.crawler.core.model import Answer, CrawlURL, Directives, Fetched, Head, LinkBatch, Page, RedirectPair
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import URLRules, URLSpace, hostname_of, origin_of, site_of
@@ -46,7 +44,7 @@ def batch(*texts: str, source: str = "http://a.example/") -> LinkBatch:
         hosts=hosts,
         sites=tuple(site_of(hostname_of(host)) for host in hosts),
         keys=tuple(url.key for url in urls),
-        site_depths=np.ones(len(urls), dtype=np.int32),
+        site_depths=[1] * len(urls),
     )
 
 
