@@ -33,7 +33,7 @@ from thresher.crawler.core.model import (
     Verdict,
 )
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NOTHING_LEARNED, Candidate, Gate, LinkJudgement, LinkRuling, Naming, Plug
+from thresher.filters.base import NOTHING_LEARNED, Gate, LinkJudgement, LinkRuling, Links, Naming, Plug
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
@@ -100,12 +100,14 @@ class Panel:
         """Return whether the filter of this name may change what becomes of a URL."""
         return name in self._enforcing
 
-    def static(self, candidate: Candidate) -> tuple[Reason, str] | None:
-        """Return why a link is refused and by which filter, or None. Pure: a caller may remember the answer for the URL."""
+    def static(self, links: Links) -> dict[int, tuple[Reason, str]]:
+        """Return which links are refused, why and by which filter. Pure: a caller may remember the answer for a URL."""
+        refused: dict[int, tuple[Reason, str]] = {}
         for plug, part in self._static:
-            if plug.mode is Mode.ENFORCE and (reason := part.refuses(candidate)):
-                return reason, plug.name
-        return None
+            if plug.mode is Mode.ENFORCE:
+                for i, reason in part.refuses(links).items():
+                    refused.setdefault(i, (reason, plug.name))
+        return refused
 
     def head(self, head: Head) -> tuple[Reason, str] | None:
         """Return why the body is not wanted and by which filter, or None."""

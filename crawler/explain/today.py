@@ -14,7 +14,7 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsBook, Standing
-from thresher.filters.base import Candidate, Plug
+from thresher.filters.base import Links, Plug
 from thresher.filters.panel import Panel
 from thresher.filters.registry import plugs
 from thresher.storage.export.fields import iso
@@ -76,9 +76,9 @@ def decide(
 
 
 def _static(url: CrawlURL, filters: tuple[Plug, ...]) -> list[Ruling]:
-    candidate = Candidate(url.text, url.host, url.site)
+    links = Links.of(url.text, url.host, url.site)
     return [
-        Ruling(by=plug.name, gate="static", mode=plug.mode.value, answer=str(plug.static.refuses(candidate) or PASS))
+        Ruling(by=plug.name, gate="static", mode=plug.mode.value, answer=str(plug.static.refuses(links).get(0) or PASS))
         for plug in filters
         if plug.static is not None
     ]

@@ -16,7 +16,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, is_home, origin_of, site_of
-from thresher.filters.base import Candidate, LinkJudgement
+from thresher.filters.base import LinkJudgement, Links
 from thresher.filters.panel import Panel, Sitting
 from thresher.filters.scope import matches
 from thresher.storage.schema import SeenRow
@@ -76,8 +76,14 @@ class LinkGate:
 
     def gate(self, texts: Sequence[str]) -> Gated:
         """Ask the static gate about canonical, distinct URLs."""
-        remembered, check = self._cache.get, self.check
-        answers = [remembered(text) or check(text) for text in texts]
+        remembered = self._cache
+        unmet = [text for text in texts if text not in remembered]
+        met = self._ask(unmet) if unmet else {}
+        answers = [*met.values()] if len(met) == len(texts) else [met.get(text) or remembered[text] for text in texts]
+        if met:
+            if len(remembered) >= _GATE_CACHE:
+                remembered.clear()
+            remembered.update(met)
         keys = [answer for answer in answers if type(answer) is bytes]
         if len(keys) == len(texts):
             return Gated(texts, keys, ())
@@ -129,14 +135,23 @@ class LinkGate:
         """Return the URL's key if the static gate passes it, else why not and who says so."""
         answer = self._cache.get(text)
         if answer is None:
-            origin = origin_of(text)
-            refusal = self._panel.static(Candidate(text, origin, self.site(origin)))
-            fault = self._urls.fault(origin)
-            answer = (fault, "url") if fault is not None else refusal or self._urls.key(text)
-            if len(self._cache) >= _GATE_CACHE:
-                self._cache.clear()
-            self._cache[text] = answer
+            self.gate((text,))
+            answer = self._cache[text]
         return answer
+
+    def _ask(self, texts: Sequence[str]) -> dict[str, bytes | tuple[Reason, str]]:
+        """Return what the static gate says of URLs that it does not remember."""
+        hosts = [text[: text.index("/", 8)] for text in texts]
+        site_of = {host: self.site(host) for host in set(hosts)}
+        refused = self._panel.static(Links(texts, hosts, [site_of[host] for host in hosts]))
+        faults = {host: fault for host in site_of if (fault := self._urls.fault(host)) is not None}
+        if not (refused or faults):
+            return dict(zip(texts, self._urls.keys(texts, hosts), strict=True))
+        answers: dict[str, bytes | tuple[Reason, str]] = {}
+        for i, (text, host) in enumerate(zip(texts, hosts, strict=True)):
+            fault = faults.get(host)
+            answers[text] = (fault, "url") if fault is not None else refused.get(i) or self._urls.key(text)
+        return answers
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
         hosts = [text[: text.index("/", 8)] for text in texts]
@@ -163,8 +178,7 @@ class LinkGate:
         limit = self._max_depth
         if self._depth_rules:
             origin = origin_of(text)
-            candidate = Candidate(text, origin, "")
-            covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, candidate)]
+            covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, text, origin)]
             limit = max(covering)[1] if covering else limit
         return limit is not None and seed_distance > limit
 

@@ -24,7 +24,7 @@ from thresher.crawler.core.ownership import MOST_AGENTS, divided
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.seeds import Seeds, read_seeds
-from thresher.filters.base import Candidate
+from thresher.filters.base import Links
 from thresher.filters.registry import plugs
 from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.partitions import FILE as PARTITIONS
@@ -77,8 +77,8 @@ def check_seeds(settings: Settings) -> None:
     refused: list[str] = []
     for seed in settings.seeds:
         origin = origin_of(seed)
-        candidate = Candidate(seed, origin, site_of(hostname_of(origin)))
-        word = next(((gate.name, reason) for gate in gates if (reason := gate.refuses(candidate))), None)
+        links = Links.of(seed, origin, site_of(hostname_of(origin)))
+        word = next(((gate.name, reason) for gate in gates if (reason := gate.refuses(links).get(0))), None)
         if word is None:
             return
         if len(refused) < _SHOWN:
