@@ -178,7 +178,8 @@ class Panel:
             if plug.mode is Mode.ENFORCE:
                 effects += [(plug.name, effect) for effect in asked]
         audited, kept_effects = self._audit(batch, refused, effects)
-        admitted[[i for i in refused if i not in audited]] = False
+        if refused:
+            admitted[[i for i in refused if i not in audited]] = False
         _set_aside(batch, kept_effects, admitted)
         judgement = LinkJudgement(admitted, refused)
         return Sitting(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said)

@@ -168,12 +168,13 @@ class YieldTrap:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        closed = {site for site in {key[:8] for key in batch.keys} if memory.get(_mark(site)) is not None}
+        closed = [site for site in batch.by_site if memory.get(_mark(site)) is not None]
         if not closed:
             return NOTHING_REFUSED, NO_EFFECTS
         refused: dict[int, Verdict] = {}
-        for i, (text, host, key) in enumerate(zip(batch.texts, batch.hosts, batch.keys, strict=True)):
-            if key[:8] in closed and not is_home(text) and (verdict := self._verdict(text, host, key[:8], memory)) is not None:
+        for i in batch.of_sites(closed):
+            text, host, site = batch.texts[i], batch.hosts[i], batch.keys[i][:8]
+            if not is_home(text) and (verdict := self._verdict(text, host, site, memory)) is not None:
                 refused[i] = verdict
         return (LinkRuling(refused) if refused else NOTHING_REFUSED), NO_EFFECTS
 

@@ -157,13 +157,15 @@ class Store(Organs):
     def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of many keys, in their order."""
         self._writer.check()
-        behind = self._behind
+        behind = self._behind  # read before the disk: what is not in it any more is there
         found: dict[bytes, bytes | None] = {}
-        found.update(self._disk.get_many(table, keys))
         for group in (behind, self._open):
             if group is not None and (rows := group.layers[table].rows):
-                found.update((key, rows[key]) for key in keys if key in rows)
-        return [found.get(key) for key in keys]
+                found.update({key: rows[key] for key in keys if key in rows})
+        rest = [key for key in keys if key not in found] if found else keys
+        if rest:
+            found.update(self._disk.get_many(table, rest))
+        return [*map(found.get, keys)]
 
     def committed(self, table: str, key: bytes) -> bytes | None:
         """Return a row's value as it is on disk."""

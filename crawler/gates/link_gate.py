@@ -96,17 +96,16 @@ class LinkGate:
         rows = self._seen.rows(gated.keys)
         known = [(key, row, text) for key, row, text in zip(gated.keys, rows, gated.texts, strict=True) if row is not None]
         sifted = Sifted(known, skips=list(gated.skips))
-        fresh: list[str] = []
-        fresh_keys: list[bytes] = []
-        if len(known) < len(rows):
-            for key, row, text in zip(gated.keys, rows, gated.texts, strict=True):
-                if row is not None:
-                    continue
-                if self.is_too_deep(source.seed_distance + (not is_redirect), text):
-                    sifted.skips.append(Skip(text, Reason.DEPTH_LIMIT, "limits"))
-                else:
-                    fresh.append(text)
-                    fresh_keys.append(key)
+        if len(known) == len(rows):
+            return sifted
+        fresh = [text for text, row in zip(gated.texts, rows, strict=True) if row is None]
+        fresh_keys = [key for key, row in zip(gated.keys, rows, strict=True) if row is None]
+        distance = source.seed_distance + (not is_redirect)
+        if self._depth_rules or self.is_too_deep(distance, ""):
+            deep = {text for text in fresh if self.is_too_deep(distance, text)}
+            sifted.skips.extend(Skip(text, Reason.DEPTH_LIMIT, "limits") for text in fresh if text in deep)
+            fresh_keys = [key for text, key in zip(fresh, fresh_keys, strict=True) if text not in deep]
+            fresh = [text for text in fresh if text not in deep]
         if self._ownership is not None and fresh:
             fresh, fresh_keys = self._set_apart(source, fresh, fresh_keys, sifted.foreign, self._ownership, is_redirect=is_redirect)
         if not fresh:

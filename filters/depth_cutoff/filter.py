@@ -219,8 +219,7 @@ class DepthOfLinks:
         if self._unknown == UNLIMITED and self._sites.all_free(memory, batch.sites, batch.keys):
             return NOTHING_REFUSED, NO_EFFECTS
         deepest = max(batch.site_depths)
-        sites = [key[:8] for key in dict(zip(batch.sites, batch.keys, strict=True)).values()]
-        found = [cut for site in sites if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
+        found = [cut for site in batch.by_site if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
         return set_back(batch, found, only_says=self._only_says)
 
     def _least(self, memory: Memory, site: bytes) -> int:
@@ -231,7 +230,7 @@ class DepthOfLinks:
     def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
         """Return the links of a site that are cut off."""
         least = self._least(memory, site)
-        deep = [i for i, depth in enumerate(batch.site_depths) if depth > least and batch.keys[i][:8] == site]
+        deep = [i for i in batch.by_site[site] if batch.site_depths[i] > least]
         if not deep:
             return []
         ledger = Ledger(memory, site, self._rule)

@@ -34,8 +34,7 @@ class SeenSet:
 
     def rows(self, keys: Sequence[bytes]) -> list[SeenRow | None]:
         """Return what is known of each URL, in order."""
-        young = self._young.get
-        found = [young(key) for key in keys]
+        found = [*map(self._young.get, keys)]
         cold = [at for at, row in enumerate(found) if row is None]
         if cold:
             for at, row in zip(cold, self._colder([keys[at] for at in cold]), strict=True):
@@ -44,7 +43,7 @@ class SeenSet:
 
     def _colder(self, keys: list[bytes]) -> list[SeenRow | None]:
         """Find rows that are not in the young generation, and put them there."""
-        found = [self._old.get(key) for key in keys]
+        found = [*map(self._old.get, keys)]
         rest = [at for at, row in enumerate(found) if row is None]
         if rest:
             for at, value in zip(rest, self._rows.get_many(SEEN, [keys[at] for at in rest]), strict=True):
