@@ -9,7 +9,6 @@ when that has been answered. Pages fetched since then are not moved, nor is what
 from __future__ import annotations
 
 import logging
-from operator import itemgetter
 
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, LinkBatch, Purpose, Reason, State
@@ -28,7 +27,6 @@ from thresher.storage.tables import Organs
 from thresher.storage.tables.bare_seeds import http_form
 
 _log = logging.getLogger(__name__)
-_SITE = itemgetter(slice(8))  # of a key
 _REMEMBERED = 32_768  # URLs whose finders are; 5 MB
 
 
@@ -96,7 +94,7 @@ class Admission:
         """Let the sites that are linked to know of one more that links to them."""
         sites = {key[:8] for key, _, _ in sifted.known}
         if sifted.fresh is not None:
-            sites.update(map(_SITE, sifted.fresh.keys))
+            sites.update(sifted.fresh.by_site)
         for site in self._organs.site_links.add(source.key[:8], sites):
             self._frontier.linked(site)
 
