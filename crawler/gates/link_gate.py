@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import compress
+from operator import not_
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +17,7 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.ownership import Ownership
-from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, is_home, origin_of, site_of
+from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, site_of
 from thresher.filters.base import LinkJudgement, Links
 from thresher.filters.panel import Panel, Sitting
 from thresher.filters.scope import matches
@@ -57,7 +59,7 @@ class Sifted(msgspec.Struct, frozen=True):
     fresh: LinkBatch | None = None
     sitting: Sitting[LinkJudgement] | None = None
     skips: list[Skip] = msgspec.field(default_factory=list)
-    foreign: list[CrawlURL] = msgspec.field(default_factory=list)  # new here, and of sites that other agents have
+    foreign: LinkBatch | None = None  # new here, and of sites that other agents have
 
 
 class LinkGate:
@@ -106,29 +108,17 @@ class LinkGate:
             sifted.skips.extend(Skip(text, Reason.DEPTH_LIMIT, "limits") for text in fresh if text in deep)
             fresh_keys = [key for text, key in zip(fresh, fresh_keys, strict=True) if text not in deep]
             fresh = [text for text in fresh if text not in deep]
+        foreign = None
         if self._ownership is not None and fresh:
-            fresh, fresh_keys = self._set_apart(source, fresh, fresh_keys, sifted.foreign, self._ownership, is_redirect=is_redirect)
+            is_own = [*map(self._ownership.is_own, fresh_keys)]
+            if not all(is_own):  # the learned gate is their owner's
+                others = [*map(not_, is_own)]
+                foreign = self._batch(source, [*compress(fresh, others)], [*compress(fresh_keys, others)], is_redirect)
+                fresh, fresh_keys = [*compress(fresh, is_own)], [*compress(fresh_keys, is_own)]
         if not fresh:
-            return sifted
+            return Sifted(known, None, None, sifted.skips, foreign)
         batch = self._batch(source, fresh, fresh_keys, is_redirect)
-        return Sifted(sifted.known, batch, self._panel.links(batch), sifted.skips, sifted.foreign)
-
-    def _set_apart(
-        self, source: CrawlURL, texts: list[str], keys: list[bytes], foreign: list[CrawlURL], ownership: Ownership, *, is_redirect: bool
-    ) -> tuple[list[str], list[bytes]]:
-        """Return the new URLs of our own sites; those of other agents go to `foreign`. The learned gate is their owner's."""
-        own_texts, own_keys = [], []
-        for text, key in zip(texts, keys, strict=True):
-            if ownership.is_own(key):
-                own_texts.append(text)
-                own_keys.append(key)
-            else:
-                site = self.site(origin_of(text))
-                depth = site_depth(source, text, site, step=not is_redirect)
-                hops = source.hops + 1 if is_redirect else 0
-                distance = source.seed_distance + (not is_redirect)
-                foreign.append(CrawlURL(text, site, origin_of(text), key, distance, depth, hops, via=source.key))
-        return own_texts, own_keys
+        return Sifted(known, batch, self._panel.links(batch), sifted.skips, foreign)
 
     def check(self, text: str) -> bytes | tuple[Reason, str]:
         """Return the URL's key if the static gate passes it, else why not and who says so."""
@@ -153,6 +143,7 @@ class LinkGate:
         return answers
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
+        """Return new links as columns. A site is entered at 0 at home, else at the directory's depth; within a site a link is a step."""
         hosts = [text[: text.index("/", 8)] for text in texts]
         site_of = {host: self.site(host) for host in set(hosts)}
         sites = [site_of[host] for host in hosts]
@@ -180,10 +171,3 @@ class LinkGate:
             covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, text, origin)]
             limit = max(covering)[1] if covering else limit
         return limit is not None and seed_distance > limit
-
-
-def site_depth(source: CrawlURL, text: str, site: str, *, step: bool = True) -> int:
-    """Return the depth at which `text` enters its site: 0 at home, `step` more within a site, else its directory's depth."""
-    if is_home(text):
-        return 0
-    return source.site_depth + step if site == source.site else directory_depth(text)

@@ -86,9 +86,8 @@ class Admission:
         row = self._organs.seen.row(source.key) if self._frontier.order.cash_steps else None
         if row is None:
             return 0.0
-        return self._cash.gift(
-            row.seq, row.worth, len(sifted.known) + (len(sifted.fresh) if sifted.fresh is not None else 0) + len(sifted.foreign)
-        )
+        n_new = sum(len(links) for links in (sifted.fresh, sifted.foreign) if links is not None)
+        return self._cash.gift(row.seq, row.worth, len(sifted.known) + n_new)
 
     def _count_sites(self, source: CrawlURL, sifted: Sifted) -> None:
         """Let the sites that are linked to know of one more that links to them."""
@@ -168,7 +167,7 @@ class Admission:
     def _enqueue_run(self, links: LinkBatch, at: range, cash: float, now: float) -> range:
         """Make new links known and queue them with what they are given; return their sequence numbers."""
         worth = self._cash.level_of(1.0 + cash)
-        first = self._organs.seen.add_queued(links, slice(at.start, at.stop), worth, now)
+        first = self._organs.seen.add_links(links, slice(at.start, at.stop), State.QUEUED, worth, now)
         seqs = range(first, first + len(at))
         self._remember_all(seqs, links.source.key)
         if cash:

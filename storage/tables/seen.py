@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
-from thresher.storage.packing import pack_queued, pack_seen, pack_u64, unpack_seen
+from thresher.storage.packing import pack_new, pack_seen, pack_u64, unpack_seen
 from thresher.storage.rows import Rows
 from thresher.storage.schema import SEEN, URL, URLS, SeenRow, UrlRecord
 
@@ -69,8 +69,8 @@ class SeenSet:
         self._keep(url.key, row)
         return seq
 
-    def add_queued(self, links: LinkBatch, at: slice, worth: int, now: float) -> int:
-        """Make new links of a page known, as waiting; return the number of the first, which those of the others follow.
+    def add_links(self, links: LinkBatch, at: slice, state: State, worth: int, now: float) -> int:
+        """Make new links of a page known, all in one state; return the number of the first, which those of the others follow.
 
         None of their keys may be known. Their rows are not kept decoded: hardly any is asked for soon.
         """
@@ -78,12 +78,12 @@ class SeenSet:
         assert not any(map(self._young.__contains__, keys)), "a new link is known"
         first = self._rows.take_seq(len(keys))
         numbers = [pack_u64(seq) for seq in range(first, first + len(keys))]
-        like = SeenRow(State.QUEUED, None, 0, links.seed_distance, links.hops, Purpose.PAGE, first, 0, worth)
+        like = SeenRow(state, None, 0, links.seed_distance, links.hops, Purpose.PAGE, first, 0, worth)
         via = links.source.key
-        self._rows.put_many(SEEN, dict(zip(keys, pack_queued(numbers, depths, like), strict=True)))
+        self._rows.put_many(SEEN, dict(zip(keys, pack_new(numbers, depths, like), strict=True)))
         records = URL.encode_rows([(text, key, via, now) for text, key in zip(links.texts[at], keys, strict=True)])
         self._rows.put_many(URLS, dict(zip(numbers, records, strict=True)))
-        self._rows.counters.add(_COUNTER[State.QUEUED], len(keys))
+        self._rows.counters.add(_COUNTER[state], len(keys))
         return first
 
     def adopt(self, record: UrlRecord, row: SeenRow) -> None:

@@ -63,7 +63,7 @@ def test_new_links_written_as_columns_are_as_written_one_by_one(places: list[tup
         with TemporaryDirectory() as directory, Store.create(Path(directory) / "crawl", Settings(), 1.0) as store:
             store.queues.put(QUEUE, Entry(Lane.FRESH, 200, 1_000, 0, source))
             if together:
-                first = store.seen.add_queued(links, slice(0, len(places)), worth, 7.5)
+                first = store.seen.add_links(links, slice(0, len(places)), State.QUEUED, worth, 7.5)
                 rows = [(rank, first + i, depth) for i, (depth, rank) in enumerate(places)]
                 store.queues.put_links(QUEUE, rows, seed_distance=links.seed_distance, hops=links.hops)
             else:
