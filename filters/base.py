@@ -9,7 +9,7 @@ Gates, in the order of a URL's journey:
 
 | gate     | subject        | ruling         | asked                                                          |
 |----------|----------------|----------------|----------------------------------------------------------------|
-| static   | `Candidate`    | `Reason` or no | per link, before the seen test; no memory, pure, counted only  |
+| static   | `Links`        | `Reason`s      | a page's links at a time, before the seen test; no memory, pure, counted only |
 | learned  | `LinkBatch`    | `LinkRuling`   | once per new URL, a page's links at a time                     |
 | head     | `Head`         | `Reason` or no | when the headers are in; no memory                             |
 | redirect | `RedirectPair` | `Verdict`      | when a redirect's end has settled                              |
@@ -65,12 +65,17 @@ class Gate(IntEnum):
     TOLD = 9  # no gate: what the same filter at another agent has found
 
 
-class Candidate(NamedTuple):
-    """A link in canonical form before the seen test: subject of the static gate."""
+class Links(NamedTuple):
+    """Distinct links in canonical form before the seen test, as columns of one length: subject of the static gate."""
 
-    text: str
-    origin: str
-    site: str
+    texts: Sequence[str]
+    hosts: Sequence[str]  # scheme and authority of each
+    sites: Sequence[str]
+
+    @classmethod
+    def of(cls, text: str, host: str, site: str) -> Links:
+        """Make the columns of one URL."""
+        return cls((text,), (host,), (site,))
 
 
 class Naming(NamedTuple):
@@ -154,7 +159,9 @@ class StaticFilter(Protocol):
 
     name: str
 
-    def refuses(self, candidate: Candidate, /) -> Reason | None: ...
+    def refuses(self, links: Links, /) -> Mapping[int, Reason]:
+        """Return what is refused: position → why. Everything else passes."""
+        ...
 
 
 class HeadFilter(Protocol):

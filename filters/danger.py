@@ -32,7 +32,6 @@ import re2
 
 from thresher.config.settings import Danger as Listed
 from thresher.crawler.core.url import hostname_of
-from thresher.filters.base import Candidate
 
 _SCRIPT = r"(?:\.(?:php[0-9]?|phtml|aspx?|jspa?|jsf|do|action|cgi|fcgi|pl|cfm|py|rb|ashx))?"
 _TOKEN = r"(?:[0-9]+|(?=[a-z]*[0-9])[0-9a-f-]{8,}|(?=(?:[a-z_=]*[0-9]){2})[0-9a-z_=]{12,})"  # noqa: S105 - a form of names, no password
@@ -111,33 +110,37 @@ class Danger:
         self._manuals = frozenset(word.lower() for word in settings.manuals)
         self._titles = frozenset(word.lower() for word in settings.titles)
         self._harmless = [re2.compile(pattern) for pattern in settings.harmless]
-        self._hint = re2.compile("(?i)" + "|".join(_hint(pattern.lower()) for pattern in settings.links)) if settings.links else None
+        self._hint = re2.compile("(?im)" + "|".join(_hint(pattern.lower()) for pattern in settings.links)) if settings.links else None
 
-    def pattern_of(self, candidate: Candidate, /) -> str:
+    def may_be_among(self, texts: Sequence[str]) -> bool:
+        """Return whether one of many links may be dangerous: one search for all."""
+        return self._hint is not None and self._hint.search("\n".join(texts)) is not None
+
+    def pattern_of(self, text: str, origin: str, site: str) -> str:
         """Return the pattern by which a link is dangerous, "" if it is not."""
-        if self._hint is None or not self._hint.search(candidate.text, len(candidate.origin)):
+        if self._hint is None or not self._hint.search(text, len(origin)):
             return ""
-        path, _, query = candidate.text[len(candidate.origin) :].partition("?")
+        path, _, query = text[len(origin) :].partition("?")
         segments = [unquote_plus(segment.partition(";")[0]).lower() for segment in path.split("/") if segment]
         fields = [_said(field) for field in _BETWEEN_FIELDS.split(query) if field]
         for pattern in self._patterns:
             at = pattern.matches(segments, fields)
-            if at >= 0 and not (pattern.path and self._is_about(pattern, segments, at, candidate)):
-                return "" if any(harmless.search(candidate.text) for harmless in self._harmless) else pattern.text
+            if at >= 0 and not (pattern.path and self._is_about(pattern, segments, at, _labels(origin, site))):
+                return "" if any(harmless.search(text) for harmless in self._harmless) else pattern.text
         return ""
 
     @cached_property
     def _patterns(self) -> list[Pattern]:
         return [compiled(text) for text in self._settings.links]
 
-    def _is_about(self, pattern: Pattern, segments: Sequence[str], at: int, candidate: Candidate) -> bool:
-        """Tell whether a path may as well be a page's title.    at: of the first segment that the pattern names"""
+    def _is_about(self, pattern: Pattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
+        """Tell whether a path may as well be a page's title.    at: of the first segment that the pattern names    labels: of the host"""
         before = segments[:at]
         if pattern.is_file:
             return False
         if any(_YEAR.fullmatch(segment) for segment in segments[: at + 1]):
             return True
-        if not self._manuals.isdisjoint(before) or not self._manuals.isdisjoint(_labels(candidate)):
+        if not self._manuals.isdisjoint(before) or not self._manuals.isdisjoint(labels):
             return True
         return pattern.is_plain and not self._titles.isdisjoint(before)
 
@@ -168,6 +171,6 @@ def _said(field: str) -> tuple[str, str]:
     return unquote_plus(name).lower(), unquote_plus(value).lower()
 
 
-def _labels(candidate: Candidate) -> Iterable[str]:
+def _labels(origin: str, site: str) -> Iterable[str]:
     """Return the labels of a host's name below its site."""
-    return hostname_of(candidate.origin).removesuffix(candidate.site).rstrip(".").split(".")
+    return hostname_of(origin).removesuffix(site).rstrip(".").split(".")

@@ -12,11 +12,11 @@ nobody names it otherwise, and nothing has to be remembered.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from thresher.config.settings import Media
 from thresher.crawler.core.model import Head, Reason
-from thresher.filters.base import Candidate
+from thresher.filters.base import Links
 
 NAME = "media"
 _LONGEST_EXTENSION = 8
@@ -29,12 +29,13 @@ class ExtensionFilter:
     name = NAME
 
     def __init__(self, settings: Media) -> None:
-        self._skipped = frozenset(extension.lower().lstrip(".") for extension in settings.skip_extensions)
+        extensions = {extension.lower().lstrip(".") for extension in settings.skip_extensions}
+        self._skipped = frozenset(extension for extension in extensions if len(extension) <= _LONGEST_EXTENSION and "/" not in extension)
 
-    def refuses(self, candidate: Candidate, /) -> Reason | None:
-        path = candidate.text[len(candidate.origin) :].partition("?")[0]
-        dot = path.rfind(".", max(path.rfind("/"), len(path) - _LONGEST_EXTENSION - 1))
-        return Reason.BAD_TYPE if dot >= 0 and path[dot + 1 :].lower() in self._skipped else None
+    def refuses(self, links: Links, /) -> Mapping[int, Reason]:
+        # what follows the last dot before the query is no extension if a "/" stands in it, and then none of ours
+        skipped = self._skipped
+        return {i: Reason.BAD_TYPE for i, text in enumerate(links.texts) if text.partition("?")[0].rpartition(".")[2].lower() in skipped}
 
 
 class AnnouncedTypes:

@@ -34,7 +34,7 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, Candidate, Gate, LinkJudgement, LinkRuling, Naming, Plug
+from thresher.filters.base import NOTHING_LEARNED, Gate, LinkJudgement, LinkRuling, Links, Naming, Plug
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
@@ -110,12 +110,14 @@ class Panel:
         """Return whether the filter of this name may change what becomes of a URL."""
         return name in self._enforcing
 
-    def static(self, candidate: Candidate) -> tuple[Reason, str] | None:
-        """Return why a link is refused and by which filter, or None. Pure: a caller may remember the answer for the URL."""
+    def static(self, links: Links) -> dict[int, tuple[Reason, str]]:
+        """Return which links are refused, why and by which filter. Pure: a caller may remember the answer for a URL."""
+        refused: dict[int, tuple[Reason, str]] = {}
         for plug, part in self._static:
-            if plug.mode is Mode.ENFORCE and (reason := part.refuses(candidate)):
-                return reason, plug.name
-        return None
+            if plug.mode is Mode.ENFORCE:
+                for i, reason in part.refuses(links).items():
+                    refused.setdefault(i, (reason, plug.name))
+        return refused
 
     def head(self, head: Head) -> tuple[Reason, str] | None:
         """Return why the body is not wanted and by which filter, or None."""
@@ -186,7 +188,8 @@ class Panel:
             if plug.mode is Mode.ENFORCE:
                 effects += [(plug.name, effect) for effect in self._standing(asked)]
         audited, kept_effects = self._audit(batch, refused, effects)
-        admitted[[i for i in refused if i not in audited]] = False
+        if refused:
+            admitted[[i for i in refused if i not in audited]] = False
         _set_aside(batch, kept_effects, admitted)
         judgement = LinkJudgement(admitted, refused)
         return Sitting(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said)
@@ -300,7 +303,7 @@ class Panel:
 
     def _may_stand(self, target: str) -> bool:
         origin = origin_of(target)
-        return self.static(Candidate(target, origin, site_of(hostname_of(origin)))) is None and self._stands(target)
+        return not self.static(Links.of(target, origin, site_of(hostname_of(origin)))) and self._stands(target)
 
     def _audit(self, batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked]) -> tuple[frozenset[int], list[Asked]]:
         """Choose the refused or set-aside links that are fetched all the same; drop the effects on them."""

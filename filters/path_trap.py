@@ -19,7 +19,7 @@ Memory: per site, 17 bytes of key → four numbers and eight texts' hashes of a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import NoneType
 from typing import Final
 
@@ -30,7 +30,7 @@ from thresher.config.settings import PathTrap
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Candidate, Effects, LinkJudgement, LinkRuling, Plug
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Links, Plug
 from thresher.filters.path_shapes import calendar_of, shape_of
 from thresher.filters.pattern_yield.news import Said, news, said
 
@@ -60,8 +60,13 @@ class ShapeTrap:
         self._max_segments = settings.max_segments
         self._max_params = settings.max_params
 
-    def refuses(self, candidate: Candidate, /) -> Reason | None:
-        path, _, query = candidate.text[len(candidate.origin) :].partition("?")
+    def refuses(self, links: Links, /) -> Mapping[int, Reason]:
+        most_slashes, most_params = self._max_repeats + len("//"), self._max_params
+        odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
+        return {i: reason for i in odd if (reason := self._refusal(links.texts[i], links.hosts[i])) is not None}
+
+    def _refusal(self, text: str, host: str) -> Reason | None:
+        path, _, query = text[len(host) :].partition("?")
         if query and query.count("&") >= self._max_params:
             return Reason.PATH_TRAP
         n_segments = path.count("/")
@@ -163,12 +168,13 @@ class YieldTrap:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        closed = {site for site in {key[:8] for key in batch.keys} if memory.get(_mark(site)) is not None}
+        closed = [site for site in batch.by_site if memory.get(_mark(site)) is not None]
         if not closed:
             return NOTHING_REFUSED, NO_EFFECTS
         refused: dict[int, Verdict] = {}
-        for i, (text, host, key) in enumerate(zip(batch.texts, batch.hosts, batch.keys, strict=True)):
-            if key[:8] in closed and not is_home(text) and (verdict := self._verdict(text, host, key[:8], memory)) is not None:
+        for i in batch.of_sites(closed):
+            text, host, site = batch.texts[i], batch.hosts[i], batch.keys[i][:8]
+            if not is_home(text) and (verdict := self._verdict(text, host, site, memory)) is not None:
                 refused[i] = verdict
         return (LinkRuling(refused) if refused else NOTHING_REFUSED), NO_EFFECTS
 

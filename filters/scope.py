@@ -8,14 +8,14 @@ followed (danger.py) are never in scope. Scope has no mode: it is always enforce
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import re2
 
 from thresher.config.settings import Override, Scope
 from thresher.crawler.core.model import Reason
 from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
-from thresher.filters.base import Candidate
+from thresher.filters.base import Links
 from thresher.filters.danger import Danger
 
 _HOSTS_REMEMBERED = 50_000
@@ -41,43 +41,58 @@ class ScopeFilter:
         for seed in seeds:
             self._add_seed(seed)
 
-    def refuses(self, candidate: Candidate, /) -> Reason | None:
-        """Return why the link is outside, or None."""
-        text = candidate.text
+    def refuses(self, links: Links, /) -> Mapping[int, Reason]:
+        """Return which links are outside, and why.
+
+        Where no pattern and no word asks for a look at each, all links of a host that belongs as a whole pass together.
+        """
+        texts, hosts, sites = links
+        if self._skipped or self._exclude or self._type in ("prefix", "page") or self._danger.may_be_among(texts):
+            looked_at: Iterable[int] = range(len(texts))
+        else:
+            passed = {host for host, site in dict(zip(hosts, sites, strict=True)).items() if self._is_whole(host, site)}
+            looked_at = [i for i, host in enumerate(hosts) if host not in passed] if not passed.issuperset(hosts) else ()
+        return {i: reason for i in looked_at if (reason := self._refusal(texts[i], hosts[i], sites[i])) is not None}
+
+    def _is_whole(self, host: str, site: str) -> bool:
+        return host[: host.index(":")] in self._schemes and self._belongs("", host, site)
+
+    def _refusal(self, text: str, host: str, site: str) -> Reason | None:
+        """Return why a link is outside, or None."""
         if text[: text.index(":")] not in self._schemes:
             return Reason.BAD_SCHEME
-        if self._skipped and any(matches(rule, candidate) for rule in self._skipped):
+        if self._skipped and any(matches(rule, text, host) for rule in self._skipped):
             return Reason.EXCLUDED
         if self._exclude and any(pattern.search(text) for pattern in self._exclude):
             return Reason.EXCLUDED
-        if self._danger.pattern_of(candidate):
+        if self._danger.pattern_of(text, host, site):
             return Reason.UNSAFE
-        if self._belongs(candidate) or any(pattern.search(text) for pattern in self._include):
+        if self._belongs(text, host, site) or any(pattern.search(text) for pattern in self._include):
             return None
         return Reason.OUT_OF_SCOPE
 
-    def detail(self, candidate: Candidate, /) -> str:
-        """Return by which pattern a link is dangerous, "" by none."""
-        return self._danger.pattern_of(candidate)
+    def detail(self, links: Links, /) -> str:
+        """Return by which pattern the first link is dangerous, "" by none."""
+        return self._danger.pattern_of(links.texts[0], links.hosts[0], links.sites[0])
 
-    def _belongs(self, candidate: Candidate) -> bool:
+    def _belongs(self, text: str, host: str, site: str) -> bool:
         match self._type:
             case "any":
                 return True
             case "host" | "domain":
-                belongs = self._whole_hosts.get(candidate.origin)
-                return self._host_belongs(candidate) if belongs is None else belongs
+                belongs = self._whole_hosts.get(host)
+                return self._host_belongs(host, site) if belongs is None else belongs
             case "prefix":
-                path = candidate.text[len(candidate.origin) :]
-                return any(path.startswith(prefix) for prefix in self._prefixes.get(queue_name(candidate.origin), ()))
+                path = text[len(host) :]
+                return any(path.startswith(prefix) for prefix in self._prefixes.get(queue_name(host), ()))
             case "page":
-                return candidate.text in self._pages
+                return text in self._pages
 
-    def _host_belongs(self, candidate: Candidate) -> bool:
-        belongs = candidate.site in self._sites if self._type == "domain" else queue_name(candidate.origin) in self._hosts
+    def _host_belongs(self, host: str, site: str) -> bool:
+        belongs = site in self._sites if self._type == "domain" else queue_name(host) in self._hosts
         if len(self._whole_hosts) >= _HOSTS_REMEMBERED:
             self._whole_hosts.clear()
-        self._whole_hosts[candidate.origin] = belongs
+        self._whole_hosts[host] = belongs
         return belongs
 
     def _add_seed(self, seed: str) -> None:
@@ -90,9 +105,9 @@ class ScopeFilter:
         self._prefixes.setdefault(name, set()).add(path[: path.rindex("/") + 1])
 
 
-def matches(rule: str, candidate: Candidate) -> bool:
+def matches(rule: str, text: str, host: str) -> bool:
     """Return whether an override's `match` (a domain with its subdomains, or a URL prefix) covers the URL."""
     if "://" in rule:
-        return candidate.text.startswith(rule)
-    host = hostname_of(candidate.origin)
-    return host == rule or host.endswith("." + rule)
+        return text.startswith(rule)
+    name = hostname_of(host)
+    return name == rule or name.endswith("." + rule)

@@ -9,7 +9,7 @@ Memory: the rows themselves and 8 bytes per key of a scanned table. Time: O(1) p
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from thresher.storage.archive.record import Record
 from thresher.storage.schema import TABLES
@@ -32,6 +32,19 @@ class Layer:
         if self._prefix is not None and key not in self.rows:
             self._file(key, self._prefix)
         self.rows[key] = value
+
+    def put_many(self, rows: Mapping[bytes, bytes]) -> None:
+        """Put rows that share the prefix, if keys are kept by prefix."""
+        known = self.rows
+        if self._prefix is not None and (new := [key for key in rows if key not in known]):
+            new.sort()
+            bucket = self._buckets.setdefault(new[0][: self._prefix], [])
+            assert new[-1].startswith(new[0][: self._prefix]), "rows of several prefixes"
+            is_last = not bucket or new[0] > bucket[-1]
+            bucket += new
+            if not is_last:
+                bucket.sort()  # two runs in order: they are merged
+        known.update(rows)
 
     def _file(self, key: bytes, prefix: int) -> None:
         bucket = self._buckets.get(key[:prefix])

@@ -97,6 +97,13 @@ def pack_seen(row: SeenRow) -> bytes:
     return _SEEN.pack(state, _CODE_OF[reason], worth << 3 | purpose, min(hops, 255), depth, distance, seq, visit)
 
 
+def pack_new(numbers: Sequence[bytes], depths: Sequence[int], like: SeenRow) -> list[bytes]:
+    """Return `pack_seen` of new URLs that differ from `like` in their numbers, 8 bytes each, and depths; a fifth of its time."""
+    heads = {depth: pack_seen(like._replace(site_depth=depth))[: -2 * _U64.size] for depth in set(depths)}
+    never = bytes(_U64.size)  # visited
+    return [heads[depth] + number + never for depth, number in zip(depths, numbers, strict=True)]
+
+
 def unpack_seen(value: bytes) -> SeenRow:
     state, reason, purpose, hops, site_depth, seed_distance, seq, visit = _SEEN.unpack(value)
     found = _STATES[state]

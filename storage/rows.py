@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 
@@ -31,8 +31,10 @@ class Rows(Protocol):
 
     def put(self, table: str, key: bytes, value: bytes) -> None: ...
 
+    def put_many(self, table: str, rows: Mapping[bytes, bytes]) -> None: ...
+
     def delete(self, table: str, key: bytes) -> None: ...
 
     def log(self, line: bytes) -> None: ...
 
-    def take_seq(self) -> int: ...
+    def take_seq(self, n: int = 1) -> int: ...

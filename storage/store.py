@@ -15,7 +15,7 @@ Memory: the rows of at most two groups. Time: 0.3 µs per put, 0.2 µs per read 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
@@ -161,13 +161,15 @@ class Store(Organs):
     def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of many keys, in their order."""
         self._writer.check()
-        behind = self._behind
+        behind = self._behind  # read before the disk: what is not in it any more is there
         found: dict[bytes, bytes | None] = {}
-        found.update(self._disk.get_many(table, keys))
         for group in (behind, self._open):
             if group is not None and (rows := group.layers[table].rows):
-                found.update((key, rows[key]) for key in keys if key in rows)
-        return [found.get(key) for key in keys]
+                found.update({key: rows[key] for key in keys if key in rows})
+        rest = [key for key in keys if key not in found] if found else keys
+        if rest:
+            found.update(self._disk.get_many(table, rest))
+        return [*map(found.get, keys)]
 
     def committed(self, table: str, key: bytes) -> bytes | None:
         """Return a row's value as it is on disk."""
@@ -183,6 +185,12 @@ class Store(Organs):
         group = self._open
         group.layers[table].put(key, value)
         group.n_bytes += len(key) + len(value)
+
+    def put_many(self, table: str, rows: Mapping[bytes, bytes]) -> None:
+        """Put many rows; of a table that is scanned they must share its prefix."""
+        group = self._open
+        group.layers[table].put_many(rows)
+        group.n_bytes += sum(map(len, rows)) + sum(map(len, rows.values()))
 
     def delete(self, table: str, key: bytes) -> None:
         self._open.layers[table].put(key, None)
@@ -214,10 +222,10 @@ class Store(Organs):
 
     # Numbers
 
-    def take_seq(self) -> int:
-        """Return the sequence number of the next new URL; the first is 1."""
-        self._next_seq += 1
-        return self._next_seq - 1
+    def take_seq(self, n: int = 1) -> int:
+        """Return the sequence number of the next new URL, the first is 1; of the next `n` the first, which the others follow."""
+        self._next_seq += n
+        return self._next_seq - n
 
     @property
     def visit(self) -> int:

@@ -6,7 +6,7 @@ chunks and see the crawl move on between them. With `at_once` all reads are of o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -184,13 +184,16 @@ class View(Organs):
     def put(self, table: str, key: bytes, value: bytes) -> NoReturn:
         raise StoreError(f"{self.path}: open for reading, and something would write to its table `{table}`")
 
+    def put_many(self, table: str, rows: Mapping[bytes, bytes]) -> NoReturn:
+        self.put(table, b"", b"")
+
     def delete(self, table: str, key: bytes) -> NoReturn:
         self.put(table, key, b"")
 
     def log(self, line: bytes) -> NoReturn:
         self.put("skipped", b"", line)
 
-    def take_seq(self) -> int:
+    def take_seq(self, n: int = 1) -> int:
         raise StoreError(f"{self.path}: open for reading, and something would number a new URL")
 
     # Everything of a kind

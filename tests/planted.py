@@ -94,7 +94,7 @@ class LinkScript:
         self._asks = asks
 
     def measure(self, batch: LinkBatch, /) -> SeenLinks:
-        return SeenLinks(batch.texts, batch.keys)
+        return SeenLinks(tuple(batch.texts), tuple(batch.keys))
 
     def decide(self, measure: SeenLinks, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         self.judged += measure.urls

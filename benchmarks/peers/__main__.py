@@ -6,6 +6,8 @@ the last. Pages are the different ones that the server answered with 200. The fi
 the median of its runs, its start among it; "later half" is that of the second half of its CPU seconds, where a start and what compiles at
 run time weigh nothing. The server's own limit is stated below: requests per second of its CPU, the most that any crawler got out of it.
 
+With `--new-links N`, N links of each page are such as no other page has, as in a crawl's first days, and the web never ends.
+
 DIR is where `python -m benchmarks.peers.install DIR` put the others; one that is not there is skipped, and said so.
 """
 
@@ -29,6 +31,7 @@ from benchmarks.peers.run import Budget, Run, ServerStoppedError, run
 from benchmarks.peers.versions import machine, versions
 from benchmarks.support.ending import exit_with
 from thresher.crawler.cli.common import folder, print_table
+from thresher.crawler.demo.knobs import MOST_LINKS
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.demo.web import Web
 
@@ -40,10 +43,10 @@ _COLUMNS = (
 
 
 @contextmanager
-def serving(profile: str, hosts: int, log: Path) -> Iterator[ServerProcess]:
-    """Serve the benchmark's web until the block ends."""
+def serving(profile: str, hosts: int, log: Path, *, new_links: int = 0) -> Iterator[ServerProcess]:
+    """Serve the benchmark's web until the block ends.    new_links: of each page, that no other page has; the web is endless with them"""
     changes: dict[str, object] = {"n_sites": hosts, "hosts_per_site": [1, 1], "n_seeds": hosts, "by_address": True}
-    changes["pages_per_host"] = [PAGES_OF_A_HOST, PAGES_OF_A_HOST]
+    changes |= {"pages_per_host": [PAGES_OF_A_HOST, PAGES_OF_A_HOST], "new_links": new_links}
     with ServerProcess(f"bench_{profile}", changes=changes, log=log, printed=True) as server:
         yield server
 
@@ -69,13 +72,16 @@ def _host_by_host(urls: list[str]) -> list[str]:
 
 
 def measure(
-    chosen: Sequence[Contestant], profile: str, hosts: int, runs: int, peers: Path, budget: Budget
+    chosen: Sequence[Contestant], profile: str, hosts: int, runs: int, peers: Path, budget: Budget, *, new_links: int = 0
 ) -> tuple[dict[str, list[Run]], dict[str, str]]:
     """Run each in turn, so many rounds; return the runs by name, and why others were skipped. Raises ServerStoppedError."""
     cores = sorted(os.sched_getaffinity(0))
     skipped = {of.name: word for of in chosen if (word := of.missing(peers))}
     found: dict[str, list[Run]] = {of.name: [] for of in chosen if of.name not in skipped}
-    with tempfile.TemporaryDirectory(prefix="thresher-peers-") as temporary, serving(profile, hosts, Path(temporary) / "log") as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="thresher-peers-") as temporary,
+        serving(profile, hosts, Path(temporary) / "log", new_links=new_links) as server,
+    ):
         os.sched_setaffinity(server.pid, cores[-1:])
         for turn in range(runs):
             for of in chosen:
@@ -115,6 +121,7 @@ def report(found: dict[str, list[Run]], skipped: dict[str, str], of: argparse.Na
         "profile": profile,
         "hosts": of.hosts,
         "pages_of_a_host": PAGES_OF_A_HOST,
+        "new_links": of.new_links,
         "cpu_seconds": of.cpu_seconds,
         "runs": of.runs,
         "machine": machine(),
@@ -138,6 +145,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peers", type=Path, default=Path("peers"), help="where the others are installed")
     parser.add_argument("--profile", choices=("median", "small", "both"), default="both")
     parser.add_argument("--hosts", type=int, default=200)
+    parser.add_argument("--new-links", type=int, default=0, help="links of each page that no other page has; the web never ends then")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--cpu-seconds", type=float, default=10.0, help="that a run may use; a slower crawler is stopped then")
     parser.add_argument("--out", type=Path, help="folder for the results as JSON")
@@ -145,6 +153,8 @@ def _arguments() -> argparse.Namespace:
     known = {contestant.name for contestant in CONTESTANTS}
     if unknown := sorted(set(of.names) - known):
         parser.error(f"no crawler {unknown[0]!r}; there are {', '.join(sorted(known))}")
+    if not 0 <= of.new_links <= MOST_LINKS:
+        parser.error(f"expected 0 to {MOST_LINKS} new links a page")
     if of.hosts < 4 or of.runs < 1 or of.cpu_seconds <= 0:
         parser.error("expected at least 4 hosts, one run, and some CPU seconds")
     of.peers = of.peers.resolve()
@@ -159,12 +169,13 @@ def main() -> int:
         print("one core: crawler and server share it; CPU seconds count, wall clock does not", file=sys.stderr)
     for profile in ("median", "small") if of.profile == "both" else (of.profile,):
         try:
-            found, skipped = measure(chosen, profile, of.hosts, of.runs, of.peers, Budget(of.cpu_seconds))
+            found, skipped = measure(chosen, profile, of.hosts, of.runs, of.peers, Budget(of.cpu_seconds), new_links=of.new_links)
         except ServerStoppedError as error:
             print(f"{profile}: {error}", file=sys.stderr)
             return 1
         result = report(found, skipped, of, profile)
-        print(f"\n{profile}: {of.hosts} hosts, {PAGES_OF_A_HOST} pages each; {result['machine']}")
+        endless = f" and endless ones below, {of.new_links} new links a page" if of.new_links else ""
+        print(f"\n{profile}: {of.hosts} hosts, {PAGES_OF_A_HOST} pages each{endless}; {result['machine']}")
         print_table(_COLUMNS, [[line[column] for column in _COLUMNS] for line in result["rows"]])
         print(f"the server: up to {result['server_limit']:,} requests per CPU second of its own")
         for name, word in skipped.items():

@@ -52,6 +52,7 @@ class Plan:
     on: tuple[str, ...] | None = None  # filters that are enforced; None: as configured
     agents: int = 1
     sets: tuple[str, ...] = ()
+    new_links: int | None = None  # of each page: links that no other page has; None: as the web has them
 
     def is_met(self, n_pages: int) -> bool:
         """Return whether a crawl of so many pages is a result. One that may take all of each host's pages may miss one in a hundred."""
@@ -61,6 +62,8 @@ class Plan:
 def measure(plan: Plan) -> dict[str, Any]:
     """Make one crawl in a store of its own; return what it cost. Raises UsageError where there is no result."""
     cores = sorted(os.sched_getaffinity(0))
+    if plan.web == "sites" and plan.new_links:
+        raise UsageError("the web `sites` has links of its own: --new-links is for the others")
     if plan.web == "tls" and importlib.util.find_spec("trustme") is None:
         raise UsageError("the web under TLS needs the package trustme: pip install trustme")
     with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, _server(plan, Path(temporary) / "authority.pem") as server:
@@ -103,6 +106,7 @@ def _server(plan: Plan, authority: Path) -> ServerProcess:
     profile, changes = WEBS[plan.web]
     if plan.web != "sites":
         changes = changes | {"n_sites": plan.hosts // 2, "n_seeds": plan.hosts // 2 * 2}
+        changes |= {"new_links": plan.new_links} if plan.new_links else {}
     return ServerProcess(profile, changes=changes, authority=authority if plan.web == "tls" else None)
 
 

@@ -19,6 +19,7 @@ from thresher.crawler.bench.filter_bench import ALL, PLAIN, Outcome, ablations, 
 from thresher.crawler.cli.common import ended_by_signals, folder, json_option, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
+from thresher.crawler.demo.knobs import MOST_LINKS
 from thresher.crawler.demo.labelled import PARTS, LabelledWeb
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.start.opening import with_sets
@@ -56,16 +57,31 @@ def bench() -> None:
     "--agents", type=click.IntRange(1, MOST_AGENTS), default=1, show_default=True, help="Agents; several share all cores with the server."
 )
 @click.option("--per-host", type=click.IntRange(1), help="Pages fetched from a host at most.  [default: no limit of its own]")
+@click.option(
+    "--new-links",
+    type=click.IntRange(1, MOST_LINKS),
+    help="Links of each page that no other page has: 39 is the open web in a crawl's first days.  [default: as the web has them]",
+)
 @set_option
 @json_option
-def crawl(profile: str, pages: int, hosts: int, runs: int, agents: int, per_host: int | None, sets: tuple[str, ...], as_json: bool) -> int:
+def crawl(
+    profile: str,
+    pages: int,
+    hosts: int,
+    runs: int,
+    agents: int,
+    per_host: int | None,
+    new_links: int | None,
+    sets: tuple[str, ...],
+    as_json: bool,
+) -> int:
     """Crawl the demo web with politeness at its lowest and all filters on, the crawler on one core and the server on the other.
 
     Prints pages per CPU second (user and system, of the agent with its writer thread and parsers), wall-clock rate, peak memory, and the
     share of the CPU time by stage. On a machine with one core the two share it, and that is said. Several agents share all cores with this
     server, which costs a third of what one does; `python -m benchmarks.speed.agents` has a lighter one.
     """
-    plan = Plan(profile, hosts, pages, per_host, agents=agents, sets=sets)
+    plan = Plan(profile, hosts, pages, per_host, agents=agents, sets=sets, new_links=new_links)
     report = _report(plan, [measure(plan) for _ in range(runs)])
     if as_json:
         print_json(report)
@@ -253,6 +269,7 @@ def _report(plan: Plan, results: list[dict[str, Any]]) -> dict[str, Any]:
         "agents": plan.agents,
         "pages_per_cpu_s": {"median": statistics.median(rates), "min": min(rates), "max": max(rates)},
         "pages": results[0]["pages"],
+        "new_links": plan.new_links,
         "known_urls": results[0]["known_urls"],
         "pages_per_s_wall": statistics.median(result["pages_per_s_wall"] for result in results),
         "peak_rss_bytes": max(result["peak_rss_bytes"] for result in results),

@@ -17,18 +17,19 @@ rather than in files, and in that address and site are reserved with the host. T
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.intake import Intake
 from thresher.crawler.core.lease import Lease, Retry, Wait
-from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, LinkBatch, Outcome, Reason
 from thresher.crawler.core.order.by_name import order_by_name
 from thresher.crawler.core.outage import TRIAL_MAX_S, Outage
 from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
 from thresher.crawler.core.politeness import RETRIES, Pace, Rulebook
-from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
-from thresher.crawler.core.url import URLSpace, hostname_of, queue_name
+from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.url import URLSpace, hostname_of
 from thresher.crawler.core.workbench import Workbench
 
 __all__ = ["Frontier", "FrontierSnapshot", "HostView", "Lease", "Retry", "Wait"]
@@ -44,7 +45,6 @@ class Frontier:
         """started_at: the beginning of this life; hosts with something queued from an earlier one first wait their whole delay."""
         self._store = store
         self._urls = urls
-        self._max_hosts_per_site = settings.limits.max_hosts_per_site
         self._max_crawl_delay = settings.politeness.max_crawl_delay
         self.order = order_by_name(settings.frontier.order, store)
         self._pace = Pace(settings, rng)
@@ -53,62 +53,29 @@ class Frontier:
         )
         self._outage = Outage()
         self._n_in_flight = 0
-        self._n_known_hosts = store.n_hosts()
+        self._intake = Intake(store, self._bench, self.order, settings, urls)
         self._now = started_at
 
     # -- into the queue
 
     def push(self, entry: Entry, now: float) -> Reason | None:
         """Queue a URL whose `seen` row is written. Returns a reason when its site has too many hosts to take another."""
-        queue = self._urls.queue_key(entry.url.host)
-        host = self._bench.hosts.get(queue)
-        if host is None:
-            return self._push_waiting(queue, entry, now)
-        self._add_row(queue, host.record, entry, now)
-        self._hold(host, entry, now)
-        return None
+        return self._intake.push(entry, now)
 
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""
-        queue = self._urls.queue_key(url.host)
-        if queue in self._bench.hosts or self._store.host(queue) is not None:
-            return None
-        site = self._store.site(queue[:8])
-        return Reason.SITE_HOST_LIMIT if site is not None and site.n_hosts >= self._max_hosts_per_site else None
+        return self._intake.refuses(url)
 
-    def _push_waiting(self, queue: bytes, entry: Entry, now: float) -> Reason | None:
-        record = self._store.host(queue) or self._new_host(queue, entry.url)
-        if record is None:
-            return Reason.SITE_HOST_LIMIT
-        self._add_row(queue, record, entry, now)
-        return None
+    def strangers(self, hosts: Iterable[str]) -> set[str]:
+        """Return the hosts that have no queue yet."""
+        return self._intake.strangers(hosts)
 
-    def _add_row(self, queue: bytes, record: HostRecord, entry: Entry, now: float) -> None:
-        record.n_queued += 1
-        self._store.put(queue, entry)
-        if record.due:
-            self._store.save_host(queue, record)
-        else:
-            self._bench.waiting.join(queue, record, now)
+    def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
+        """Queue new links of a page, those `at` of the batch, whose `seen` rows are written and whose hosts are no `strangers`.
 
-    def _new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
-        """Return the record of a host never seen before, None if its site has too many."""
-        site = self._store.site(queue[:8]) or SiteRecord(name=url.site)
-        if site.n_hosts >= self._max_hosts_per_site:
-            return None
-        site.n_hosts += 1
-        self._store.save_site(queue[:8], site)
-        self._n_known_hosts += 1
-        return HostRecord(name=queue_name(url.host), site=url.site)
-
-    def _hold(self, host: HostQueue, entry: Entry, now: float) -> None:
-        """Let a row that is new in the store take its place among those in memory, and its host another if it goes first."""
-        host.insert(entry, self._bench.heads)
-        if host.leased is not None:
-            return
-        head = host.head
-        if head is None or entry[:3] <= head[:3] or (head.lane is Lane.RETRY and head.rank > now * 1e6):
-            self._bench.place(host, now)
+        first: sequence number of the first of them, which those of the others follow
+        """
+        self._intake.push_links(links, at, first, worth, now)
 
     def request_ahead(self, url: CrawlURL, now: float) -> bool:
         """Ask for a request of this life only, ahead of its host's queue, whose lease has `seq` 0; False if the host cannot take it."""
@@ -116,7 +83,7 @@ class Frontier:
         host = self._bench.hosts.get(queue)
         if host is None:
             record = self._store.host(queue)
-            if record is None and (record := self._new_host(queue, url)) is not None:
+            if record is None and (record := self._intake.new_host(queue, url)) is not None:
                 self._store.save_host(queue, record)  # its site counts it; the request may not come to be made in this life
             host = self._bench.load(queue, record, now) if record is not None else None
         if host is None:
@@ -143,7 +110,7 @@ class Frontier:
         self._store.put(queue, entry)
         if host is not None:
             host.remove(waiting)
-            self._hold(host, entry, self._now)
+            self._intake.hold(host, entry, self._now)
         return True
 
     def withdraw(self, url: CrawlURL, seq: int, worth: int = 0) -> bool:
@@ -396,7 +363,7 @@ class Frontier:
 
     def snapshot(self, now: float) -> FrontierSnapshot:
         """Count the hosts by state."""
-        return snapshot(self._bench, self._n_in_flight, self._n_known_hosts, self._outage.since, now)
+        return snapshot(self._bench, self._n_in_flight, self._intake.n_known_hosts, self._outage.since, now)
 
     def hosts(self, now: float) -> Iterator[HostView]:
         """Yield the hosts of the workbench. Do not change the frontier meanwhile."""

@@ -110,6 +110,15 @@ class HostQueue:
             rows.pop()
             self.whole[lane] = False
 
+    def is_unmoved_by(self, row: tuple[Lane, int, int], now: float) -> bool:
+        """Return whether a new row (lane, rank, seq) belongs neither to those in memory nor before the one that is chosen."""
+        rows, head = self.rows[row[0]], self.head
+        if self.whole[row[0]] or (rows and row <= rows[-1][:3]):
+            return False
+        if self.leased is not None:
+            return True
+        return head is not None and row > head[:3] and not (head.lane is Lane.RETRY and head.rank > now * 1e6)
+
     def put_back(self, entry: Entry) -> None:
         """Hold a row again that was leased."""
         if entry.seq == 0:

@@ -82,6 +82,10 @@ class QueueStore(Protocol):
 
     def put(self, queue: bytes, entry: Entry) -> None: ...
 
+    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+        """Write rows of new links of a page: rank, seq and site_depth of each."""
+        ...
+
     def delete(self, queue: bytes, entry: Entry) -> None: ...
 
     def has(self, queue: bytes, entry: Entry) -> bool:

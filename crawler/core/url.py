@@ -17,7 +17,7 @@ Memory: caches of at most 65,536 hosts each, and of 50,000 links.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -356,6 +356,11 @@ class URLSpace:
     def key(self, canonical: str) -> bytes:
         """Return the 16 bytes that name a URL: 8 of its site, 8 of its own."""
         return self._sites[origin_of(canonical)][1] + _digest(self._url_hash, canonical)
+
+    def keys(self, texts: Sequence[str], hosts: Sequence[str]) -> list[bytes]:
+        """Return what `key` gives of each canonical URL; hosts: scheme and authority of each."""
+        of_site = {host: self._sites[host][1] for host in set(hosts)}
+        return [of_site[host] + _digest(self._url_hash, text) for text, host in zip(texts, hosts, strict=True)]
 
     def site_key(self, site: str) -> bytes:
         """Return the 8 bytes that name a site."""

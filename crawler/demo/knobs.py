@@ -32,6 +32,7 @@ class Knobs:
 
     # pages
     size: Size = "small"  # small: 4,000 bytes, 15 links; median: 25,000 bytes, 60 links; mixed: log-normal around 25,000 and 40
+    new_links: int = 0  # of each page: to pages of its host that no other page links to, endless; the others are on every page of the host
     cross_site_share: float = 0.1  # of a page's links: to other sites
     script_share: float = 0.5  # of sites: script and comments with links that are none
     state_bytes: int = 0  # of a page: data for scripts in its head, as pages made by frameworks carry
@@ -98,6 +99,8 @@ class Knobs:
             raise ValueError(f"parts: expected some of {', '.join(PARTS)}, got {self.parts!r}")
         if self.tls and self.parts:
             raise ValueError("tls: labelled parts are served without")
+        if not 0 <= self.new_links <= MOST_LINKS:
+            raise ValueError(f"new_links: expected 0 to {MOST_LINKS}, got {self.new_links}")
         if min(self.part_sites, self.part_pages, self.shared_sites) < 0:
             raise ValueError("part_sites, part_pages and shared_sites: expected 0 or more")
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from thresher.crawler.demo.atlas import Host
 from thresher.crawler.demo.dice import Dice
 
+MOST_PAGES = 10**9  # of a host: a page's number has nine digits
 _N_SECTIONS = 5
 _UP = "../../../../"  # from the deepest page to the root
 
@@ -60,7 +61,7 @@ def page_number(path: str) -> int:
     """Return the number that ends a page's path, -1 if there is none."""
     stem = path.removesuffix(".html").removesuffix("/")
     digits = stem[len(stem.rstrip("0123456789")) :]
-    return int(digits) if 0 < len(digits) < 10 and digits.isascii() else -1
+    return int(digits) if 0 < len(digits) < len(str(MOST_PAGES)) and digits.isascii() else -1
 
 
 class Pen:

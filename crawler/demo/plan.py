@@ -19,7 +19,7 @@ from statistics import NormalDist
 from thresher.crawler.demo.atlas import Atlas, Host, RobotsKind
 from thresher.crawler.demo.dice import Dice
 from thresher.crawler.demo.knobs import MOST_LINKS, Knobs
-from thresher.crawler.demo.links import Link, Pen, canonical_path, page_number, page_path, slug
+from thresher.crawler.demo.links import MOST_PAGES, Link, Pen, canonical_path, page_number, page_path, slug
 
 _N_NAVIGATION = 4  # first pages of the tree
 _N_SIBLINGS = 4  # other hosts of the site
@@ -203,10 +203,13 @@ class Plan:
         number = page_number(path) if path != "/" else 0
         if 0 <= number < len(self._pages) and self._pages[number].url == self.origin + path:
             return Place(Kind.PAGE, path, number, self._titles[number][1])
+        if number >= len(self._pages) and self._knobs.new_links:
+            planned, title = page_path(self._dice, self.host, number)
+            return Place(Kind.PAGE, path, number, title) if canonical_path(planned) == path else None
         return None
 
     def page_url(self, page: int) -> str:
-        return self._pages[page].url
+        return self._pages[page].url if page < len(self._pages) else self.origin + canonical_path(page_path(self._dice, self.host, page)[0])
 
     # what links to what
 
@@ -236,6 +239,8 @@ class Plan:
 
     def _links_of_page(self, page: int) -> list[Link]:
         fanout = self._knobs.fanout
+        if self._knobs.new_links:
+            return self._links_to_news(page)
         links = self.navigation + self._pages[page * fanout + 1 : page * fanout + fanout + 1] + self._links_on.get(page, [])
         n_links = self.extent(page)[1]
         n_away = min(round(self._knobs.cross_site_share * n_links), max(0, n_links - len(links)))
@@ -243,6 +248,18 @@ class Plan:
         if n_links > len(links):
             links += self._others(n_links - len(links), max(2 * n_links, 2 * fanout * (page + 1)), page)
         return links
+
+    def _links_to_news(self, page: int) -> list[Link]:
+        """Return the links of a page of an endless tree below the finite one: its own, and those that every page of the host has."""
+        n_links, first = self.extent(page)[1], len(self._pages) + page * self._knobs.new_links
+        own = range(first, min(first + self._knobs.new_links, MOST_PAGES))
+        links = [self.pen.home(*page_path(self._dice, self.host, number)) for number in own]
+        n_away = min(round(self._knobs.cross_site_share * n_links), max(0, n_links - len(links)))
+        links += [self._home_of_another(page, i) for i in range(n_away)]
+        return (self.navigation + self._pages[1 + _N_NAVIGATION :])[: max(0, n_links - len(links))] + links
+
+    def _home_of_another(self, page: int, number: int) -> Link:
+        return self.pen.abroad(self._dice.pick(self._atlas.plain, "home of another", self.host.name, page, number), 0)
 
     def _away(self, page: int, number: int) -> Link:
         throw = self._dice.throw("to other sites", self.host.name, page, number)

@@ -21,7 +21,7 @@ from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsBook, Standing
-from thresher.filters.base import Candidate, Plug
+from thresher.filters.base import Links, Plug
 from thresher.filters.panel import Panel
 from thresher.filters.registry import plugs
 from thresher.filters.scope import ScopeFilter
@@ -87,15 +87,15 @@ def decide(
 
 
 def _static(url: CrawlURL, filters: tuple[Plug, ...]) -> list[Ruling]:
-    candidate = Candidate(url.text, url.host, url.site)
-    said = [(plug, plug.static.refuses(candidate)) for plug in filters if plug.static is not None]
+    links = Links.of(url.text, url.host, url.site)
+    said = [(plug, plug.static.refuses(links).get(0)) for plug in filters if plug.static is not None]
     return [
         Ruling(
             by=plug.name,
             gate="static",
             mode=plug.mode.value,
             answer=str(reason or PASS),
-            detail=plug.static.detail(candidate) if reason is Reason.UNSAFE and isinstance(plug.static, ScopeFilter) else "",
+            detail=plug.static.detail(links) if reason is Reason.UNSAFE and isinstance(plug.static, ScopeFilter) else "",
         )
         for plug, reason in said
     ]

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import compress
+from operator import not_
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from thresher.config.settings import Settings
-from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason
+from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.ownership import Ownership
-from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, is_home, origin_of, site_of
-from thresher.filters.base import Candidate, LinkJudgement
+from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, site_of
+from thresher.filters.base import LinkJudgement, Links
 from thresher.filters.panel import Panel, Sitting
 from thresher.filters.scope import matches
 from thresher.storage.schema import SeenRow
@@ -58,7 +59,7 @@ class Sifted(msgspec.Struct, frozen=True):
     fresh: LinkBatch | None = None
     sitting: Sitting[LinkJudgement] | None = None
     skips: list[Skip] = msgspec.field(default_factory=list)
-    foreign: list[CrawlURL] = msgspec.field(default_factory=list)  # new here, and of sites that other agents have
+    foreign: LinkBatch | None = None  # new here, and of sites that other agents have
 
 
 class LinkGate:
@@ -77,8 +78,14 @@ class LinkGate:
 
     def gate(self, texts: Sequence[str]) -> Gated:
         """Ask the static gate about canonical, distinct URLs."""
-        remembered, check = self._cache.get, self.check
-        answers = [remembered(text) or check(text) for text in texts]
+        remembered = self._cache
+        unmet = [text for text in texts if text not in remembered]
+        met = self._ask(unmet) if unmet else {}
+        answers = [*met.values()] if len(met) == len(texts) else [met.get(text) or remembered[text] for text in texts]
+        if met:
+            if len(remembered) >= _GATE_CACHE:
+                remembered.clear()
+            remembered.update(met)
         keys = [answer for answer in answers if type(answer) is bytes]
         if len(keys) == len(texts):
             return Gated(texts, keys, ())
@@ -91,74 +98,61 @@ class LinkGate:
         rows = self._seen.rows(gated.keys)
         known = [(key, row, text) for key, row, text in zip(gated.keys, rows, gated.texts, strict=True) if row is not None]
         sifted = Sifted(known, skips=list(gated.skips))
-        fresh: list[str] = []
-        fresh_keys: list[bytes] = []
-        if len(known) < len(rows):
-            for key, row, text in zip(gated.keys, rows, gated.texts, strict=True):
-                if row is not None:
-                    continue
-                if self.is_too_deep(source.seed_distance + (not is_redirect), text):
-                    sifted.skips.append(Skip(text, Reason.DEPTH_LIMIT, "limits"))
-                else:
-                    fresh.append(text)
-                    fresh_keys.append(key)
-        if self._ownership is not None and fresh:
-            fresh, fresh_keys = self._set_apart(source, fresh, fresh_keys, sifted.foreign, self._ownership, is_redirect=is_redirect)
-        if not fresh:
+        if len(known) == len(rows):
             return sifted
+        fresh = [text for text, row in zip(gated.texts, rows, strict=True) if row is None]
+        fresh_keys = [key for key, row in zip(gated.keys, rows, strict=True) if row is None]
+        distance = source.seed_distance + (not is_redirect)
+        if self._depth_rules or self.is_too_deep(distance, ""):
+            deep = {text for text in fresh if self.is_too_deep(distance, text)}
+            sifted.skips.extend(Skip(text, Reason.DEPTH_LIMIT, "limits") for text in fresh if text in deep)
+            fresh_keys = [key for text, key in zip(fresh, fresh_keys, strict=True) if text not in deep]
+            fresh = [text for text in fresh if text not in deep]
+        foreign = None
+        if self._ownership is not None and fresh:
+            is_own = [*map(self._ownership.is_own, fresh_keys)]
+            if not all(is_own):  # the learned gate is their owner's
+                others = [*map(not_, is_own)]
+                foreign = self._batch(source, [*compress(fresh, others)], [*compress(fresh_keys, others)], is_redirect)
+                fresh, fresh_keys = [*compress(fresh, is_own)], [*compress(fresh_keys, is_own)]
+        if not fresh:
+            return Sifted(known, None, None, sifted.skips, foreign)
         batch = self._batch(source, fresh, fresh_keys, is_redirect)
-        return Sifted(sifted.known, batch, self._panel.links(batch), sifted.skips, sifted.foreign)
-
-    def _set_apart(
-        self, source: CrawlURL, texts: list[str], keys: list[bytes], foreign: list[CrawlURL], ownership: Ownership, *, is_redirect: bool
-    ) -> tuple[list[str], list[bytes]]:
-        """Return the new URLs of our own sites; those of other agents go to `foreign`. The learned gate is their owner's."""
-        own_texts, own_keys = [], []
-        for text, key in zip(texts, keys, strict=True):
-            if ownership.is_own(key):
-                own_texts.append(text)
-                own_keys.append(key)
-            else:
-                site = self.site(origin_of(text))
-                depth = site_depth(source, text, site, step=not is_redirect)
-                hops = source.hops + 1 if is_redirect else 0
-                distance = source.seed_distance + (not is_redirect)
-                foreign.append(CrawlURL(text, site, origin_of(text), key, distance, depth, hops, via=source.key))
-        return own_texts, own_keys
+        return Sifted(known, batch, self._panel.links(batch), sifted.skips, foreign)
 
     def check(self, text: str) -> bytes | tuple[Reason, str]:
         """Return the URL's key if the static gate passes it, else why not and who says so."""
         answer = self._cache.get(text)
         if answer is None:
-            origin = origin_of(text)
-            refusal = self._panel.static(Candidate(text, origin, self.site(origin)))
-            fault = self._urls.fault(origin)
-            answer = (fault, "url") if fault is not None else refusal or self._urls.key(text)
-            if len(self._cache) >= _GATE_CACHE:
-                self._cache.clear()
-            self._cache[text] = answer
+            self.gate((text,))
+            answer = self._cache[text]
         return answer
 
-    def child(self, batch: LinkBatch, i: int, *, is_redirect: bool, audited: bool = False) -> CrawlURL:
-        """Build the i-th URL of a batch."""
-        source = batch.source
-        return CrawlURL(
-            text=batch.texts[i],
-            site=batch.sites[i],
-            host=batch.hosts[i],
-            key=batch.keys[i],
-            seed_distance=source.seed_distance + (not is_redirect),
-            site_depth=int(batch.site_depths[i]),
-            hops=source.hops + 1 if is_redirect else 0,
-            purpose=Purpose.AUDIT if audited else Purpose.PAGE,
-            via=source.key,
-        )
+    def _ask(self, texts: Sequence[str]) -> dict[str, bytes | tuple[Reason, str]]:
+        """Return what the static gate says of URLs that it does not remember."""
+        hosts = [text[: text.index("/", 8)] for text in texts]
+        site_of = {host: self.site(host) for host in set(hosts)}
+        refused = self._panel.static(Links(texts, hosts, [site_of[host] for host in hosts]))
+        faults = {host: fault for host in site_of if (fault := self._urls.fault(host)) is not None}
+        if not (refused or faults):
+            return dict(zip(texts, self._urls.keys(texts, hosts), strict=True))
+        answers: dict[str, bytes | tuple[Reason, str]] = {}
+        for i, (text, host) in enumerate(zip(texts, hosts, strict=True)):
+            fault = faults.get(host)
+            answers[text] = (fault, "url") if fault is not None else refused.get(i) or self._urls.key(text)
+        return answers
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
-        hosts = tuple([origin_of(text) for text in texts])
-        sites = tuple([self.site(host) for host in hosts])
-        depths = [site_depth(source, text, site, step=not is_redirect) for text, site in zip(texts, sites, strict=True)]
-        return LinkBatch(source, tuple(texts), hosts, sites, tuple(keys), np.array(depths, dtype=np.int32), is_redirect)
+        """Return new links as columns. A site is entered at 0 at home, else at the directory's depth; within a site a link is a step."""
+        hosts = [text[: text.index("/", 8)] for text in texts]
+        site_of = {host: self.site(host) for host in set(hosts)}
+        sites = [site_of[host] for host in hosts]
+        inside = source.site_depth + (not is_redirect)
+        depths = [
+            (inside if site == source.site else directory_depth(text)) if len(text) > len(host) + 1 else 0  # at home
+            for text, host, site in zip(texts, hosts, sites, strict=True)
+        ]
+        return LinkBatch(source, texts, hosts, sites, keys, depths, is_redirect)
 
     def site(self, origin: str) -> str:
         """Return the site of an origin; remembered."""
@@ -174,14 +168,6 @@ class LinkGate:
         limit = self._max_depth
         if self._depth_rules:
             origin = origin_of(text)
-            candidate = Candidate(text, origin, "")
-            covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, candidate)]
+            covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, text, origin)]
             limit = max(covering)[1] if covering else limit
         return limit is not None and seed_distance > limit
-
-
-def site_depth(source: CrawlURL, text: str, site: str, *, step: bool = True) -> int:
-    """Return the depth at which `text` enters its site: 0 at home, `step` more within a site, else its directory's depth."""
-    if is_home(text):
-        return 0
-    return source.site_depth + step if site == source.site else directory_depth(text)

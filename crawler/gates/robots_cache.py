@@ -16,7 +16,6 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose, Redirect
 from thresher.crawler.core.robots import RobotsRecord, Rules, file_hash, head_of, judge
 from thresher.crawler.core.url import BadURL, URLSpace
-from thresher.filters.base import Candidate
 from thresher.filters.scope import matches
 from thresher.storage.tables.robots import RobotsTable
 
@@ -80,9 +79,8 @@ class RobotsBook:
     def obeys(self, url: CrawlURL) -> bool:
         """Return whether robots.txt counts for this URL: `robots.obey`, or the longest override that says otherwise."""
         if self._obeys:
-            candidate = Candidate(url.text, url.host, url.site)
             for match, obeys in self._obeys:
-                if matches(match, candidate):
+                if matches(match, url.text, url.host):
                     return obeys
         return self._settings.obey
 

@@ -10,12 +10,11 @@ announced and a link comes to name is moved among what links name.
 from __future__ import annotations
 
 import logging
-from operator import itemgetter
 
 import msgspec
 
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import CrawlURL, Failed, Purpose, Reason, State
+from thresher.crawler.core.model import CrawlURL, Failed, LinkBatch, Purpose, Reason, State
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.placing import place as place_of
 from thresher.crawler.core.ports import Entry
@@ -33,7 +32,6 @@ from thresher.storage.tables.bare_seeds import http_form
 
 _ANNOUNCED = Purpose.ANNOUNCED
 _log = logging.getLogger(__name__)
-_SITE = itemgetter(slice(8))  # of a key
 _REMEMBERED = 32_768  # URLs whose finders are; 5 MB
 
 
@@ -84,8 +82,7 @@ class Admission:
             for verdict in sifted.sitting.said.values():
                 self._totals.would_save(verdict.filter)
         if sifted.fresh is not None:
-            found = (self._admit_new(i, sifted, each, now, is_redirect=is_redirect) for i in range(len(sifted.fresh)))
-            numbers += [seq for seq in found if seq > 0]
+            numbers += self._admit_new(sifted.fresh, sifted.sitting, each, now)
         if self._frontier.order.counts_sites:
             self._count_sites(source, sifted)
         if self._post is not None:
@@ -97,15 +94,14 @@ class Admission:
         row = self._organs.seen.row(source.key) if self._frontier.order.cash_steps else None
         if row is None:
             return 0.0
-        return self._cash.gift(
-            row.seq, row.worth, len(sifted.known) + (len(sifted.fresh) if sifted.fresh is not None else 0) + len(sifted.foreign)
-        )
+        n_new = sum(len(links) for links in (sifted.fresh, sifted.foreign) if links is not None)
+        return self._cash.gift(row.seq, row.worth, len(sifted.known) + n_new)
 
     def _count_sites(self, source: CrawlURL, sifted: Sifted) -> None:
         """Let the sites that are linked to know of one more that links to them."""
         sites = {key[:8] for key, _, _ in sifted.known}
         if sifted.fresh is not None:
-            sites.update(map(_SITE, sifted.fresh.keys))
+            sites.update(sifted.fresh.by_site)
         for site in self._organs.site_links.add(source.key[:8], sites):
             self._frontier.linked(site)
 
@@ -154,13 +150,41 @@ class Admission:
         if refusal is not None:
             self._organs.seen.settle(url.key, State.REFUSED, refusal)
 
-    def _admit_new(self, i: int, sifted: Sifted, cash: float, now: float, *, is_redirect: bool) -> int:
-        """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
-        batch, sitting = sifted.fresh, sifted.sitting
-        assert batch is not None
+    def _admit_new(self, links: LinkBatch, sitting: Sitting[LinkJudgement] | None, cash: float, now: float) -> list[int]:
+        """Write the new links of a page as the panel judged them, in the page's order; return the numbers of those that have one.
+
+        Runs of links that wait in queues that there are go as columns; what is refused, set aside, audited or of a new host, one by one.
+        """
         assert sitting is not None
-        url = self._tools.links.child(batch, i, is_redirect=is_redirect, audited=i in sitting.audited)
-        return self.admit_judged(url, i, sitting, now, cash)
+        is_plain = sitting.judgement.admitted.tolist()
+        for i in sitting.audited:
+            is_plain[i] = False
+        strangers = self._frontier.strangers(set(links.hosts))
+        apart = [i for i, plain in enumerate(is_plain) if not plain or (strangers and links.hosts[i] in strangers)]
+        numbers: list[int] = []
+        start = 0
+        for i in (*apart, len(links)):
+            if start < i:
+                numbers += self._enqueue_run(links, range(start, i), cash, now)
+            if i < len(links) and (seq := self._admit_one(i, links, sitting, cash, now)) > 0:
+                numbers.append(seq)
+            start = i + 1
+        return numbers
+
+    def _enqueue_run(self, links: LinkBatch, at: range, cash: float, now: float) -> range:
+        """Make new links known and queue them with what they are given; return their sequence numbers."""
+        worth = self._cash.level_of(1.0 + cash)
+        first = self._organs.seen.add_links(links, slice(at.start, at.stop), State.QUEUED, worth, now)
+        seqs = range(first, first + len(at))
+        self._remember_all(seqs, links.source.key)
+        if cash:
+            self._cash.begin_all(seqs, 1.0 + cash)
+        self._frontier.push_links(links, at, first, worth, now)
+        return seqs
+
+    def _admit_one(self, i: int, links: LinkBatch, sitting: Sitting[LinkJudgement], cash: float, now: float) -> int:
+        """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
+        return self.admit_judged(links.url(i, Purpose.AUDIT if i in sitting.audited else Purpose.PAGE), i, sitting, now, cash)
 
     def admit_judged(self, url: CrawlURL, i: int, sitting: Sitting[LinkJudgement], now: float, cash: float = 0.0) -> int:
         """Write the i-th URL of a batch as the panel judged it; return its sequence number, -1 if it is only counted."""
@@ -221,10 +245,13 @@ class Admission:
         return self._remember(seq, self._organs.seen.record(seq).via) if via is None else via
 
     def _remember(self, seq: int, via: bytes) -> bytes:
+        self._remember_all(range(seq, seq + 1), via)
+        return via
+
+    def _remember_all(self, seqs: range, via: bytes) -> None:
         if len(self._finders) >= _REMEMBERED:
             self._finders.clear()
-        self._finders[seq] = via
-        return via
+        self._finders.update(dict.fromkeys(seqs, via))
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)

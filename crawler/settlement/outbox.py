@@ -57,13 +57,13 @@ class Post:
 
     def links(self, source: CrawlURL, sifted: Sifted, cash: Cash, gift: float, now: float, *, is_redirect: bool) -> list[int]:
         """Send what a page names of other agents' sites; return the numbers of those URLs that were new here."""
-        numbers, sites = [], set[bytes]()
-        for url in sifted.foreign:
-            seq = self._organs.seen.add(url, State.OUTBOX, None, now, cash.level_of(1.0 + gift))
+        foreign = sifted.foreign
+        seqs, sites = range(0), set[bytes]()
+        if foreign is not None:
+            first = self._organs.seen.add_links(foreign, slice(0, len(foreign)), State.OUTBOX, cash.level_of(1.0 + gift), now)
+            seqs, sites = range(first, first + len(foreign)), set(foreign.by_site)
             if gift:
-                cash.begin(seq, 1.0 + gift)
-            numbers.append(seq)
-            sites.add(url.key[:8])
+                cash.begin_all(seqs, 1.0 + gift)
         hops, distance = source.hops + 1 if is_redirect else 0, source.seed_distance + (not is_redirect)
         site, found_by, gain = source.key[:8], self._found_by, cash.gain
         for key, row, text in sifted.known:
@@ -79,9 +79,9 @@ class Post:
                     nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops), worth=worth)
                     self._again(source, key, row, nearest, text, cash.step(row.worth, worth), is_redirect=is_redirect)
         if sites:
-            found = [(url.key, url.text) for url in sifted.foreign]
+            found = [] if foreign is None else [*zip(foreign.keys, foreign.texts, strict=True)]
             self._send_links(source, found, self._first_linked(site, sites), gift, is_redirect=is_redirect)
-        return numbers
+        return [*seqs]
 
     def _found_by(self, seq: int) -> bytes:
         """Return the site whose page named a URL first, 8 bytes; remembered."""

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
-import numpy as np
 
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.lastmod import DAY_S, holds, parse_time
@@ -302,12 +301,12 @@ class Sitemaps:
         texts, keys = zip(*fresh, strict=True)
         hosts = tuple(origin_of(text) for text in texts)
         sites = tuple(self._tools.links.site(host) for host in hosts)
-        depths = np.array([0 if is_home(text) else _distance(text) for text in texts], dtype=np.int32)
+        depths = [0 if is_home(text) else _distance(text) for text in texts]
         batch = LinkBatch(sitemap, texts, hosts, sites, keys, depths)
         sitting = self._tools.panel.links(batch)
         for i, (text, key) in enumerate(fresh):
             purpose = Purpose.AUDIT if i in sitting.audited else Purpose.ANNOUNCED
-            url = CrawlURL(text, sites[i], hosts[i], key, _distance(text), int(depths[i]), 0, purpose, sitemap.key)
+            url = CrawlURL(text, sites[i], hosts[i], key, _distance(text), depths[i], 0, purpose, sitemap.key)
             if self._admission.admit_judged(url, i, sitting, now):
                 counts["new"] += 1
                 self._note(key, by_text[text], sitemap, now)

@@ -25,7 +25,7 @@ from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, o
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.seeds import Seeds, read_seeds
 from thresher.crawler.terminal.extras import require
-from thresher.filters.base import Candidate
+from thresher.filters.base import Links
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
 from thresher.filters.registry import plugs
@@ -92,8 +92,8 @@ def check_seeds(settings: Settings) -> None:
     refused: list[str] = []
     for seed in settings.seeds:
         origin = origin_of(seed)
-        candidate = Candidate(seed, origin, site_of(hostname_of(origin)))
-        word = next(((gate.name, reason) for gate in gates if (reason := gate.refuses(candidate))), None)
+        links = Links.of(seed, origin, site_of(hostname_of(origin)))
+        word = next(((gate.name, reason) for gate in gates if (reason := gate.refuses(links).get(0))), None)
         if word is None:
             return
         if len(refused) < _SHOWN:

@@ -17,7 +17,6 @@ from functools import partial
 from operator import itemgetter
 
 import msgspec
-import numpy as np
 
 from thresher.config.settings import DepthCutoff
 from thresher.crawler.core.model import CrawlURL, Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
@@ -210,7 +209,7 @@ class DepthOfLinks:
 
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
         source = batch.source
-        is_itself = batch.keys[:1] == (source.key,)
+        is_itself = batch.keys[0] == source.key
         measure = LinksMeasure(b"" if is_itself else source.key, source.site_depth, batch.is_redirect, len(batch))
         measure.__dict__["batch"] = batch
         return measure
@@ -219,9 +218,8 @@ class DepthOfLinks:
         batch: LinkBatch = measure.__dict__["batch"]
         if self._unknown == UNLIMITED and self._sites.all_free(memory, batch.sites, batch.keys):
             return NOTHING_REFUSED, NO_EFFECTS
-        deepest = int(batch.site_depths.max())
-        sites = [key[:8] for key in dict(zip(batch.sites, batch.keys, strict=True)).values()]
-        found = [cut for site in sites if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
+        deepest = max(batch.site_depths)
+        found = [cut for site in batch.by_site if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
         return set_back(batch, found, only_says=self._only_says)
 
     def _least(self, memory: Memory, site: bytes) -> int:
@@ -232,14 +230,14 @@ class DepthOfLinks:
     def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
         """Return the links of a site that are cut off."""
         least = self._least(memory, site)
-        deep = [i for i in np.flatnonzero(batch.site_depths > least).tolist() if batch.keys[i][:8] == site]
+        deep = [i for i in batch.by_site[site] if batch.site_depths[i] > least]
         if not deep:
             return []
         ledger = Ledger(memory, site, self._rule)
         of_poor = self._names_the_poor(batch, site, memory)
         found = []
         for i in deep:
-            depth = int(batch.site_depths[i])
+            depth = batch.site_depths[i]
             where = ledger.where(parse(batch.texts[i], batch.hosts[i]))
             place = ledger.cut(where, depth, is_poor=of_poor)
             if place is None and depth > self._unknown and ledger.speaker(where) is None:

@@ -53,21 +53,19 @@ class LinkGate:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        if batch.source.seed_distance == 0 and batch.keys == (batch.source.key,):
+        if batch.source.seed_distance == 0 and len(batch) == 1 and batch.keys[0] == batch.source.key:
             return NOTHING_REFUSED, NO_EFFECTS  # a seed whose turn has come: it was asked for by name
-        keys = dict(zip(batch.sites, batch.keys, strict=True))  # one of each site
-        of_site = {site: canonizer for site, key in keys.items() if (canonizer := self._books.canonizer(memory, key[:_SITE])) is not None}
+        of_site = {site: canonizer for site in batch.by_site if (canonizer := self._books.canonizer(memory, site)) is not None}
         if not of_site:
             return NOTHING_REFUSED, NO_EFFECTS
         effects: list[Effect] = []
-        for text, site in zip(batch.texts, batch.sites, strict=True):
-            canonizer = of_site.get(site)
-            if canonizer is None:
-                continue
+        for i in batch.of_sites(of_site):
+            text, site = batch.texts[i], batch.keys[i][:_SITE]
+            canonizer = of_site[site]
             settled = canonizer.settle(text)
             if settled.url != text:
-                effects += [Rewrite(text, settled.url, settled.names)] if _is_of(site, settled.url) else []
-            elif (fetched := read_fetched(memory, keys[site][:_SITE], text)) and not was_asked(memory, keys[site][:_SITE], text):
+                effects += [Rewrite(text, settled.url, settled.names)] if _is_of(batch.sites[i], settled.url) else []
+            elif (fetched := read_fetched(memory, site, text)) and not was_asked(memory, site, text):
                 back = canonizer.settle(fetched)
                 effects += [Rewrite(text, fetched, back.names)] if back.url == text else []
         return NOTHING_REFUSED, tuple(effects)

@@ -223,14 +223,15 @@ class YieldOfLinks:
 
     def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
-        sites = [key[:8] for key in dict(zip(batch.sites, batch.keys, strict=True)).values()]
-        found = [held for site in sites if self._sites.glance(memory, site).n_barren for held in self._set_back(batch, site, memory)]
+        found = [
+            held for site in batch.by_site if self._sites.glance(memory, site).n_barren for held in self._set_back(batch, site, memory)
+        ]
         return set_back(batch, found, only_says=self._only_says)
 
     def _set_back(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
         """Return the links of a site that are not to be fetched."""
         tree = self._sites.tree(memory, site)
-        ours = [i for i, key in enumerate(batch.keys) if key[:8] == site]
+        ours = batch.by_site[site]
         parts = [parse(batch.texts[i], batch.hosts[i]) for i in ours]
         forms = {id(part): tree.forms(part) for part in parts}  # links of one shape share their parts
         tree.load(form for texts in forms.values() for form in texts)
@@ -247,7 +248,7 @@ class YieldOfLinks:
         url, host = batch.texts[i], batch.hosts[i]
         if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below or is_home(url):
             return True
-        depth = int(batch.site_depths[i]) if pattern.depths else None
+        depth = batch.site_depths[i] if pattern.depths else None
         return pattern.reach(depth, magnitude(url, host))
 
     def may_hold(self, key: bytes, memory: Memory, /) -> bool:

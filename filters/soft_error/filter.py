@@ -59,11 +59,10 @@ class LinkGate:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        faulty = {site for site in {key[:_SITE] for key in batch.keys} if self._faults.has(site, memory)}
+        faulty = [site for site in batch.by_site if self._faults.has(site, memory)]
         if not faulty:
             return NOTHING_REFUSED, NO_EFFECTS
-        links = [i for i, key in enumerate(batch.keys) if key[:_SITE] in faulty]
-        refused = {i: verdict for i in links if (verdict := self._refuses(batch, i, memory)) is not None}
+        refused = {i: verdict for i in batch.of_sites(faulty) if (verdict := self._refuses(batch, i, memory)) is not None}
         return (LinkRuling(refused) if refused else NOTHING_REFUSED), NO_EFFECTS
 
     def observe(self, batch: LinkBatch, judgement: LinkJudgement, memory: Memory, /) -> Effects:

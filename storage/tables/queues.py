@@ -9,9 +9,10 @@ Those met lately stay decoded: whoever asks for one gets the very object that wa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
-from thresher.crawler.core.model import CrawlURL
+from thresher.crawler.core.model import CrawlURL, Purpose
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 from thresher.crawler.core.url import origin_of
 from thresher.storage.packing import (
@@ -68,6 +69,11 @@ class Queues:
         lane, rank, seq, attempt, url = entry
         value = pack_queue_value(attempt, url.purpose, url.hops, url.site_depth, url.seed_distance)
         self._rows.put(QUEUE, pack_queue_key(queue, lane, rank, seq), value)
+
+    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+        """Write rows of new links of a page: rank, seq and site_depth of each."""
+        value_of = _Values(seed_distance, hops)
+        self._rows.put_many(QUEUE, {pack_queue_key(queue, Lane.FRESH, rank, seq): value_of[depth] for rank, seq, depth in rows})
 
     def delete(self, queue: bytes, entry: Entry) -> None:
         self._rows.delete(QUEUE, pack_queue_key(queue, entry.lane, entry.rank, entry.seq))
@@ -142,6 +148,18 @@ class Queues:
         """Return the time of the first row past `after`, or None."""
         rows = self._rows.scan(DUE, start=pack_due(*after) + b"\x00", limit=1)
         return unpack_due(rows[0][0])[0] if rows else None
+
+
+class _Values(dict[int, bytes]):
+    """Values of the rows of links that wait for the first time, by site_depth."""
+
+    def __init__(self, seed_distance: int, hops: int) -> None:
+        super().__init__()
+        self._seed_distance, self._hops = seed_distance, hops
+
+    def __missing__(self, site_depth: int) -> bytes:
+        value = self[site_depth] = pack_queue_value(0, Purpose.PAGE, self._hops, site_depth, self._seed_distance)
+        return value
 
 
 def _remember(met: dict[bytes, R], key: bytes, record: R) -> R:

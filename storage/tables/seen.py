@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thresher.crawler.core.model import CrawlURL, Reason, State
-from thresher.storage.packing import pack_seen, pack_u64, unpack_seen
+from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
+from thresher.storage.packing import pack_new, pack_seen, pack_u64, unpack_seen
 from thresher.storage.rows import Rows
 from thresher.storage.schema import SEEN, URL, URLS, SeenRow, UrlRecord
 
@@ -34,8 +34,7 @@ class SeenSet:
 
     def rows(self, keys: Sequence[bytes]) -> list[SeenRow | None]:
         """Return what is known of each URL, in order."""
-        young = self._young.get
-        found = [young(key) for key in keys]
+        found = [*map(self._young.get, keys)]
         cold = [at for at, row in enumerate(found) if row is None]
         if cold:
             for at, row in zip(cold, self._colder([keys[at] for at in cold]), strict=True):
@@ -44,7 +43,7 @@ class SeenSet:
 
     def _colder(self, keys: list[bytes]) -> list[SeenRow | None]:
         """Find rows that are not in the young generation, and put them there."""
-        found = [self._old.get(key) for key in keys]
+        found = [*map(self._old.get, keys)]
         rest = [at for at, row in enumerate(found) if row is None]
         if rest:
             for at, value in zip(rest, self._rows.get_many(SEEN, [keys[at] for at in rest]), strict=True):
@@ -69,6 +68,23 @@ class SeenSet:
         self._rows.counters.add(_COUNTER[state])
         self._keep(url.key, row)
         return seq
+
+    def add_links(self, links: LinkBatch, at: slice, state: State, worth: int, now: float) -> int:
+        """Make new links of a page known, all in one state; return the number of the first, which those of the others follow.
+
+        None of their keys may be known. Their rows are not kept decoded: hardly any is asked for soon.
+        """
+        keys, depths = links.keys[at], links.site_depths[at]
+        assert not any(map(self._young.__contains__, keys)), "a new link is known"
+        first = self._rows.take_seq(len(keys))
+        numbers = [pack_u64(seq) for seq in range(first, first + len(keys))]
+        like = SeenRow(state, None, 0, links.seed_distance, links.hops, Purpose.PAGE, first, 0, worth)
+        via = links.source.key
+        self._rows.put_many(SEEN, dict(zip(keys, pack_new(numbers, depths, like), strict=True)))
+        records = URL.encode_rows([(text, key, via, now) for text, key in zip(links.texts[at], keys, strict=True)])
+        self._rows.put_many(URLS, dict(zip(numbers, records, strict=True)))
+        self._rows.counters.add(_COUNTER[state], len(keys))
+        return first
 
     def adopt(self, record: UrlRecord, row: SeenRow) -> None:
         """Make a URL known as another shard knows it, under a number of ours. Its key must not be known."""

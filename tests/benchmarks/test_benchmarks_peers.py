@@ -50,6 +50,13 @@ def test_a_crawler_is_judged_by_the_servers_log_on_one_core_too_and_a_missing_on
     assert result["versions"]["thresher"]
 
 
+def test_on_a_web_of_new_links_a_crawler_is_stopped_by_its_budget_with_far_more_pages_than_the_finite_web_has() -> None:
+    (links,) = [of for of in peers.CONTESTANTS if of.name == "thresher"]
+    found = peers.measure([links], "small", 4, 1, Path("nowhere"), Budget(cpu_s=3.0), new_links=10)[0]["thresher"][0]
+    assert found.ended == "budget"
+    assert found.pages > 4 * peers.PAGES_OF_A_HOST
+
+
 def test_a_crawler_that_hangs_dies_or_fetches_nothing_has_no_figure_and_is_gone() -> None:
     hangs, dies = shell("hangs", "sleep 987654"), shell("dies", "echo out of luck; echo ' at line 1'; kill -9 $$")
     idle = shell("idle", f"{sys.executable} -c 'import urllib.request as u; u.urlopen(\"{{url}}\").read()'")

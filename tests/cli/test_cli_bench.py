@@ -42,6 +42,17 @@ def test_a_benchmark_counts_its_pages_and_splits_its_time_over_tls_and_on_one_co
     assert "one core: crawler and server share it" in report["machine"]
 
 
+def test_a_web_of_new_links_is_measured_too_where_a_web_may_have_them() -> None:
+    run = bench("--profile", "small", "--pages", "300", "--hosts", "4", "--new-links", "10", "--json")
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    assert report["new_links"] == 10
+    assert report["known_urls"] > 10 * report["pages"]
+    refused = bench("--profile", "sites", "--pages", "300", "--new-links", "10")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--new-links is for the others" in refused.stderr
+
+
 def test_a_crawl_that_ends_early_gives_no_figure() -> None:
     run = bench("--profile", "small", "--pages", "100", "--set", "limits.max_time=0", "--json")
     assert run.returncode == 2

@@ -7,9 +7,12 @@ about what the real store could not do. `Queues.reborn()` is what a crash leaves
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
+from thresher.crawler.core.model import CrawlURL
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 
 
@@ -21,11 +24,13 @@ class Queues:
         self.records: dict[bytes, bytes] = {}
         self.sites: dict[bytes, bytes] = {}
         self.due_rows: list[tuple[float, bytes]] = []
+        self.urls: dict[int, CrawlURL] = {}  # by seq: what `put_links` writes rows of
         self.n_reads = 0
 
     def reborn(self) -> Queues:
         """Return a copy that shares nothing."""
         other = Queues()
+        other.urls = dict(self.urls)
         other.rows = {key: dict(rows) for key, rows in self.rows.items()}
         other.records, other.sites, other.due_rows = dict(self.records), dict(self.sites), list(self.due_rows)
         return other
@@ -40,6 +45,11 @@ class Queues:
         assert (entry.rank, entry.seq) not in rows, "a row is written twice"
         assert entry.seq > 0
         rows[entry.rank, entry.seq] = entry
+
+    def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
+        for rank, seq, depth in rows:
+            url = replace(self.urls[seq], seed_distance=seed_distance, site_depth=depth, hops=hops)
+            self.put(queue, Entry(Lane.FRESH, rank, seq, 0, url))
 
     def delete(self, queue: bytes, entry: Entry) -> None:
         del self.rows[queue, entry.lane][entry.rank, entry.seq]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, pairwise
@@ -14,7 +14,7 @@ from fake_queues import Addresses, Queues
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.frontier import Frontier, Lease, Retry, Wait
-from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, LinkBatch, Outcome, Purpose
 from thresher.crawler.core.ports import Entry, HostRecord, Lane
 from thresher.crawler.core.url import URLRules, URLSpace
 
@@ -129,6 +129,22 @@ class World:
             return None
         self.pushed.append(entry)
         return entry
+
+    def push_links(self, texts: Sequence[str], depths: Sequence[int], *, worth: int = 0, one_by_one: bool = False) -> None:
+        """Queue the new links of a page, those of known hosts as columns or each by itself."""
+        source = URLS.url("http://source.example/")
+        urls = [URLS.url(text, seed_distance=1, site_depth=depth, via=source.key) for text, depth in zip(texts, depths, strict=True)]
+        columns = ([getattr(url, name) for url in urls] for name in ("text", "host", "site", "key"))
+        links = LinkBatch(source, *columns, list(depths))
+        strangers = self.frontier.strangers(links.hosts)
+        for at in (range(i, i + 1) for i in range(len(urls))) if one_by_one or strangers else (range(len(urls)),):
+            entries = [Entry(Lane.FRESH, self.frontier.order.rank(urls[i].site_depth, worth), next(self.seqs), 0, urls[i]) for i in at]
+            self.store.urls.update((entry.seq, entry.url) for entry in entries)
+            if one_by_one or strangers:
+                assert self.frontier.push(entries[0], self.now) is None
+            else:
+                self.frontier.push_links(links, at, entries[0].seq, worth, self.now)
+            self.pushed += entries
 
     def fill(self, n_hosts: int, n_urls: int, *, name: str = "h{}.site{}.example") -> None:
         """Queue `n_urls` at each of `n_hosts`, hosts taking turns."""

@@ -178,9 +178,12 @@ def disturb(world: World, rng: random.Random) -> set[int]:
     """Do one thing that the rest of a crawl may do; return the seqs that it took out of the crawl."""
     frontier, entry = world.frontier, rng.choice(world.pushed)
     queue = URLS.queue_key(entry.url.host)
-    match rng.randrange(11):
+    match rng.randrange(12):
         case 0:
             world.push(entry.url.text + "/more", depth=rng.randrange(4), lane=rng.choice([Lane.AHEAD, Lane.FRESH]))
+        case 11:
+            depths = [rng.randrange(4) for _ in range(rng.randrange(1, 40))]
+            world.push_links([f"{entry.url.text}/{len(world.pushed)}/{i}" for i in range(len(depths))], depths)
         case 1:
             return {entry.seq} if frontier.withdraw(entry.url, entry.seq) else set()
         case 2:

@@ -227,6 +227,30 @@ def test_every_page_of_the_benchmark_has_the_same_size_and_number_of_links(name:
     assert own > 0.75 * total
 
 
+@pytest.mark.parametrize(("name", "n_bytes", "n_links", "n_new"), [("bench_median", 25_000, 60, 39), ("bench_small", 4_000, 15, 10)])
+def test_a_web_of_new_links_teaches_so_many_urls_a_page_and_never_ends(name: str, n_bytes: int, n_links: int, n_new: int) -> None:
+    """Broken on purpose: the numbers of two pages' links overlap; the pages of the finite tree alone are found."""
+    web = Web(replace(PROFILES[name], new_links=n_new, n_sites=4, n_seeds=8), port=PORT)
+    host, paths = web.hosts()[3], ["/"]
+    known = {f"http://{host}:{PORT}/"}
+    fresh = []
+    for path in paths:
+        reply = web.respond(host, path)
+        urls = {
+            url for href, _ in _Page(_text(reply)).hrefs if (url := _canonical(f"http://{host}:{PORT}{path}", href)) and "#top" not in href
+        }
+        assert (reply.status, len(reply.body)) == (200, n_bytes), path
+        assert len(urls) > 0.8 * n_links
+        new = sorted(url for url in urls - known if split(url)[0] == host)
+        fresh.append(len(new))
+        known |= urls
+        if len(paths) < 60:
+            paths += [split(url)[1] for url in new][:9]
+    assert fresh[0] >= n_new
+    assert min(fresh[1:]) == n_new
+    assert max(fresh[1:]) <= n_new + 1
+
+
 def test_a_fault_fails_as_often_as_planted_then_shows_its_page() -> None:
     web = Web(replace(PROFILES["story"], error_share=0.3, error_tries=(1, 3), retry_after_s=2), port=PORT)
     faults = web.truth().of_kind(Kind.FAULT)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from thresher.crawler.core.model import Answer, CrawlURL, Directives, Fetched, Head, LinkBatch, Page, RedirectPair
+from thresher.crawler.core.model import Answer, CrawlURL, Directives, Fetched, Head, LinkBatch, Page, Reason, RedirectPair
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import URLRules, URLSpace, hostname_of, origin_of, site_of
-from thresher.filters.base import Candidate
+from thresher.filters.base import Links, StaticFilter
 
 SPACE = URLSpace(bytes(16), URLRules(ports=None))
 LONG_TEXT = " ".join(f"word{i}" for i in range(40))
 
 
-def candidate(text: str) -> Candidate:
-    url = SPACE.url(SPACE.canonical(text))
-    return Candidate(url.text, url.host, url.site)
+def links(*texts: str) -> Links:
+    urls = [SPACE.url(SPACE.canonical(text)) for text in texts]
+    return Links([url.text for url in urls], [url.host for url in urls], [url.site for url in urls])
+
+
+def refusal(gate: StaticFilter, text: str) -> Reason | None:
+    """Return why a static gate refuses a URL; the same alone as among links that it passes or refuses."""
+    alone = gate.refuses(links(text)).get(0)
+    others = ["http://a.example/", text, "http://z.example/a/b.html?c=d", "http://a.example/x/logout?delete=1", "http://a.example/z.zip"]
+    assert gate.refuses(links(*others)).get(1) == alone
+    return alone
 
 
 def page(
@@ -46,7 +52,7 @@ def batch(*texts: str, source: str = "http://a.example/") -> LinkBatch:
         hosts=hosts,
         sites=tuple(site_of(hostname_of(host)) for host in hosts),
         keys=tuple(url.key for url in urls),
-        site_depths=np.ones(len(urls), dtype=np.int32),
+        site_depths=[1] * len(urls),
     )
 
 

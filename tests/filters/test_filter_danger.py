@@ -1,7 +1,7 @@
 """Danger: links that do something are refused, as real software writes them, and no page about such a thing is."""
 
 import pytest
-from subjects import candidate
+from subjects import refusal
 
 from thresher.config.settings import Danger as Listed
 from thresher.config.settings import Scope
@@ -120,7 +120,7 @@ HONEST = {
 
 def refusals(urls: str, *, origin: str = "https://www.a.example", **listed: list[str]) -> dict[str, Reason | None]:
     rule = ScopeFilter(Scope(type="any", danger=Listed(**listed)), [], ["https://www.a.example/"])
-    return {path: rule.refuses(candidate(origin + path)) for path in urls.split()}
+    return {path: refusal(rule, origin + path) for path in urls.split()}
 
 
 @pytest.mark.parametrize("kind", HOSTILE)

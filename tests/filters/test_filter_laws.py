@@ -12,12 +12,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import subjects
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from planted import LinkScript, PageScript
-from subjects import SPACE, candidate, head
+from subjects import SPACE, head
 from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, settings, stories, urls
 
 from thresher.config.settings import Settings
@@ -84,7 +85,7 @@ def test_a_gate_without_memory_always_says_the_same(name: str, text: str, conten
     """Mutation: `ExtensionFilter.refuses` remembered its last URL and refused it the second time."""
     plug = next(plug for plug in registered() if plug.name == name)
     if plug.static:
-        assert plug.static.refuses(candidate(text)) == plug.static.refuses(candidate(text))
+        assert subjects.refusal(plug.static, text) == subjects.refusal(plug.static, text)
     if plug.head:
         answer = head(text, content_type=content_type)
         assert plug.head.refuses(answer) == plug.head.refuses(answer)
@@ -223,7 +224,7 @@ def test_a_filter_that_observes_learns_nothing_from_answers_and_asks_for_nothing
 def test_gates_without_memory_are_silent_while_they_observe(name: str, text: str, content_type: str) -> None:
     """Mutation: `Panel.static` asked every plug whatever its mode."""
     bench = Bench.of(tuple(plug for plug in registered("observe") if plug.name == name and plug.mode is Mode.OBSERVE))
-    assert bench.panel.static(candidate(text + "/x.png")) is None
+    assert bench.panel.static(subjects.links(text + "/x.png")) == {}
     assert bench.panel.head(head(text, content_type=content_type, content_length="99999999999")) is None
 
 

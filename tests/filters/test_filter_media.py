@@ -1,7 +1,7 @@
 """Media: extensions before the request, types and sizes before the body."""
 
 import pytest
-from subjects import candidate, head
+from subjects import head, refusal
 
 from thresher.config.settings import Media
 from thresher.crawler.core.model import Reason
@@ -12,12 +12,12 @@ TYPES = ["text/html", "application/xhtml+xml", "text/plain"]
 
 @pytest.mark.parametrize("path", ["/a.pdf", "/x/y.JPEG", "/a.tar.gz", "/a.png?size=1"])
 def test_a_media_extension_is_not_requested(path: str) -> None:
-    assert ExtensionFilter(Media()).refuses(candidate(f"http://a.example{path}")) is Reason.BAD_TYPE
+    assert refusal(ExtensionFilter(Media()), f"http://a.example{path}") is Reason.BAD_TYPE
 
 
 @pytest.mark.parametrize("path", ["/", "/a.html", "/pdf", "/v1.2/notes", "/x?file=a.pdf", "/a.pdf/view", "/.png/"])
 def test_other_paths_are_requested(path: str) -> None:
-    assert ExtensionFilter(Media()).refuses(candidate(f"http://a.example{path}")) is None
+    assert refusal(ExtensionFilter(Media()), f"http://a.example{path}") is None
 
 
 def test_a_foreign_type_ends_after_its_headers() -> None:

@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 import pytest
+import subjects
 from msgspec.structs import replace
 from planted import LinkScript, PageScript, PairWitness, SeenAnswer
-from subjects import LONG_TEXT, SPACE, answer, batch, candidate, head, page, pair
+from subjects import LONG_TEXT, SPACE, answer, batch, head, page, pair
 from webs import Bench, registered
 
 from thresher.config.settings import PathTrap
 from thresher.crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Purpose, Reason, Release, Request, Rewrite, Verdict
-from thresher.filters.base import Candidate, Gate, LinkJudgement, Plug
+from thresher.filters.base import Gate, LinkJudgement, Plug
 from thresher.filters.panel import Sitting, decode_judgement, encode_judgement
 from thresher.filters.path_trap import plug as path_trap
 
@@ -69,9 +70,10 @@ def test_the_first_filter_to_refuse_a_link_names_the_reason() -> None:
 
 def test_static_and_head_gates_answer_with_the_first_refusal_and_its_filter() -> None:
     bench = Bench.of(registered())
-    assert bench.panel.static(candidate("http://c.example/a.png")) == (Reason.OUT_OF_SCOPE, "scope")
-    assert bench.panel.static(candidate("http://a.example/a.png")) == (Reason.BAD_TYPE, "media")
-    assert bench.panel.static(Candidate("http://a.example/ok", "http://a.example", "a.example")) is None
+    assert bench.panel.static(subjects.links("http://c.example/a.png")) == {0: (Reason.OUT_OF_SCOPE, "scope")}
+    several = subjects.links("http://a.example/ok", "http://a.example/a.png", "http://c.example/")
+    assert bench.panel.static(several) == {1: (Reason.BAD_TYPE, "media"), 2: (Reason.OUT_OF_SCOPE, "scope")}
+    assert bench.panel.static(subjects.links("http://a.example/ok")) == {}
     assert bench.panel.head(head(URL, content_type="image/png")) == (Reason.BAD_TYPE, "media")
     assert bench.panel.head(head(URL, content_type="text/html")) is None
 

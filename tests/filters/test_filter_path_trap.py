@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from zlib import crc32
 
 import pytest
-from subjects import batch, candidate, page
+from subjects import batch, page, refusal
 from webs import Bench
 
 from thresher.config.settings import Filters, PathTrap, Settings
@@ -26,12 +26,12 @@ Text = Callable[[str], str]  # of a URL's page
 )
 def test_a_trap_by_shape_is_refused(path: str) -> None:
     """F60."""
-    assert ShapeTrap(PathTrap()).refuses(candidate(f"http://a.example{path}")) in (Reason.PATH_TRAP, Reason.TOO_MANY_SEGMENTS)
+    assert refusal(ShapeTrap(PathTrap()), f"http://a.example{path}") in (Reason.PATH_TRAP, Reason.TOO_MANY_SEGMENTS)
 
 
 @pytest.mark.parametrize("path", ["/", "/a/a/a/", "/docs/2024/05/17/title.html", "/x?a=1&b=2&c=3"])
 def test_an_ordinary_path_passes(path: str) -> None:
-    assert ShapeTrap(PathTrap()).refuses(candidate(f"http://a.example{path}")) is None
+    assert refusal(ShapeTrap(PathTrap()), f"http://a.example{path}") is None
 
 
 # -- what URLs have in common

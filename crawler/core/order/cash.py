@@ -53,6 +53,14 @@ class Cash:
         self._older(seq, 0)
         self._young[seq] = cash
 
+    def begin_all(self, seqs: range, cash: float) -> None:
+        """Remember the cash of URLs that have just been found: as `begin` for one after the other."""
+        while seqs:
+            self._older(seqs[0], 0)
+            room = _GENERATION - len(self._young)
+            self._young.update(dict.fromkeys(seqs[:room], cash))
+            seqs = seqs[room:]
+
     def _older(self, seq: int, worth: int) -> float:
         """Return the cash of a URL that is not in the young generation; start another when that is full."""
         cash = self._old.get(seq) or self._begins[worth]

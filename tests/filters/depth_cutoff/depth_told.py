@@ -56,7 +56,7 @@ class Crawled:
 
     def held(self, url: str, depth: int, *, on: str = HOST + "/") -> str:
         """Return who would hold a new link. on: the page that names it."""
-        one = replace(batch(url), source=SPACE.url(on), site_depths=np.array([depth], dtype=np.int32))
+        one = replace(batch(url), source=SPACE.url(on), site_depths=[depth])
         _, effects = self.links.decide(self.links.measure(one), self.memory)
         return next((effect.holder for effect in effects if isinstance(effect, Hold)), "")
 

@@ -173,7 +173,7 @@ def test_a_worthless_page_leads_on_through_redirects() -> None:
     crawled = of_site()
     crawled.name(day(5), f"{HOST}/next")
     hop = replace(SPACE.url(f"{HOST}/next"), site_depth=2, via=SPACE.key(day(5)))
-    batch = replace(LinkBatch.of(SPACE.url(day(99))), source=hop, site_depths=np.array([3], dtype=np.int32), is_redirect=True)
+    batch = replace(LinkBatch.of(SPACE.url(day(99))), source=hop, site_depths=[3], is_redirect=True)
     crawled.links.observe(crawled.links.measure(batch), LinkJudgement(np.ones(1, np.bool_), {}), crawled.memory)
     assert turn(crawled, replace(SPACE.url(day(99)), site_depth=3))
 

@@ -277,7 +277,7 @@ def test_a_url_that_a_filter_made_up_teaches_nothing() -> None:
 def test_a_filter_that_observes_says_what_it_would_hold_and_why() -> None:
     crawled = of_site()
     crawled.links = DepthOfLinks(Sites(), DepthCutoff(mode="observe"))
-    one = replace(batch(day(99)), source=SPACE.url(day(5)), site_depths=np.array([3], dtype=np.int32))
+    one = replace(batch(day(99)), source=SPACE.url(day(5)), site_depths=[3])
     ruling, effects = crawled.links.decide(crawled.links.measure(one), crawled.memory)
     assert effects == ()
     assert ruling.refused[0].evidence["place"].startswith("a.example/cal")  # type: ignore[union-attr]

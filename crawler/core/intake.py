@@ -1,0 +1,128 @@
+"""New rows on their way into host queues: one at a time, or a page's links as columns.
+
+What `push_links` comes to is what `push` of each link in turn would: tests/core/test_core_frontier_links.py compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.host_queue import HostQueue
+from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
+from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.url import URLSpace, queue_name
+from thresher.crawler.core.workbench import Workbench
+
+
+class Intake:
+    """Writes new rows into the store, and holds those in memory that belong to the first of their hosts."""
+
+    def __init__(self, store: QueueStore, bench: Workbench, order: Order, settings: Settings, urls: URLSpace) -> None:
+        self._store = store
+        self._bench = bench
+        self._order = order
+        self._urls = urls
+        self._max_hosts_per_site = settings.limits.max_hosts_per_site
+        self.n_known_hosts = store.n_hosts()
+
+    def push(self, entry: Entry, now: float) -> Reason | None:
+        """Queue a URL whose `seen` row is written. Returns a reason when its site has too many hosts to take another."""
+        queue = self._urls.queue_key(entry.url.host)
+        host = self._bench.hosts.get(queue)
+        if host is None:
+            return self._push_waiting(queue, entry, now)
+        self._add_row(queue, host.record, entry, now)
+        self.hold(host, entry, now)
+        return None
+
+    def strangers(self, hosts: Iterable[str]) -> set[str]:
+        """Return the hosts that have no queue yet."""
+        bench, queue_key, store = self._bench.hosts, self._urls.queue_key, self._store
+        return {host for host in hosts if (queue := queue_key(host)) not in bench and store.host(queue) is None}
+
+    def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
+        """Queue new links of a page, those `at` of the batch, whose `seen` rows are written and whose hosts are no `strangers`.
+
+        first: sequence number of the first of them. What it comes to is the same as if each were pushed, in their order; but rows are
+        written a queue at a time, and no object is made of a URL that stays in the store.
+        """
+        rank_of = {depth: self._order.rank(depth, worth) for depth in set(links.site_depths[at.start : at.stop])}
+        queue_of = {host: self._urls.queue_key(host) for host in set(links.hosts[at.start : at.stop])}
+        queues: dict[bytes, list[tuple[int, int, int]]] = {}
+        for seq, i in enumerate(at, first):
+            depth = links.site_depths[i]
+            queues.setdefault(queue_of[links.hosts[i]], []).append((rank_of[depth], seq, depth))
+        moved: dict[bytes, HostQueue] = {}
+        for queue, rows in queues.items():
+            self._store.put_links(queue, rows, seed_distance=links.seed_distance, hops=links.hops)
+            host = self._bench.hosts.get(queue)
+            if host is not None and not host.is_unmoved_by((Lane.FRESH, *min(rows)[:2]), now):
+                moved[queue] = host
+                continue
+            record = host.record if host is not None else self._store.host(queue)
+            assert record is not None, f"links of a host without a record: {links.texts[at.start]}"
+            self._count_rows(queue, record, len(rows), now)
+        if moved:
+            self._push_into_memory(links, at, first, moved, rank_of, now)
+
+    def _push_into_memory(
+        self, links: LinkBatch, at: range, first: int, moved: Mapping[bytes, HostQueue], rank_of: Mapping[int, int], now: float
+    ) -> None:
+        """Let links, whose rows are written, take their places among those in memory, in the order of the page."""
+        for seq, i in enumerate(at, first):
+            queue = self._urls.queue_key(links.hosts[i])
+            host = moved.get(queue)
+            if host is None:
+                continue
+            self._count_rows(queue, host.record, 1, now)
+            rank = rank_of[links.site_depths[i]]
+            if not host.is_unmoved_by((Lane.FRESH, rank, seq), now):
+                self.hold(host, Entry(Lane.FRESH, rank, seq, 0, links.url(i)), now)
+
+    def refuses(self, url: CrawlURL) -> Reason | None:
+        """Return why `push` would refuse a URL, or None."""
+        queue = self._urls.queue_key(url.host)
+        if queue in self._bench.hosts or self._store.host(queue) is not None:
+            return None
+        site = self._store.site(queue[:8])
+        return Reason.SITE_HOST_LIMIT if site is not None and site.n_hosts >= self._max_hosts_per_site else None
+
+    def _push_waiting(self, queue: bytes, entry: Entry, now: float) -> Reason | None:
+        record = self._store.host(queue) or self.new_host(queue, entry.url)
+        if record is None:
+            return Reason.SITE_HOST_LIMIT
+        self._add_row(queue, record, entry, now)
+        return None
+
+    def _add_row(self, queue: bytes, record: HostRecord, entry: Entry, now: float) -> None:
+        self._store.put(queue, entry)
+        self._count_rows(queue, record, 1, now)
+
+    def _count_rows(self, queue: bytes, record: HostRecord, n: int, now: float) -> None:
+        """Count rows that are new in the store."""
+        record.n_queued += n
+        if record.due:
+            self._store.save_host(queue, record)
+        else:
+            self._bench.waiting.join(queue, record, now)
+
+    def new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
+        """Return the record of a host never seen before, None if its site has too many."""
+        site = self._store.site(queue[:8]) or SiteRecord(name=url.site)
+        if site.n_hosts >= self._max_hosts_per_site:
+            return None
+        site.n_hosts += 1
+        self._store.save_site(queue[:8], site)
+        self.n_known_hosts += 1
+        return HostRecord(name=queue_name(url.host), site=url.site)
+
+    def hold(self, host: HostQueue, entry: Entry, now: float) -> None:
+        """Let a row that is new in the store take its place among those in memory, and its host another if it goes first."""
+        host.insert(entry, self._bench.heads)
+        if host.leased is not None:
+            return
+        head = host.head
+        if head is None or entry[:3] <= head[:3] or (head.lane is Lane.RETRY and head.rank > now * 1e6):
+            self._bench.place(host, now)
