@@ -189,7 +189,8 @@ def finished(source: Source, *, agent: str, max_links: int, headers: Iterable[st
             title, text, links, n_links, others = source.taken
             finds = _Finds(max_links)
             finds.take_all(links, n_links, others)
-            return finds.parsed(title=title, text=text, charset=source.charset, agent=agent, headers=headers)
+            form = form_of(source.body_utf8)
+            return finds.parsed(title=title, text=text, charset=source.charset, agent=agent, headers=headers, form=form)
         case Form.HTML:
             return parse(source.body_utf8, source.charset, agent=agent, max_links=max_links, headers=headers)
         case Form.PLAIN:

@@ -123,8 +123,8 @@ int append_decoded(Buffer *b, Bytes s, size_t n, int is_attribute) {
 /* -- tags ----------------------------------------------------------------------------------------------------------------------- */
 
 static int attribute_of(Bytes s, size_t n) {
-    static const char *const names[N_ATTRIBUTES] = {"href", "rel", "src", "name", "content", "http-equiv"};
-    static const unsigned char lengths[N_ATTRIBUTES] = {4, 3, 3, 4, 7, 10};
+    static const char *const names[N_ATTRIBUTES] = {"href", "rel", "src", "name", "content", "http-equiv", "type"};
+    static const unsigned char lengths[N_ATTRIBUTES] = {4, 3, 3, 4, 7, 10, 4};
     for (int k = 0; k < N_ATTRIBUTES; k++)
         if (n == lengths[k] && is_word(s, n, names[k])) return k;
     return -1;

@@ -53,15 +53,18 @@ static PyObject *rel_of(const Pass *s, const FoundLink *f) {
 
 static PyObject *link_of(const Pass *s, const FoundLink *f, PyTypeObject *type, PyObject *const *tags) {
     PyObject *href = text_of(s->values.at + f->at, f->n), *rel = rel_of(s, f), *link = NULL;
-    if (href && rel) link = type->tp_alloc(type, 3);
+    PyObject *said = text_of(s->values.at + f->type_at, f->type_n);
+    if (href && rel && said) link = type->tp_alloc(type, 4);
     if (!link) {
         Py_XDECREF(href);
         Py_XDECREF(rel);
+        Py_XDECREF(said);
         return NULL;
     }
     PyTuple_SET_ITEM(link, 0, href);
     PyTuple_SET_ITEM(link, 1, rel);
     PyTuple_SET_ITEM(link, 2, Py_NewRef(tags[f->tag]));
+    PyTuple_SET_ITEM(link, 3, said);
     return link;
 }
 
@@ -79,7 +82,7 @@ static PyObject *links_of(const Pass *s, PyTypeObject *type) {
 
 /* (links before it, tag, its attributes): whatever else html.py looks at */
 static PyObject *other_of(Pass *s, const Other *o) {
-    static const char *const names[N_ATTRIBUTES] = {"href", "rel", "src", "name", "content", "http-equiv"};
+    static const char *const names[N_ATTRIBUTES] = {"href", "rel", "src", "name", "content", "http-equiv", "type"};
     PyObject *found = PyDict_New();
     for (int k = 0; found && k < N_ATTRIBUTES; k++) {
         if (!o->found[k].at) continue;
@@ -241,6 +244,6 @@ PyMODINIT_FUNC PyInit__native(void) {
     for (int id = 0; id < N_COUNT; id++)
         if (!TAGS[id] && !(TAGS[id] = PyUnicode_InternFromString(NAME_OF[id]))) return NULL;
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 1) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 2) < 0) Py_CLEAR(module);
     return module;
 }

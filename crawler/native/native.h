@@ -76,7 +76,7 @@ enum Name name_of(Bytes s, size_t n);
 
 /* -- markup.c ------------------------------------------------------------------------------------------------------------------- */
 
-enum Attribute { HREF, REL, SRC, NAME, CONTENT, HTTP_EQUIV, N_ATTRIBUTES };
+enum Attribute { HREF, REL, SRC, NAME, CONTENT, HTTP_EQUIV, TYPE, N_ATTRIBUTES };
 
 /* Remember that "name" (with its ";", if it has one) stands for n UTF-8 bytes; returns 0 if there is no room for it. */
 int add_entity(Bytes name, size_t n_name, Bytes text, size_t n_text);
@@ -104,7 +104,7 @@ typedef struct {
 
 typedef struct {
     Bytes href;
-    uint32_t at, n, rel_at, rel_n; /* in `values` */
+    uint32_t at, n, rel_at, rel_n, type_at, type_n; /* in `values` */
     enum Name tag;
 } FoundLink;
 

@@ -40,8 +40,8 @@ static void *grown(void *at, size_t n, size_t *room, size_t each) {
     return new;
 }
 
-static int add_link(Pass *s, Span v, Span rel, enum Name tag) {
-    size_t at, n, rel_at = 0, rel_n = 0;
+static int add_link(Pass *s, Span v, Span rel, Span type, enum Name tag) {
+    size_t at, n, rel_at = 0, rel_n = 0, type_at = 0, type_n = 0;
     if (!v.at || !v.n) return 1;
     if (!append_value(s, v, &at, &n)) return 0;
     while (n && KIND[s->values.at[at]] & IS_SPACE) at++, n--;
@@ -50,11 +50,13 @@ static int add_link(Pass *s, Span v, Span rel, enum Name tag) {
     s->n_links++;
     if (s->n_kept >= s->max_links || (n > MAX_HREF && n_characters(s->values.at + at, n) > MAX_HREF)) return 1;
     if (rel.at && rel.n && !append_value(s, rel, &rel_at, &rel_n)) return 0;
+    if (type.at && type.n && !append_value(s, type, &type_at, &type_n)) return 0;
     if (s->values.n > UINT32_MAX) return give_up(s, "size");
     FoundLink *links = grown(s->links, s->n_kept, &s->room_links, sizeof *links);
     if (!links) return give_up(s, "memory");
     s->links = links;
-    links[s->n_kept++] = (FoundLink){v.at, (uint32_t)at, (uint32_t)n, (uint32_t)rel_at, (uint32_t)rel_n, tag};
+    FoundLink found = {v.at, (uint32_t)at, (uint32_t)n, (uint32_t)rel_at, (uint32_t)rel_n, (uint32_t)type_at, (uint32_t)type_n, tag};
+    links[s->n_kept++] = found;
     return 1;
 }
 
@@ -80,12 +82,12 @@ int take_element(Pass *s, const Tag *t) {
     if (s->n_templates) return 1;
     switch (t->id) {
     case N_A: case N_AREA:
-        return add_link(s, t->found[HREF], t->found[REL], t->id);
+        return add_link(s, t->found[HREF], t->found[REL], t->found[TYPE], t->id);
     case N_FRAME: /* in HTML there is none outside a frameset */
         if (!top(s) || top(s)->space == IN_HTML) return 1;
-        return add_link(s, t->found[SRC], none, t->id);
+        return add_link(s, t->found[SRC], none, none, t->id);
     case N_IFRAME:
-        return add_link(s, t->found[SRC], none, t->id);
+        return add_link(s, t->found[SRC], none, none, t->id);
     case N_BASE:
         return t->found[HREF].at ? add_other(s, t) : 1;
     case N_LINK:
