@@ -40,7 +40,7 @@ from thresher.storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
 from thresher.storage.segments import SegmentWriter
 from thresher.storage.tables import Organs
 from thresher.storage.tables.counters import Counters
-from thresher.storage.unfinished import FOLDERS, is_unfinished, is_without_rows, may_be_new, take_away
+from thresher.storage.unfinished import MADE, is_unfinished, is_without_rows, may_be_new, take_away
 from thresher.storage.writer import Writer
 
 PATIENCE_S = 10.0
@@ -85,7 +85,7 @@ class Store(Organs):
         """
         require_new(path)
         try:
-            for folder in (path, *(path / name for name in FOLDERS)):
+            for folder in (path, *(path / name for name in MADE)):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise as_ours(error) from None

@@ -22,7 +22,8 @@ from thresher.storage.schema import RESULTS, STATE, TABLES
 
 _SKIPPED: Final = "skipped"
 _LOCK: Final = "crawl.lock"
-FOLDERS: Final = (STATE, RESULTS, _SKIPPED, ARCHIVE)
+MADE: Final = (STATE, RESULTS, _SKIPPED)  # by every creation
+FOLDERS: Final = (*MADE, ARCHIVE)
 
 
 def may_be_new(path: Path) -> bool:

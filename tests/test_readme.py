@@ -66,8 +66,11 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     with demo("story", tmp_path) as server:
         for name, options_ in options(server, limits={"max_pages": 10}).items():
-            for option, value in options_.items():
-                monkeypatch.setenv(f"THRESHER_{name}__{option}".upper(), msgspec.json.encode(value).decode())
+            section_ = (
+                {f"{name}__{option}": value for option, value in options_.items()} if isinstance(options_, dict) else {name: options_}
+            )
+            for option, value in section_.items():
+                monkeypatch.setenv(f"THRESHER_{option}".upper(), msgspec.json.encode(value).decode())
         seed = server.web.seeds()[0]
         exec(compile(source.replace("https://example.org/", seed).replace('"max_pages": 100', '"max_pages": 10'), "README.md", "exec"), {})
     said = capsys.readouterr().out.splitlines()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import random
 import subprocess
 import sys
@@ -19,6 +18,9 @@ import time
 from html.entities import html5
 from pathlib import Path
 from typing import Any
+
+from benchmarks.support.checkout import environment
+from thresher.crawler.children import python
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "crawler/native"
@@ -186,9 +188,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         library = built(Path(folder))
         sanitizer = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout.strip()
-        environ = {**os.environ, "LD_PRELOAD": sanitizer, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
-        command = [sys.executable, "-m", "benchmarks.proofs.native_fuzz", f"--library={library}"]
-        command += [f"--seconds={chosen.seconds}", f"--seed={chosen.seed}"]
+        environ = {**environment(), "LD_PRELOAD": sanitizer, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
+        given = f"--library={library}", f"--seconds={chosen.seconds}", f"--seed={chosen.seed}"
+        command = python.command("benchmarks.proofs.native_fuzz", *given)
         return subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode and 1
 
 

@@ -160,7 +160,8 @@ class PageGate:
             _learn_good_page(measure, directory, host, memory)
         if _is_suspect(measure, host):
             return tuple(self._suspect(measure, memory))
-        return tuple(self._echo(measure, host, memory)) if measure.may_echo else NO_EFFECTS
+        may_echo = measure.may_echo and (judgement.is_new or measure.form == "password")  # a copy to the word says no name of its own
+        return tuple(self._echo(measure, host, memory)) if may_echo else NO_EFFECTS
 
     def _find(self, measure: Measure, host: Host, memory: Memory) -> tuple[str, str]:
         """Return the kind of soft error that a page is, "" if nothing says so, and what the probe came to."""

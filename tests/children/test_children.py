@@ -85,7 +85,7 @@ async def test_the_study_process_imports_nothing_from_the_working_directory(host
         running.cancel()
         await asyncio.wait((running,))
         suspects.close()
-    assert (len(msgspec.msgpack.decode(found)), mark(hostile)) == (7, "")
+    assert (len(msgspec.msgpack.decode(found)), mark(hostile)) == (10, "")
 
 
 class _Curious:

@@ -146,6 +146,7 @@ def _config(tmp_path: Path, port: int, n_agents: int, client: str) -> Path:
         "limits": {"min_free_disk": 0, "max_wait": 5},
         "politeness": {"min_delay": 0, "delay_factor": 0, "address_delay": 0, "address_connections": 3},
         "filters": {"soft_error": {"mode": "off"}},
+        "sitemaps": "off",
         "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [port], "client": client},
         "dns": {"static": {".test": "127.0.0.1"}},
     }

@@ -89,7 +89,7 @@ _bytes = st.binary(max_size=24)
 _eights = st.one_of(st.sampled_from([key[:8] for key in _KEYS]), _knowns.map(lambda known: known.name))
 _kinds = st.sampled_from(("", *map(str, Kind)))
 _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
-    **dict.fromkeys(("source", "target", "hop", "asked", "url", "texts"), _urls),
+    **dict.fromkeys(("source", "target", "hop", "asked", "url", "texts", "sitemap", "by", "loc"), _urls),
     **dict.fromkeys(("form", "kind", "hint"), _kinds),
     **dict.fromkeys(("failure", "cause"), st.sampled_from(("", *map(str, Cause)))),
     "flags": st.sampled_from([str(flag) for flag in Flag]),

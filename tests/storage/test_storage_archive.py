@@ -131,24 +131,6 @@ def test_verify_tells_of_an_archive_that_is_not_what_the_store_says(tmp_path: Pa
     assert any("is gone" in problem for problem in verify(tmp_path))
 
 
-def test_a_store_that_was_made_before_archives_opens(tmp_path: Path) -> None:
-    """Its tables are added when a crawl goes on; who only looks does not miss them."""
-    import lmdb
-
-    from thresher.storage.schema import CAPTURED, CAPTURES, TABLES
-
-    Store.create(tmp_path, Settings(), 0.0).close()
-    for table in (CAPTURED, CAPTURES):
-        with lmdb.open(str(tmp_path / TABLES[table].env), max_dbs=64) as env, env.begin(write=True) as txn:
-            txn.drop(env.open_db(table.encode(), txn=txn))
-    assert verify(tmp_path) == []
-    with Store.open(tmp_path, SETTINGS, 0.0) as store:
-        visit(store)
-    assert verify(tmp_path) == []
-    with View(tmp_path) as view:
-        assert view.get(META, Meta.ARCHIVE) is not None
-
-
 def test_no_value_can_end_its_line() -> None:
     """S36: whatever a page or a failure says, it is one line of a block of fields."""
     block = fields([("a", "x\r\nvisit: 9"), ("b", "\u2028\x85\0é"), ("c", "\ud800")])

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import Dns, Fetch, Filters
+from thresher.config.settings import Danger, Dns, Fetch, Filters, Scope
 from thresher.crawler.demo.knobs import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.server import Server
@@ -30,6 +30,7 @@ async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path)
             "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
             "dns": Dns(static=server.web.static_dns()),
             "sitemaps": "off",
+            "scope": Scope(type="any", danger=Danger(links=[])),
             "filters": without_filters(),
         }
         configuration = msgspec.structs.replace(settings(LittleWeb(), [], **sections), seeds=server.web.seeds())

@@ -157,17 +157,6 @@ async def test_an_audit_revives_what_was_set_aside_and_counts_as_a_page(tmp_path
     assert web.url("a.test/held") in two.judged
 
 
-async def test_an_audit_of_an_unknown_url_is_no_seed(tmp_path: Path) -> None:
-    """Its links lie beyond `limits.max_depth`: nobody knows how far it is from a seed."""
-    async with LittleWeb() as web:
-        web.page("a.test/")
-        web.page("a.test/unknown", "a.test/behind")
-        script = PageScript("auditor", asks={web.url("a.test/"): (Request(web.url("a.test/unknown"), Purpose.AUDIT),)})
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_depth=2)), [pages(script)])
-    assert web.requests == ["a.test/", "a.test/unknown"]
-    assert crawled.rows[web.url("a.test/unknown")].seed_distance == 2
-
-
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 async def test_an_audited_share_of_what_is_refused_is_fetched_and_marked(tmp_path: Path, share: float) -> None:
     n = 100

@@ -292,7 +292,7 @@ async def test_a_large_sitemap_is_read_in_a_child_and_a_bomb_harms_nobody(tmp_pa
         )
         web.file("a.test/laughs.xml", XML, laughs)
         web.file("a.test/large.xml", XML, urlset(web, [f"a.test/{i}/{'x' * 80}" for i in range(6000)]))
-        web.file("a.test/lines.txt", "text/plain", b"".join(b"http://other.test/%d\n" % i for i in range(100_000)))
+        web.file("a.test/lines.txt", "text/plain", "".join(web.url(f"other.test/{i}") + "\n" for i in range(100_000)).encode())
         web.page("a.test/")
         limits = Limits(min_free_disk=0, max_wait=5.0, max_depth=0, max_sitemap_urls=5000)
         crawled = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
