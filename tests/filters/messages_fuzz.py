@@ -25,7 +25,7 @@ from thresher.config.settings import Limits, NearReplica, Scope, Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.cluster.member import Team
 from thresher.crawler.cluster.shared_addresses import SharedAddresses, create
-from thresher.crawler.core.messages import Answered, Ask, Edge, End, Message, News, RobotsAnswer, RobotsAsk, encode
+from thresher.crawler.core.messages import Answered, Ask, Edge, End, Message, News, RobotsAnswer, RobotsAsk, Submitted, encode
 from thresher.crawler.core.model import FILTERS_OWN, Cause, Flag, Page, Reason, RedirectPair
 from thresher.crawler.core.ownership import Ownership, divided
 from thresher.crawler.core.url import origin_of
@@ -89,13 +89,14 @@ _bytes = st.binary(max_size=24)
 _eights = st.one_of(st.sampled_from([key[:8] for key in _KEYS]), _knowns.map(lambda known: known.name))
 _kinds = st.sampled_from(("", *map(str, Kind)))
 _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
-    **dict.fromkeys(("source", "target", "hop", "asked", "url", "texts", "sitemap", "by", "loc"), _urls),
+    **dict.fromkeys(("source", "target", "hop", "asked", "url", "texts", "sitemap", "by"), _urls),
     **dict.fromkeys(("form", "kind", "hint"), _kinds),
     **dict.fromkeys(("failure", "cause"), st.sampled_from(("", *map(str, Cause)))),
     "flags": st.sampled_from([str(flag) for flag in Flag]),
     "refused": st.sampled_from(("", *map(str, Reason))),
     "who": st.sampled_from(("soft_error", "near_replica", "dust", "nobody")),
     "origin": _urls.map(origin_of),
+    "loc": st.sampled_from(_OWN),
     "signature": _knowns.map(lambda known: known.signature),
     "tags": _tags.map(lambda tags: tags[0]),
     "cell": st.one_of(
@@ -155,6 +156,8 @@ def _struct(found: inspect.StructType) -> st.SearchStrategy[Any]:
         drawn |= {"original": st.sampled_from([SPACE.key(url) for url in _FOREIGN]), "target": st.sampled_from(_OWN)}
     elif found.cls is RobotsAsk:
         drawn["hop"] = st.sampled_from(_OWN)
+    elif found.cls is Submitted:
+        drawn["sitemap"] = st.sampled_from(_OWN)
     elif found.cls is RobotsAnswer:  # either failed, or has a status
         drawn["cause"] = st.sampled_from([str(cause) for cause in Cause])
     elif found.cls is Reduced:  # with a target, or without
