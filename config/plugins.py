@@ -1,7 +1,7 @@
 """Filters of other distributions: found by their entry points, configured as our own under `filters.NAME`.
 
 An entry point of the group `thresher.filters` leads to an object with `settings`, the class of the filter's options (a msgspec Struct with
-a `mode` and a default for each option), and `plug`, which builds the filter (filters/plugin.py). A plug-in that cannot be used has no
+a `mode` and a default for each option), and `spec`, which builds the filter (filters/plugin.py). A plug-in that cannot be used has no
 options; what is wrong with it is told when a crawl starts.
 """
 
@@ -81,7 +81,7 @@ def _fault(name: str, loaded: Any) -> str:
         return "expected `settings`, a msgspec Struct class"
     if "mode" not in settings.__struct_fields__:
         return "expected an option `mode` among its settings"
-    if not callable(getattr(loaded, "plug", None)):
-        return "expected `plug`, which builds the filter"
+    if not callable(getattr(loaded, "spec", None)):
+        return "expected `spec`, which builds the filter"
     msgspec.convert({}, settings)
     return ""

@@ -1,8 +1,8 @@
 """The journey of one URL: from its lease to a `Visit`, everything that one request produced. Read this file first.
 
-    robots → open → redirect? → head gate → body → desk → page gate → links
+    robots → open → redirect? → head gate → body → batch reader → page gate → links
 
-`visit` awaits the network and the desk where bodies are read, nothing else, and writes nothing. What it found out is written by
+`visit` awaits the network and the batch reader, nothing else, and writes nothing. What it found out is written by
 `crawler/settlement/settler.py`, in one transaction with the URL's removal from its queue. From the page gate to the end of the settlement
 nothing awaits, so that two copies that arrive together are not both kept.
 """
@@ -44,19 +44,19 @@ from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
-from thresher.crawler.gates.robots_cache import RobotsBook, Standing
-from thresher.crawler.page.batch_reader import Desk
+from thresher.crawler.gates.robots_cache import RobotsCache, Standing
+from thresher.crawler.page.batch_reader import BatchReader
 from thresher.crawler.page.batch_reader import Reading as PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.sitemap_reader import SitemapReader
-from thresher.filters.panel import FREE, Asked, Panel, Sitting, Turn
+from thresher.filters.panel import FREE, Asked, Deliberation, Panel, Turn
 from thresher.storage.tables.bare_seeds import BareSeeds
 
 _OF_LINKS_AND_SITEMAPS = (Purpose.PAGE, Purpose.ANNOUNCED)
 _NO_FAULT_OF_SITEMAPS = frozenset((Reason.OUT_OF_SCOPE, Reason.BAD_TYPE, Reason.PATH_TRAP, Reason.PREFIX_BUDGET))
 
 
-class Tools(msgspec.Struct, frozen=True):
+class VisitContext(msgspec.Struct, frozen=True):
     """What a journey needs of its agent."""
 
     settings: Settings
@@ -64,8 +64,8 @@ class Tools(msgspec.Struct, frozen=True):
     resolver: Resolver
     fetcher: Fetcher
     parser: Parser
-    desk: Desk
-    robots: RobotsBook
+    batch_reader: BatchReader
+    robots: RobotsCache
     panel: Panel
     links: LinkGate
     suspects: Suspects
@@ -91,7 +91,7 @@ class Visit(msgspec.Struct):
     sitemap: Reading | None = None  # what a sitemap says
     charset: str = ""
     signals: tuple[str, ...] = ()
-    sitting: Sitting[Judgement] | None = None
+    deliberation: Deliberation[Judgement] | None = None
     sifted: Sifted | None = None
     target: str = ""  # canonical target of a redirect
     gives_way: bool = False  # a seed given without a scheme: https cannot be spoken with its host
@@ -110,27 +110,27 @@ class Visit(msgspec.Struct):
                 return ""
 
 
-async def visit(lease: Lease, tools: Tools) -> Visit:
+async def visit(lease: Lease, context: VisitContext) -> Visit:
     """Make the journey of the URL that `lease` reserves."""
     url = lease.entry.url
     if url.purpose is Purpose.ROBOTS:
-        return Visit(lease, await _robots_txt(url, tools), robots_origins=tools.robots.waiting_for(url))
+        return Visit(lease, await _robots_txt(url, context), robots_origins=context.robots.waiting_for(url))
     is_sitemap = url.purpose is Purpose.SITEMAP
-    refusal = sitemap_fault(url.text, tools) if is_sitemap else tools.links.check(url.text)
-    stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await _ask_robots(lease, tools)
+    refusal = sitemap_fault(url.text, context) if is_sitemap else context.links.check(url.text)
+    stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await _ask_robots(lease, context)
     if stop is not None:
         return stop
     if is_sitemap:
-        return await _sitemap(lease, tools)
-    turn = _turn(lease, tools)
+        return await _sitemap(lease, context)
+    turn = _turn(lease, context)
     if turn.refused is not None:
         verdict = turn.refused
         return Visit(lease, refused=Skip(url.text, verdict.reason or Reason.REFUSED_BY_FILTER, verdict.filter), saved_by=verdict.filter)
     if turn.held:
         return Visit(lease, held=turn.held)
-    outcome = await tools.fetcher.fetch(url, head_gate=lambda head: _head_gate(head, tools))
+    outcome = await context.fetcher.fetch(url, head_gate=lambda head: _head_gate(head, context))
     try:
-        made = await _after_response(lease, outcome, tools)
+        made = await _after_response(lease, outcome, context)
         made.said = turn.said
         return made
     except (ThresherError, MemoryError):  # no page's fault alone: the store is damaged, its disk refuses, there is no memory left
@@ -144,103 +144,109 @@ async def visit(lease: Lease, tools: Tools) -> Visit:
         return Visit(lease, failed)
 
 
-async def _ask_robots(lease: Lease, tools: Tools) -> Visit | None:
+async def _ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
     """Return the visit that takes place instead of a request for the URL, or None if it may be requested."""
     url = lease.entry.url
-    standing = tools.robots.ask(url, tools.clock())
+    standing = context.robots.ask(url, context.clock())
     match standing.standing:
         case Standing.DENIED:
             return Visit(lease, refused=Skip(url.text, Reason.ROBOTS_DENIED, "robots"))
         case Standing.UNREACHABLE:
             return Visit(lease, postponed=(standing.until, "robots.txt unreachable"))
         case Standing.UNKNOWN:
-            outcome = await _robots_txt(tools.robots.request(url.host), tools)
-            if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or tools.bare.gives_way(url, outcome)):
-                return _failed(lease, msgspec.structs.replace(outcome, url=url), tools)  # as the URL itself would
+            outcome = await _robots_txt(context.robots.request(url.host), context)
+            if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or context.bare.gives_way(url, outcome)):
+                return _failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
             return Visit(lease, outcome, robots_origins={url.host}, postponed=(0.0, ""))
         case Standing.ALLOWED:
             return None
 
 
-def sitemap_fault(text: str, tools: Tools) -> tuple[Reason, str] | None:
+def sitemap_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
     """Return why a sitemap may not be requested, and who says so: it may lie out of scope and look like no page, like a robots.txt."""
-    if tools.settings.sitemaps == "off":
+    if context.settings.sitemaps == "off":
         return Reason.EXCLUDED, "sitemaps"
-    answer = tools.links.check(text)
+    answer = context.links.check(text)
     return None if isinstance(answer, bytes) or answer[0] in _NO_FAULT_OF_SITEMAPS else answer
 
 
-async def _sitemap(lease: Lease, tools: Tools) -> Visit:
+async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
     """Request a sitemap and read it; where it leads on, `settlement/sitemaps.py` says."""
     with TemporaryFile() as file:  # a body of 50 MiB in memory would be there twice
-        outcome = await tools.fetcher.fetch(lease.entry.url, max_body=tools.settings.limits.max_sitemap_size, sink=file.write)
+        outcome = await context.fetcher.fetch(lease.entry.url, max_body=context.settings.limits.max_sitemap_size, sink=file.write)
         visit = Visit(lease, outcome)
         if isinstance(outcome, Fetched) and outcome.head.status == 200:
             file.write(outcome.body)
-            visit.sitemap = await tools.sitemaps.read(file)
+            visit.sitemap = await context.sitemaps.read(file)
             if Flag.TRUNCATED_SIZE in outcome.flags:
                 visit.sitemap.told.append("cut where limits.max_sitemap_size ends")
     return visit
 
 
-def _turn(lease: Lease, tools: Tools) -> Turn:
+def _turn(lease: Lease, context: VisitContext) -> Turn:
     """Ask who holds, rewrites or refuses the URL by now; not of audits and second tries. From here to its settlement nothing awaits."""
     entry = lease.entry
     return (
-        tools.panel.turn(entry.url) if entry.lane in (Lane.FRESH, Lane.ANNOUNCED) and entry.url.purpose in _OF_LINKS_AND_SITEMAPS else FREE
+        context.panel.turn(entry.url)
+        if entry.lane in (Lane.FRESH, Lane.ANNOUNCED) and entry.url.purpose in _OF_LINKS_AND_SITEMAPS
+        else FREE
     )
 
 
-async def _robots_txt(url: CrawlURL, tools: Tools) -> Outcome:
-    settings = tools.settings.robots
-    outcome = await tools.fetcher.fetch(url, max_body=settings.max_bytes, total_timeout=settings.timeout)
-    await tools.robots.read_ahead(outcome)
+async def _robots_txt(url: CrawlURL, context: VisitContext) -> Outcome:
+    settings = context.settings.robots
+    outcome = await context.fetcher.fetch(url, max_body=settings.max_bytes, total_timeout=settings.timeout)
+    await context.robots.read_ahead(outcome)
     return outcome
 
 
-async def _after_response(lease: Lease, outcome: Outcome, tools: Tools) -> Visit:
+async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:
     match outcome:
         case Failed():
-            return _failed(lease, outcome, tools)
+            return _failed(lease, outcome, context)
         case Redirect():
-            return _redirected(lease, outcome, tools)
+            return _redirected(lease, outcome, context)
         case Fetched(refused=None):
-            reading = await tools.desk.read(outcome)
-            return _page(lease, outcome, reading, tools)
+            reading = await context.batch_reader.read(outcome)
+            return _page(lease, outcome, reading, context)
         case _:
             return Visit(lease, outcome)
 
 
-def _failed(lease: Lease, outcome: Failed, tools: Tools) -> Visit:
+def _failed(lease: Lease, outcome: Failed, context: VisitContext) -> Visit:
     """Let a seed that was given without a scheme give way to its http form where https cannot be spoken."""
-    return Visit(lease, outcome, gives_way=tools.bare.gives_way(outcome.url, outcome))
+    return Visit(lease, outcome, gives_way=context.bare.gives_way(outcome.url, outcome))
 
 
-def _redirected(lease: Lease, outcome: Redirect, tools: Tools) -> Visit:
+def _redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit:
     """Judge the target as a link is judged; it waits in its own host's queue."""
     url = outcome.url
     try:
-        target = tools.urls.canonical(outcome.target, url.text)
+        target = context.urls.canonical(outcome.target, url.text)
     except BadURL as error:
         return Visit(lease, outcome, refused=Skip(presentable(outcome.target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)))
     if target == url.text:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
-    if url.hops >= tools.settings.limits.max_redirects:
+    if url.hops >= context.settings.limits.max_redirects:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "limits"))
     if url.purpose in FILTERS_OWN:
         return Visit(lease, outcome, target=target)
-    return Visit(lease, outcome, target=target, sifted=tools.links.sift(url, tools.links.gate([target]), is_redirect=True))
+    return Visit(lease, outcome, target=target, sifted=context.links.sift(url, context.links.gate([target]), is_redirect=True))
 
 
-def _page(lease: Lease, outcome: Fetched, reading: PageReading, tools: Tools) -> Visit:
+def _page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:
     """Have the page judged, and sift its links if they are to be followed."""
     page = reading.page
     visit = Visit(lease, outcome, page=page, charset=reading.charset)
     if page.url.purpose in FILTERS_OWN:
         return visit
-    visit.sitting = tools.panel.page(page, reading.measures)
-    follow = visit.sitting.judgement.follow and 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, tools.settings)
-    visit.sifted = tools.links.sift(page.url, reading.links) if follow else Sifted()
+    visit.deliberation = context.panel.page(page, reading.measures)
+    follow = (
+        visit.deliberation.judgement.follow
+        and 200 <= page.status < 300
+        and not is_nofollow(page.directives, outcome.head, context.settings)
+    )
+    visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()
     visit.sifted.skips.extend(reading.skips)
     return visit
 
@@ -256,6 +262,6 @@ def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
     return by_header if header else not by_header
 
 
-def _head_gate(head: Head, tools: Tools) -> Reason | None:
-    refusal = tools.panel.head(head)
+def _head_gate(head: Head, context: VisitContext) -> Reason | None:
+    refusal = context.panel.head(head)
     return refusal[0] if refusal else None

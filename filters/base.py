@@ -2,7 +2,7 @@
 
 `measure` is pure and may be slow; its result is written to the journal. What costs too much to take of every subject may be taken later,
 from the subject that stands beside its measure and not in the journal: subjects never change, so that it is the same whenever it is taken.
-`decide` reads the filter's memory and changes nothing. `observe` is the only mutation, beside what an `Asker` learns from its own requests:
+`decide` reads the filter's memory and changes nothing. `observe` is the only mutation, beside what a `Prober` learns from its requests:
 it sees the whole panel's judgement, so that a page which any filter dropped teaches no "kept" memory.
 
 Gates, in the order of a URL's journey:
@@ -172,7 +172,7 @@ class HeadFilter(Protocol):
     def refuses(self, head: Head, /) -> Reason | None: ...
 
 
-class Hearer(Protocol):
+class RelinkListener(Protocol):
     """A filter that hears which waiting or held URLs a page names again, with the panel's judgement of the page."""
 
     name: str
@@ -191,7 +191,7 @@ class Hearer(Protocol):
         ...
 
 
-class Asker(Protocol):
+class Prober(Protocol):
     """A filter that makes requests of its own is told how each ended, and may write its memory then."""
 
     name: str
@@ -206,7 +206,7 @@ class Asker(Protocol):
         ...
 
 
-class Student(Protocol):
+class BackgroundLearner(Protocol):
     """A filter that thinks about a site for longer than the loop may wait. A `Study` that it asks for goes this way:
 
     gather (in the loop) → study (pure, in another process: `crawler/children/studies.py` names it) → found (in the loop, in a commit of its
@@ -225,7 +225,7 @@ class Student(Protocol):
         ...
 
 
-class Correspondent(Protocol):
+class PeerFilter(Protocol):
     """A filter that knows of sites which other agents have: it tells their owners (`Tell`), and learns from what it is told.
 
     Each news is told once, in the order of the teller; what its owner has been told twice must count once all the same, since one fact
@@ -248,7 +248,7 @@ def always(_key: bytes, _memory: Memory, /) -> bool:
     return True
 
 
-class Plug(msgspec.Struct, frozen=True):
+class FilterSpec(msgspec.Struct, frozen=True):
     """One configured filter: its mode and its parts by gate."""
 
     name: str
@@ -258,10 +258,10 @@ class Plug(msgspec.Struct, frozen=True):
     head: HeadFilter | None = None
     redirect: RedirectFilter | None = None
     page: PageFilter | None = None
-    hears: Hearer | None = None
-    asker: Asker | None = None
-    student: Student | None = None
-    correspondent: Correspondent | None = None  # only where there are several agents
+    hears: RelinkListener | None = None
+    prober: Prober | None = None
+    learner: BackgroundLearner | None = None
+    peer_filter: PeerFilter | None = None  # only where there are several agents
     again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 

@@ -27,7 +27,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, Effects, Plug
+from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
 
 NAME = "exact_duplicate"
 _FOOT: Final = 32  # words
@@ -36,9 +36,9 @@ _CLOCK: Final = 3  # numbers in a row: a time with seconds, or a date with more
 _NO_TIME: Final = np.uint64(0)
 
 
-def plug(settings: ExactDuplicate) -> Plug:
+def spec(settings: ExactDuplicate) -> FilterSpec:
     """Return the filter with its parts."""
-    return Plug(NAME, Mode(settings.mode), learned=copy_links.Ledger(NAME), page=ExactDuplicateFilter(settings))
+    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.Ledger(NAME), page=ExactDuplicateFilter(settings))
 
 
 class Measure(msgspec.Struct, array_like=True, frozen=True):

@@ -34,7 +34,7 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, Gate, LinkJudgement, LinkRuling, Links, Naming, Plug
+from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkJudgement, LinkRuling, Links, Naming
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
@@ -44,7 +44,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True):
-    """What the journal keeps of one sitting: enough to replay what was learned from it."""
+    """What the journal keeps of one deliberation: enough to replay what was learned from it."""
 
     gate: int
     judgement: bytes
@@ -54,7 +54,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
 Learned = tuple[tuple[Asked, ...], Record | None]  # what is asked for thereupon, and what the journal keeps
 
 
-class Sitting(msgspec.Struct, Generic[J], frozen=True):
+class Deliberation(msgspec.Struct, Generic[J], frozen=True):
     """One round of the panel: the judgement, what the filters ask for beside it, and what they will learn from."""
 
     gate: Gate
@@ -81,30 +81,30 @@ class Panel:
 
     def __init__(
         self,
-        plugs: Sequence[Plug],
+        specs: Sequence[FilterSpec],
         memory_of: Callable[[str], Memory],
         *,
         audit_share: float,
         stands: Callable[[str], bool] = lambda target: True,
     ) -> None:
         """stands: whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise."""
-        self.plugs = tuple(plugs)
+        self.specs = tuple(specs)
         self._stands = stands
         self._audit_below = int(audit_share * _AUDIT_SCALE)
-        self._memories = {plug.name: memory_of(plug.name) for plug in plugs}
-        self._enforcing = frozenset(plug.name for plug in plugs if plug.mode is Mode.ENFORCE)
-        self._static = [(plug, plug.static) for plug in plugs if plug.static]
-        self._students = {plug.name: plug.student for plug in plugs if plug.student}
-        self._askers = {plug.name: plug.asker for plug in plugs if plug.asker and plug.mode is Mode.ENFORCE}
-        self._correspondents = {plug.name: plug.correspondent for plug in plugs if plug.correspondent}
-        self._head = [(plug, plug.head) for plug in plugs if plug.head]
-        self._learning: dict[Gate, list[tuple[Plug, Any]]] = {Gate.LEARNED: [], Gate.REDIRECT: [], Gate.PAGE: []}
-        for plug in plugs:
-            for gate, part in plug.parts():
-                self._learning[gate].append((plug, part))
-        self._learning[Gate.UNREAD] = [(plug, plug.page) for plug in plugs if plug.unread and plug.page]
-        self._learning[Gate.NAMED] = [(plug, plug.hears) for plug in plugs if plug.hears]
-        self._again = [(plug, plug.again, plug.learned) for plug in plugs if plug.again and plug.learned]
+        self._memories = {spec.name: memory_of(spec.name) for spec in specs}
+        self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
+        self._static = [(spec, spec.static) for spec in specs if spec.static]
+        self._learners = {spec.name: spec.learner for spec in specs if spec.learner}
+        self._probers = {spec.name: spec.prober for spec in specs if spec.prober and spec.mode is Mode.ENFORCE}
+        self._correspondents = {spec.name: spec.peer_filter for spec in specs if spec.peer_filter}
+        self._head = [(spec, spec.head) for spec in specs if spec.head]
+        self._learning: dict[Gate, list[tuple[FilterSpec, Any]]] = {Gate.LEARNED: [], Gate.REDIRECT: [], Gate.PAGE: []}
+        for spec in specs:
+            for gate, part in spec.parts():
+                self._learning[gate].append((spec, part))
+        self._learning[Gate.UNREAD] = [(spec, spec.page) for spec in specs if spec.unread and spec.page]
+        self._learning[Gate.NAMED] = [(spec, spec.hears) for spec in specs if spec.hears]
+        self._again = [(spec, spec.again, spec.learned) for spec in specs if spec.again and spec.learned]
 
     def enforces(self, name: str) -> bool:
         """Return whether the filter of this name may change what becomes of a URL."""
@@ -113,123 +113,123 @@ class Panel:
     def static(self, links: Links) -> dict[int, tuple[Reason, str]]:
         """Return which links are refused, why and by which filter. Pure: a caller may remember the answer for a URL."""
         refused: dict[int, tuple[Reason, str]] = {}
-        for plug, part in self._static:
-            if plug.mode is Mode.ENFORCE:
+        for spec, part in self._static:
+            if spec.mode is Mode.ENFORCE:
                 for i, reason in part.refuses(links).items():
-                    refused.setdefault(i, (reason, plug.name))
+                    refused.setdefault(i, (reason, spec.name))
         return refused
 
     def head(self, head: Head) -> tuple[Reason, str] | None:
         """Return why the body is not wanted and by which filter, or None."""
-        for plug, part in self._head:
-            if plug.mode is Mode.ENFORCE and (reason := part.refuses(head)):
-                return reason, plug.name
+        for spec, part in self._head:
+            if spec.mode is Mode.ENFORCE and (reason := part.refuses(head)):
+                return reason, spec.name
         return None
 
     def turn(self, url: CrawlURL) -> Turn:
         """Ask again, before a URL is requested, who holds, rewrites or refuses it by now, and which observers would."""
-        asked_again = [(plug, part) for plug, again, part in self._again if again(url.key, self._memories[plug.name])]
+        asked_again = [(spec, part) for spec, again, part in self._again if again(url.key, self._memories[spec.name])]
         if not asked_again:
             return FREE
         batch = LinkBatch.of(url)
         holds: list[Asked] = []
         refused: dict[int, Verdict] = {}
         said: list[str] = []
-        for plug, part in asked_again:
-            ruling, asked = part.decide(part.measure(batch), self._memories[plug.name])
-            if plug.mode is Mode.ENFORCE:
+        for spec, part in asked_again:
+            ruling, asked = part.decide(part.measure(batch), self._memories[spec.name])
+            if spec.mode is Mode.ENFORCE:
                 _merge(ruling, into=refused)
-                holds += [(plug.name, each) for each in self._standing(asked) if isinstance(each, Hold | Rewrite) and each.url == url.text]
+                holds += [(spec.name, each) for each in self._standing(asked) if isinstance(each, Hold | Rewrite) and each.url == url.text]
             elif ruling.refused:
-                said.append(plug.name)
+                said.append(spec.name)
         if not (holds or refused):
             return Turn((), None, tuple(said)) if said else FREE
         audited, kept = self._audit(batch, refused, holds)
         return Turn(tuple(kept), None if audited else refused.get(0), tuple(said))
 
-    def unread(self, page: Page) -> Sitting[Judgement]:
+    def unread(self, page: Page) -> Deliberation[Judgement]:
         """Return what those who want to hear of it learn from an answer whose body was refused."""
         measures = tuple(part.measure(page) for _, part in self._learning[Gate.UNREAD])
-        return Sitting(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures)
+        return Deliberation(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures)
 
     def hears_of_names(self, source: CrawlURL) -> bool:
         """Return whether any filter wants to hear which known URLs a page names."""
-        return any(part.listens(source, self._memories[plug.name]) for plug, part in self._learning[Gate.NAMED])
+        return any(part.listens(source, self._memories[spec.name]) for spec, part in self._learning[Gate.NAMED])
 
-    def named(self, naming: Naming, judgement: Judgement) -> Sitting[Judgement]:
+    def named(self, naming: Naming, judgement: Judgement) -> Deliberation[Judgement]:
         """Return what those who want to hear of it learn from the known URLs that a page names. judgement: of the page."""
         measures = tuple(part.measure(naming) for _, part in self._learning[Gate.NAMED])
-        return Sitting(Gate.NAMED, judgement, (), measures)
+        return Deliberation(Gate.NAMED, judgement, (), measures)
 
     def measurers(self) -> list[Callable[[Page], Any]]:
         """Return what each filter at the page gate measures a page by: pure, so that a caller may have many pages measured beforehand."""
         return [part.measure for _, part in self._learning[Gate.PAGE]]
 
-    def page(self, page: Page, measures: Sequence[Any] | None = None) -> Sitting[Judgement]:
+    def page(self, page: Page, measures: Sequence[Any] | None = None) -> Deliberation[Judgement]:
         """Judge a page; nothing is learned yet. measures: by the `measurers` in their order, if they have been asked already."""
         return self._judge(Gate.PAGE, measures if measures is not None else [measure(page) for measure in self.measurers()])
 
-    def redirect(self, pair: RedirectPair) -> Sitting[Judgement]:
+    def redirect(self, pair: RedirectPair) -> Deliberation[Judgement]:
         """Judge a redirect whose end has settled; nothing is learned yet."""
         return self._judge(Gate.REDIRECT, [part.measure(pair) for _, part in self._learning[Gate.REDIRECT]])
 
-    def links(self, batch: LinkBatch) -> Sitting[LinkJudgement]:
+    def links(self, batch: LinkBatch) -> Deliberation[LinkJudgement]:
         """Judge the new links of a page; nothing is learned yet."""
         admitted = np.ones(len(batch), dtype=np.bool_)
         refused: dict[int, Verdict] = {}
         said: dict[int, Verdict] = {}
         effects: list[Asked] = []
         measures = []
-        for plug, part in self._learning[Gate.LEARNED]:
+        for spec, part in self._learning[Gate.LEARNED]:
             measure = part.measure(batch)
-            ruling, asked = part.decide(measure, self._memories[plug.name])
+            ruling, asked = part.decide(measure, self._memories[spec.name])
             measures.append(measure)
-            _merge(ruling, into=refused if plug.mode is Mode.ENFORCE else said)
-            if plug.mode is Mode.ENFORCE:
-                effects += [(plug.name, effect) for effect in self._standing(asked)]
+            _merge(ruling, into=refused if spec.mode is Mode.ENFORCE else said)
+            if spec.mode is Mode.ENFORCE:
+                effects += [(spec.name, effect) for effect in self._standing(asked)]
         audited, kept_effects = self._audit(batch, refused, effects)
         if refused:
             admitted[[i for i in refused if i not in audited]] = False
         _set_aside(batch, kept_effects, admitted)
         judgement = LinkJudgement(admitted, refused)
-        return Sitting(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said)
+        return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said)
 
-    def learn(self, sitting: Sitting[Any]) -> tuple[tuple[Asked, ...], Record | None]:
+    def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], Record | None]:
         """Let every filter at the gate observe the judgement; return what they ask for and what the journal keeps."""
         effects: list[Asked] = []
         measures: list[tuple[str, bytes]] = []
-        for (plug, part), measure in zip(self._learning[sitting.gate], sitting.measures, strict=True):
-            asked = part.observe(measure, sitting.judgement, self._memories[plug.name])
+        for (spec, part), measure in zip(self._learning[deliberation.gate], deliberation.measures, strict=True):
+            asked = part.observe(measure, deliberation.judgement, self._memories[spec.name])
             if asked is NOTHING_LEARNED:
                 continue
             if part.measure_type is not NoneType:
-                measures.append((plug.name, _encode(measure)))
-            effects += [(plug.name, effect) for effect in asked if self._may(plug.name, effect)]
-        record = Record(sitting.gate, encode_judgement(sitting.judgement), measures) if measures else None
+                measures.append((spec.name, _encode(measure)))
+            effects += [(spec.name, effect) for effect in asked if self._may(spec.name, effect)]
+        record = Record(deliberation.gate, encode_judgement(deliberation.judgement), measures) if measures else None
         return tuple(effects), record
 
-    def answered(self, asker: str, answer: Answer) -> Learned:
+    def answered(self, prober: str, answer: Answer) -> Learned:
         """Tell a filter how a request it made has ended; return what it asks for next and what the journal keeps."""
-        reduced = self.reduced(asker, answer)
-        return ((), None) if reduced is None else self.answered_abroad(asker, reduced)
+        reduced = self.reduced(prober, answer)
+        return ((), None) if reduced is None else self.answered_elsewhere(prober, reduced)
 
-    def reduced(self, asker: str, answer: Answer) -> bytes | None:
+    def reduced(self, prober: str, answer: Answer) -> bytes | None:
         """Return what a filter learns from, as it may travel; None if it does not ask."""
-        part = self._askers.get(asker)
+        part = self._probers.get(prober)
         return None if part is None else _encode(part.reduce(answer))
 
-    def answered_abroad(self, asker: str, reduced: bytes, read: Any = None) -> Learned:
+    def answered_elsewhere(self, prober: str, reduced: bytes, read: Any = None) -> Learned:
         """Tell a filter of the answer to a request that may have been made by another agent.    read: by `read_answer`, if it was"""
-        part = self._askers.get(asker)
+        part = self._probers.get(prober)
         if part is None:
             return (), None
-        answer = self.read_answer(asker, reduced) if read is None else read
-        asked = tuple((asker, effect) for effect in part.answered(answer, self._memories[asker]))
-        return asked, Record(Gate.ANSWER, b"", [(asker, reduced)])
+        answer = self.read_answer(prober, reduced) if read is None else read
+        asked = tuple((prober, effect) for effect in part.answered(answer, self._memories[prober]))
+        return asked, Record(Gate.ANSWER, b"", [(prober, reduced)])
 
-    def read_answer(self, asker: str, reduced: bytes) -> Any:
+    def read_answer(self, prober: str, reduced: bytes) -> Any:
         """Return what a filter learns from an answer, None if there is no such filter. Raises `msgspec.MsgspecError`."""
-        part = self._askers.get(asker)
+        part = self._probers.get(prober)
         return None if part is None else msgspec.msgpack.decode(reduced, type=part.answer_type)
 
     def read_news(self, name: str, news: bytes) -> Any:
@@ -249,53 +249,53 @@ class Panel:
         """Return whether a filter may have an effect: one that only observes may but learn."""
         return name in self._enforcing or isinstance(effect, Study | Tell)
 
-    def gather(self, student: str, site: bytes) -> Iterator[bytes]:
+    def gather(self, learner: str, site: bytes) -> Iterator[bytes]:
         """Yield a copy of what a filter wants to have studied, piece by piece."""
-        return self._students[student].gather(site, self._memories[student])
+        return self._learners[learner].gather(site, self._memories[learner])
 
-    def found(self, student: str, site: bytes, finding: bytes) -> Learned:
+    def found(self, learner: str, site: bytes, finding: bytes) -> Learned:
         """Tell a filter what a study came to; return what it asks for and what the journal keeps. An observer asks for studies alone."""
-        part = self._students.get(student)
+        part = self._learners.get(learner)
         if part is None:
             return (), None
-        asked = part.found(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[student])
-        effects = tuple((student, effect) for effect in asked if self._may(student, effect))
-        return effects, Record(Gate.STUDY, site, [(student, finding)])
+        asked = part.found(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
+        effects = tuple((learner, effect) for effect in asked if self._may(learner, effect))
+        return effects, Record(Gate.STUDY, site, [(learner, finding)])
 
     def replay(self, records: Iterable[Record]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
             if record.gate == Gate.STUDY:
                 for name, finding in record.measures:
-                    if name in self._students:
+                    if name in self._learners:
                         self.found(name, record.judgement, finding)
                 continue
             if record.gate == Gate.ANSWER:
                 for name, reduced in record.measures:
-                    self.answered_abroad(name, reduced)
+                    self.answered_elsewhere(name, reduced)
                 continue
             if record.gate == Gate.TOLD:
                 for name, news in record.measures:
                     self.told(name, news)
                 continue
             judgement = decode_judgement(Gate(record.gate), record.judgement)
-            parts = {plug.name: part for plug, part in self._learning[Gate(record.gate)]}
+            parts = {spec.name: part for spec, part in self._learning[Gate(record.gate)]}
             for name, measure in record.measures:
                 if name in parts:
                     decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
                     parts[name].observe(decoded, judgement, self._memories[name])
 
-    def _judge(self, gate: Gate, measures: Sequence[Any]) -> Sitting[Judgement]:
+    def _judge(self, gate: Gate, measures: Sequence[Any]) -> Deliberation[Judgement]:
         verdicts = []
         effects: list[Asked] = []
         keep = follow = new = True
-        for (plug, part), measure in zip(self._learning[gate], measures, strict=True):
-            verdict, asked = part.decide(measure, self._memories[plug.name])
+        for (spec, part), measure in zip(self._learning[gate], measures, strict=True):
+            verdict, asked = part.decide(measure, self._memories[spec.name])
             verdicts.append(verdict)
-            if plug.mode is Mode.ENFORCE:
+            if spec.mode is Mode.ENFORCE:
                 keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
-                effects += [(plug.name, effect) for effect in asked]
-        return Sitting(gate, Judgement(keep, follow, tuple(verdicts), new), tuple(effects), tuple(measures))
+                effects += [(spec.name, effect) for effect in asked]
+        return Deliberation(gate, Judgement(keep, follow, tuple(verdicts), new), tuple(effects), tuple(measures))
 
     def _standing(self, effects: Iterable[Effect]) -> Iterator[Effect]:
         """Leave out rewrites to what is out of scope, or has come to nothing: the URL is judged as an ordinary one."""

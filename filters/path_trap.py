@@ -30,7 +30,7 @@ from thresher.config.settings import PathTrap
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Links, Plug
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, FilterSpec, LinkJudgement, LinkRuling, Links
 from thresher.filters.path_shapes import calendar_of, shape_of
 from thresher.filters.pattern_yield.news import Said, news, said
 
@@ -44,10 +44,10 @@ _CLOSED_WEIGHT = 1e12
 _NO_VERDICT = Verdict(NAME)
 
 
-def plug(settings: PathTrap, *, judges: Collection[str] = ()) -> Plug:
+def spec(settings: PathTrap, *, judges: Collection[str] = ()) -> FilterSpec:
     """Build the filter. judges: filters that drop pages."""
     links, pages = YieldTrap(settings), YieldCount(settings, judges=judges)
-    return Plug(NAME, Mode(settings.mode), static=ShapeTrap(settings), learned=links, page=pages, again=links.may_refuse, unread=True)
+    return FilterSpec(NAME, Mode(settings.mode), static=ShapeTrap(settings), learned=links, page=pages, again=links.may_refuse, unread=True)
 
 
 class ShapeTrap:

@@ -11,7 +11,7 @@ from thresher.config.plugins import Plugin, plugins
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Mode
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 
 _METHODS = {
     "static": ("refuses",),
@@ -26,11 +26,11 @@ class FilterPlugin(msgspec.Struct, frozen=True):
     """What the entry point of a filter leads to.
 
     settings: class of its options, a frozen msgspec Struct with `mode` ("off", "observe" or "enforce") and a default for each.
-    plug: builds the filter from its options; called in each process of a crawl.
+    spec: builds the filter from its options; called in each process of a crawl.
     """
 
     settings: type[Any]
-    plug: Callable[[Any], Plug]
+    spec: Callable[[Any], FilterSpec]
 
 
 def check() -> None:
@@ -40,9 +40,9 @@ def check() -> None:
             raise _unusable(plugin, plugin.fault)
 
 
-def plugged(settings: Settings) -> list[Plug]:
+def plugged(settings: Settings) -> list[FilterSpec]:
     """Build the configured filters of other distributions; raises UsageError for one that is not what it must be."""
-    return [_plug(plugin, getattr(settings.filters, plugin.name)) for plugin in plugins() if not plugin.fault and _is_on(plugin, settings)]
+    return [_spec(plugin, getattr(settings.filters, plugin.name)) for plugin in plugins() if not plugin.fault and _is_on(plugin, settings)]
 
 
 def _is_on(plugin: Plugin, settings: Settings) -> bool:
@@ -50,15 +50,15 @@ def _is_on(plugin: Plugin, settings: Settings) -> bool:
     return options is not None and options.mode != Mode.OFF.value
 
 
-def _plug(plugin: Plugin, options: Any) -> Plug:
+def _spec(plugin: Plugin, options: Any) -> FilterSpec:
     try:
-        made = plugin.loaded.plug(options)
+        made = plugin.loaded.spec(options)
     except Exception as error:  # the plug-in's own code, at the start of a crawl
         raise _unusable(plugin, f"{type(error).__name__}: {error}") from error
-    if not isinstance(made, Plug):
-        raise _unusable(plugin, f"its `plug` gave {type(made).__name__}, expected thresher.filters.base.Plug")
+    if not isinstance(made, FilterSpec):
+        raise _unusable(plugin, f"its `spec` gave {type(made).__name__}, expected thresher.filters.base.FilterSpec")
     if made.name != plugin.name:
-        raise _unusable(plugin, f"its `plug` is called {made.name!r}, expected the entry point's name")
+        raise _unusable(plugin, f"its `spec` is called {made.name!r}, expected the entry point's name")
     for gate, methods in _METHODS.items():
         part = getattr(made, gate)
         missing = [name for name in methods if part is not None and not callable(getattr(part, name, None))]

@@ -15,40 +15,40 @@ from thresher.config.settings import Filters, Settings
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters import exact_duplicate, media, path_trap, scope
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 from thresher.filters.plugin import plugged
 
 
-def plugs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[Plug, ...]:
+def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[FilterSpec, ...]:
     """Build the configured filters; those that are `off` are left out.    owners: of sites, where there are several agents"""
     of = settings.filters
     every = (
-        Plug("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
-        Plug(
+        FilterSpec("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
+        FilterSpec(
             media.NAME,
             Mode(of.media.mode),
             static=media.ExtensionFilter(of.media),
             head=media.TypeFilter(of.media, settings.fetch.accept_types),
         ),
-        path_trap.plug(of.path_trap, judges=judges(of)),
-        _plug("soft_error", of, owners=owners),
-        exact_duplicate.plug(of.exact_duplicate),
-        _plug("near_replica", of, owners=owners, tells_copies=of.exact_duplicate.mode != "enforce"),
-        _plug("dust", of, judges=judges(of)),
-        _plug("pattern_yield", of, judges=judges(of)),
-        _plug("depth_cutoff", of),
+        path_trap.spec(of.path_trap, judges=judges(of)),
+        _spec("soft_error", of, owners=owners),
+        exact_duplicate.spec(of.exact_duplicate),
+        _spec("near_replica", of, owners=owners, tells_copies=of.exact_duplicate.mode != "enforce"),
+        _spec("dust", of, judges=judges(of)),
+        _spec("pattern_yield", of, judges=judges(of)),
+        _spec("depth_cutoff", of),
         *plugged(settings),
     )
-    return tuple(plug for plug in every if plug is not None and plug.mode is not Mode.OFF)
+    return tuple(spec for spec in every if spec is not None and spec.mode is not Mode.OFF)
 
 
-def _plug(name: str, of: Filters, **others: Any) -> Plug | None:
+def _spec(name: str, of: Filters, **others: Any) -> FilterSpec | None:
     """Build the filter of a package of its own, None if it is off."""
     settings = getattr(of, name)
     if settings.mode == "off":
         return None
-    plug: Plug = import_module(f"thresher.filters.{name}.filter").plug(settings, **others)
-    return plug
+    spec: FilterSpec = import_module(f"thresher.filters.{name}.filter").spec(settings, **others)
+    return spec
 
 
 def judges(of: Filters) -> list[str]:

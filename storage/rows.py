@@ -1,4 +1,4 @@
-"""What the organs ask of whatever holds the tables: `Store` while a crawl writes, `View` for those who only look."""
+"""What the tables' classes ask of whatever holds the tables: `Store` while a crawl writes, `View` for those who only look."""
 
 from __future__ import annotations
 

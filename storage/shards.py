@@ -52,7 +52,7 @@ from thresher.storage.schema import (
     Meta,
     SkipLine,
 )
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 from thresher.storage.view import View
 
 _BY_NUMBER = frozenset((URLS, REQUESTS, PAGES, BODIES, LINKS, JOURNAL, CAPTURES))  # tables whose keys are a number
@@ -83,7 +83,7 @@ class ShardsView(View):
             raise
         self.settings = self.shards[0].settings
         self._numbers: dict[int, npt.NDArray[np.int64]] = {}
-        Organs.__init__(self, self, self.settings)
+        Tables.__init__(self, self, self.settings)
 
     # Rows
 

@@ -38,7 +38,7 @@ from thresher.storage.packing import pack_f64, pack_skips, pack_u64, unpack_f64,
 from thresher.storage.partitions import is_shard
 from thresher.storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
 from thresher.storage.segments import SegmentWriter
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
 from thresher.storage.unfinished import MADE, is_unfinished, is_without_rows, may_be_new, take_away
 from thresher.storage.writer import Writer
@@ -48,7 +48,7 @@ _CUT_AT_ONCE = 4096
 _SPARE_BYTES = 16 << 20
 
 
-class Store(Organs):
+class Store(Tables):
     """Used by one thread; it has a writer thread of its own. Made by `create` or `open`."""
 
     def __init__(self, path: Path, lock: CrawlLock, disk: Disk, settings: Settings, *, patience_s: float) -> None:

@@ -27,9 +27,9 @@ _STATES = frozenset(("waiting", "admitting", "read", "redirected", "failed"))
 def verify_sitemaps(view: View) -> Iterator[str]:
     """Yield what is wrong, in words. Time: 2 µs an announced URL."""
     waiting: set[bytes] = set()
-    for number, asker in view.rows(REQUESTS):
+    for number, prober in view.rows(REQUESTS):
         text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if asker == ASKER.encode() and text is not None:
+        if prober == ASKER.encode() and text is not None:
             waiting.add(URL.decode(text).key)
     admitting = {row[:16] for row in view.keys(ANNOUNCING)}
     for key, value in view.rows(SITEMAPS):

@@ -45,15 +45,15 @@ from thresher.storage.schema import (
 from thresher.storage.seal import Seals
 from thresher.storage.segments import read_lines
 from thresher.storage.store import check_version, decode_config, require_store
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
 
 _CHUNK = 1000
 _SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
 
 
-class View(Organs):
-    """Reads of a store on disk. The organs' reading methods work on it as on a `Store`."""
+class View(Tables):
+    """Reads of a store on disk. The reading methods of `Tables` work on it as on a `Store`."""
 
     def __init__(self, path: Path, *, at_once: bool = False) -> None:
         """Open a store for reading; raises `StoreError`."""

@@ -50,9 +50,9 @@ Options = dict[str, Any]
 
 def free_port() -> int:
     """Return a port that a server may use now, and again after it has ended."""
-    dice = random.SystemRandom()
+    rng = random.SystemRandom()
     while True:
-        port = dice.choice(_PORTS)
+        port = rng.choice(_PORTS)
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -29,7 +29,7 @@ from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.places import places
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.url import URLRules, URLSpace, directory_depth, is_home
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.graph.csr import F64, I32, I64, Bools, Graph
 

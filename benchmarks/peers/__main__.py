@@ -31,7 +31,7 @@ from benchmarks.peers.run import Budget, Run, ServerStoppedError, run
 from benchmarks.peers.versions import machine, versions
 from benchmarks.support.ending import exit_with
 from thresher.crawler.cli.common import folder, print_table
-from thresher.crawler.demo.knobs import MOST_LINKS
+from thresher.crawler.demo.demo_settings import MOST_LINKS
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.demo.web import Web
 

@@ -1,10 +1,10 @@
 """Search for a page that the bomb scan lets through and that holds the loop: `python -m benchmarks.proofs.bomb_search --seconds 3600`.
 
 Recipes of the grammar (nestings.py) are drawn, and the slowest changed again and again. Each is grown to the longest page under 512 KiB
-that the scan lets through; it is read by the desk's own stages, from the scan to the filters, with the default settings, and the processor
-time of the thread is taken. The desk goes on in a next round of the loop after 5 ms, so what counts is the longest round: the stages that
-fall into one. A page above --limit-ms counts by the quickest of up to eight times, a moment apart: where others load the machine, the same
-page takes up to four times the processor time for seconds on end.
+that the scan lets through; it is read by the batch reader's own stages, from the scan to the filters, with the default settings, and the
+processor time of the thread is taken. The reader goes on in a next round of the loop after 5 ms, so what counts is the longest round: the
+stages that fall into one. A page above --limit-ms counts by the quickest of up to eight times, a moment apart: where others load the
+machine, the same page takes up to four times the processor time for seconds on end.
 
 Each minute's pages are read by a process of their own: what kills it is a find, too. Prints the slowest pages and the number of finds;
 exits 1 if there are any. --keep DIR writes the finds there.
@@ -35,7 +35,7 @@ from thresher.crawler.clock import Clock
 from thresher.crawler.core import html
 from thresher.crawler.core.model import Fetched, Head
 from thresher.crawler.core.url import URLRules, URLSpace
-from thresher.crawler.page.batch_reader import Desk, _Ticket
+from thresher.crawler.page.batch_reader import BatchReader, _Ticket
 from thresher.storage.store import Store
 
 _LARGEST: Final = (512 << 10) - 1
@@ -50,13 +50,13 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 @contextmanager
-def reading() -> Iterator[Desk]:
-    """Open a desk as an agent's, with a store of its own."""
+def reading() -> Iterator[BatchReader]:
+    """Open a batch reader as an agent's, with a store of its own."""
     loop = asyncio.new_event_loop()
     with tempfile.TemporaryDirectory() as directory, Store.create(Path(directory) / "crawl", Settings(), 0.0) as store:
 
-        async def made() -> Desk:
-            return assemble(Path(directory) / "crawl", store, Settings(), Clock(store.clock)).desk
+        async def made() -> BatchReader:
+            return assemble(Path(directory) / "crawl", store, Settings(), Clock(store.clock)).batch_reader
 
         yield loop.run_until_complete(made())
     loop.close()
@@ -85,7 +85,7 @@ def scan_s(body: bytes) -> float:
     return time.thread_time() - began
 
 
-def rounds(desk: Desk, body: bytes) -> list[float]:
+def rounds(batch_reader: BatchReader, body: bytes) -> list[float]:
     """Read a page; return the processor time of the loop's rounds in seconds."""
     urls = URLSpace(bytes(32), URLRules())
     url = urls.url("http://a.test/folder/page")
@@ -93,7 +93,7 @@ def rounds(desk: Desk, body: bytes) -> list[float]:
     loop = asyncio.new_event_loop()
     ticket = _Ticket(outcome, loop.create_future())
     took, round_s = [], 0.0
-    for stage in desk._stages:
+    for stage in batch_reader._stages:
         began = time.thread_time()
         stage(ticket)
         round_s += time.thread_time() - began
@@ -106,12 +106,12 @@ def rounds(desk: Desk, body: bytes) -> list[float]:
     return [*took, round_s]
 
 
-def measured(desk: Desk, body: bytes, limit_s: float) -> tuple[float, float]:
+def measured(batch_reader: BatchReader, body: bytes, limit_s: float) -> tuple[float, float]:
     """Return the longest round and all of them, in seconds; the quickest of some tries if the first is above the limit."""
-    times = [rounds(desk, body)]
+    times = [rounds(batch_reader, body)]
     while max(min(times, key=max)) > limit_s and len(times) < _TRIES:
         time.sleep(_APART_S * (len(times) - 1))
-        times.append(rounds(desk, body))
+        times.append(rounds(batch_reader, body))
     best = min(times, key=max)
     return max(best), sum(best)
 
@@ -120,8 +120,8 @@ def search(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recip
     """Search for so long from what was slowest before; return the slowest recipes with their times, and how many were tried."""
     best: list[tuple[float, float, int, Recipe]] = []
     ends, n_tried, n_read = time.monotonic() + seconds, 0, 0
-    with reading() as desk:
-        rounds(desk, b"<p>warm")
+    with reading() as batch_reader:
+        rounds(batch_reader, b"<p>warm")
         while not n_read or time.monotonic() < ends:
             if n_tried < len(seeds):
                 recipe = seeds[n_tried]
@@ -141,7 +141,7 @@ def search(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recip
             if body:
                 n_read += 1
                 current.write_bytes(body)
-                longest, total = measured(desk, body, limit_s)
+                longest, total = measured(batch_reader, body, limit_s)
             best = sorted([*best, (max(longest, scan), total, len(body), recipe)], reverse=True)[:_BEST]
     return {"tried": n_tried, "read": n_read, "best": best}
 

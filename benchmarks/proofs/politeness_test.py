@@ -57,7 +57,7 @@ def main() -> None:
     sys.exit(1 if _judge(log, web, options_.min_delay, options_.kills, n_over) else 0)
 
 
-def _crawl(directory: Path, min_delay_s: float, n_kills: int, dice: random.Random, n_agents: int) -> tuple[Log, Web, int]:
+def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random, n_agents: int) -> tuple[Log, Web, int]:
     """Crawl to the end; return what the server saw, and how many requests were for what had been asked for before."""
     polite = {"min_delay": min_delay_s, "address_connections": ADDRESS_CONNECTIONS, "address_delay": ADDRESS_DELAY_S}
     with demo("story", directory, **WEB) as server:
@@ -65,8 +65,8 @@ def _crawl(directory: Path, min_delay_s: float, n_kills: int, dice: random.Rando
         config = write_config(directory, {"agents": n_agents, **sections}, server.web.seeds())
         with crawl(directory / "store", config) as life:
             for i in range(n_kills):
-                life.wait_for_requests(server, 150 + 300 * i + dice.randint(0, 150))
-                life.signal_agent(signal.SIGKILL, dice.choice)
+                life.wait_for_requests(server, 150 + 300 * i + rng.randint(0, 150))
+                life.signal_agent(signal.SIGKILL, rng.choice)
             code = life.end(900)
             assert code == 0, f"exit {code}: {life.said}"
         return server.read_log(), server.web, refetches(server.read_log(), server.web.truth()).total()

@@ -31,7 +31,7 @@ from thresher.crawler.cli.common import print_table
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.process import ServerProcess
-from thresher.filters.registry import plugs
+from thresher.filters.registry import specs
 from thresher.storage.store import Store
 from thresher.storage.view import View
 
@@ -99,7 +99,7 @@ def crawl(name: str, path: Path, web: LabelledWeb, settings: Settings) -> Crawl:
 
 async def _run(path: Path, settings: Settings) -> None:
     with Store.create(path, settings, 0.0) as store:
-        agent = Agent(path, store, settings, report=lambda _: None, filters=plugs(settings, settings.seeds))
+        agent = Agent(path, store, settings, report=lambda _: None, filters=specs(settings, settings.seeds))
         try:
             await agent.run()
         finally:

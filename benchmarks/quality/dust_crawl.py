@@ -25,10 +25,10 @@ from thresher.config.settings import Dns, Dust, Fetch, Filters, Frontier, Identi
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.url import is_home
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.server import Server
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 from thresher.filters.dust import filter as dust
 from thresher.filters.dust.memory import NAME, all_books
 from thresher.storage.store import Store
@@ -63,7 +63,7 @@ def settings_for(web: LabelledWeb, port: int, filters: Filters, delay_s: float) 
     )
 
 
-async def crawl(server: Server, web: LabelledWeb, directory: Path, plugged: tuple[Plug, ...], delay_s: float) -> Crawled:
+async def crawl(server: Server, web: LabelledWeb, directory: Path, plugged: tuple[FilterSpec, ...], delay_s: float) -> Crawled:
     """Crawl the web of a server to its end."""
     settings = settings_for(web, server.port, Filters(audit_share=_AUDITS), delay_s)
     started = _cpu_s()
@@ -87,13 +87,13 @@ def _cpu_s() -> float:
 
 async def compare(n_pages: int, delay_s: float) -> None:
     """Print what the filter saves and loses."""
-    knobs = profile("aliases", part_pages=n_pages)
-    async with Server(knobs) as server:
+    demo_settings = profile("aliases", part_pages=n_pages)
+    async with Server(demo_settings) as server:
         web = server.web
         assert isinstance(web, LabelledWeb)
         with tempfile.TemporaryDirectory(prefix="thresher-dust-") as path:
             without = await crawl(server, web, Path(path) / "without", (), 0.0)
-            found = await crawl(server, web, Path(path) / "with", (dust.plug(Dust(mode="enforce")),), delay_s)
+            found = await crawl(server, web, Path(path) / "with", (dust.spec(Dust(mode="enforce")),), delay_s)
     report(web, without, found)
 
 

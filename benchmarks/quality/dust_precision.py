@@ -17,7 +17,7 @@ import xxhash
 
 from thresher.crawler.analysis.dust_lists import read_source
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.filters.dust.canonize import applier
 from thresher.filters.dust.evidence import gather, in_chance_order

@@ -44,10 +44,10 @@ from thresher.crawler.core.url import URLSpace, hostname_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.process import ServerProcess
-from thresher.filters.base import NO_EFFECTS, Effects, Plug
+from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
 from thresher.filters.pattern_yield.filter import NAME
-from thresher.filters.pattern_yield.filter import plug as pattern_yield
-from thresher.filters.registry import plugs
+from thresher.filters.pattern_yield.filter import spec as pattern_yield
+from thresher.filters.registry import specs
 from thresher.storage.store import Store
 from thresher.storage.view import View
 
@@ -122,12 +122,12 @@ def crawl(path: Path, server: ServerProcess, mode: str, judge: str) -> Crawl:
     settings = msgspec.structs.replace(bench_settings(server, None), filters=of)
     settings = msgspec.structs.replace(settings, limits=msgspec.structs.replace(settings.limits, max_wait=5.0, max_pages_per_host=None))
     spent = [0.0]
-    filters = [_timed(plug, spent) if plug.name == NAME else plug for plug in plugs(settings, settings.seeds)]
+    filters = [_timed(spec, spent) if spec.name == NAME else spec for spec in specs(settings, settings.seeds)]
     if judge == "labels":
         assert isinstance(server.web, LabelledWeb)
         own = _timed(pattern_yield(of.pattern_yield, judges=("exact_duplicate", Labelled.name)), spent)
-        filters = [own if plug.name == NAME else plug for plug in filters]
-        filters.append(Plug(Labelled.name, Mode.ENFORCE, page=Labelled(server.web)))
+        filters = [own if spec.name == NAME else spec for spec in filters]
+        filters.append(FilterSpec(Labelled.name, Mode.ENFORCE, page=Labelled(server.web)))
     began = time.process_time()
     asyncio.run(_run(path, settings, filters))
     cpu_s = time.process_time() - began
@@ -146,12 +146,12 @@ def _filters(mode: Any, judge: str) -> Filters:
     return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
 
 
-def _timed(plug: Plug, spent: list[float]) -> Plug:
-    learned, redirect, page = (Timed(part, spent) for part in (plug.learned, plug.redirect, plug.page))
-    return Plug(plug.name, plug.mode, learned=learned, redirect=redirect, page=page, again=plug.again, unread=plug.unread)
+def _timed(spec: FilterSpec, spent: list[float]) -> FilterSpec:
+    learned, redirect, page = (Timed(part, spent) for part in (spec.learned, spec.redirect, spec.page))
+    return FilterSpec(spec.name, spec.mode, learned=learned, redirect=redirect, page=page, again=spec.again, unread=spec.unread)
 
 
-async def _run(path: Path, settings: Settings, filters: Sequence[Plug]) -> None:
+async def _run(path: Path, settings: Settings, filters: Sequence[FilterSpec]) -> None:
     with Store.create(path, settings, 0.0) as store:
         agent = Agent(path, store, settings, report=lambda _: None, filters=filters)
         try:
@@ -168,12 +168,12 @@ class Prototype:
         self._fetched: Counter[str] = Counter()
         self._new: Counter[str] = Counter()
         self._texts: set[int] = set()
-        self._dice = random.Random(seed)
+        self._rng = random.Random(seed)
 
     def fetches(self, url: str, status: int, text: int | None) -> bool:
         """Decide about a URL and learn from its answer if it is fetched."""
         patterns = self._patterns(url)
-        if any(self._is_barren(pattern) for pattern in patterns) and self._dice.random() >= 0.03:
+        if any(self._is_barren(pattern) for pattern in patterns) and self._rng.random() >= 0.03:
             return False
         is_new = status == 200 and text is not None and text not in self._texts
         if text is not None:

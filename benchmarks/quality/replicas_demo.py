@@ -17,7 +17,7 @@ from thresher.crawler.analysis.replica_pages import space as url_space
 from thresher.crawler.core import html
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import origin_of
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.truth import split
 from thresher.filters.near_replica.batch import Candidates, Space, Tolerance

@@ -32,7 +32,7 @@ from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.near_replica.batch import Candidates, Space, Tolerance
 from thresher.filters.near_replica.evaluate import Point, break_even
-from thresher.filters.near_replica.hm import I64
+from thresher.filters.near_replica.hyperlink_map import I64
 from thresher.filters.near_replica.mirrors import mirrors, path_of
 from thresher.filters.near_replica.sketching import Recipe, Sketches
 from thresher.storage.export.content import text_of

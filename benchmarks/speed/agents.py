@@ -36,7 +36,7 @@ from thresher.crawler.bench.agent_bench import timed_crawl
 from thresher.crawler.cli.common import folder, print_table
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.web import Web
 from thresher.crawler.process.supervisor import AGENT
 from thresher.crawler.version import VERSION

@@ -25,8 +25,8 @@ from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.demo.process import ServerProcess
-from thresher.filters.base import Plug
-from thresher.filters.registry import plugs
+from thresher.filters.base import FilterSpec
+from thresher.filters.registry import specs
 from thresher.storage.store import Store
 
 _STEPS = ("listens", "measure", "decide", "observe")
@@ -54,18 +54,18 @@ def _clocked(step: Any, name: str, spent: Counter[str]) -> Any:
     return run
 
 
-def clocked(every: tuple[Plug, ...], name: str, spent: Counter[str]) -> tuple[Plug, ...]:
+def clocked(every: tuple[FilterSpec, ...], name: str, spent: Counter[str]) -> tuple[FilterSpec, ...]:
     """Return the filters, the parts of one of them with clocks that add nanoseconds to `spent`."""
     gates = ("learned", "redirect", "page", "hears")
     return tuple(
-        replace(plug, **{gate: Clocked(part, gate, spent) for gate in gates if (part := getattr(plug, gate)) is not None})
-        if plug.name == name
-        else plug
-        for plug in every
+        replace(spec, **{gate: Clocked(part, gate, spent) for gate in gates if (part := getattr(spec, gate)) is not None})
+        if spec.name == name
+        else spec
+        for spec in every
     )
 
 
-async def _crawl(path: Path, settings: Settings, filters: tuple[Plug, ...]) -> int:
+async def _crawl(path: Path, settings: Settings, filters: tuple[FilterSpec, ...]) -> int:
     pages = [0]
     with Store.create(path, settings, time.time()) as store:
         agent = Agent(path, store, settings, report=lambda status: pages.append(status.pages), filters=filters)
@@ -82,7 +82,7 @@ def crawl(settings: Settings, name: str, mode: str, spent: Counter[str]) -> tupl
     settings = msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, **{name: part}))
     with tempfile.TemporaryDirectory(prefix="thresher-cost-") as directory:
         before = time.process_time()
-        n_pages = asyncio.run(_crawl(Path(directory) / "store", settings, clocked(plugs(settings, settings.seeds), name, spent)))
+        n_pages = asyncio.run(_crawl(Path(directory) / "store", settings, clocked(specs(settings, settings.seeds), name, spent)))
         return (time.process_time() - before) / n_pages, n_pages
 
 

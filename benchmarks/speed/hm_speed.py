@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from thresher.filters.near_replica.hm import Children, hyperlink_map
+from thresher.filters.near_replica.hyperlink_map import Children, hyperlink_map
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The agent: one event loop that turns leases into visits and visits into commits.
 
-A fixed crew of workers takes leases from the frontier; none is created per fetch. `_dispatch` hands leases to idle workers, and one timer
-wakes it when the next host is ready. The agent owns its organs; they do not know it.
+A fixed number of workers takes leases from the frontier; none is created per fetch. `_dispatch` hands leases to idle workers, and one timer
+wakes it when the next host is ready. The agent owns its parts; they do not know it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from thresher.crawler.agent.announcer import Announcer
 from thresher.crawler.agent.loop_lag import LoopLag
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
-from thresher.crawler.agent.suspension import Sleeps
+from thresher.crawler.agent.suspension import SuspensionDetector
 from thresher.crawler.agent.throttle import Throttle, low_disk
 from thresher.crawler.agent.wiring import assemble
 from thresher.crawler.clock import Clock
-from thresher.crawler.cluster.inbox import Arrivals
+from thresher.crawler.cluster.inbox import Inbox
 from thresher.crawler.cluster.member import Member, Team
 from thresher.crawler.core.errors import DiskError, ThresherError
 from thresher.crawler.core.frontier import Frontier, Lease, Wait
@@ -35,7 +35,7 @@ from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import Order, Rate, Report, Status, fill_hosts, usage
 from thresher.crawler.visit import Visit, visit
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 from thresher.storage import failpoint
 from thresher.storage.store import Store
 
@@ -58,31 +58,33 @@ class Agent:
         settings: Settings,
         *,
         report: Callable[[Status], None],
-        filters: Sequence[Plug] | None = None,
+        filters: Sequence[FilterSpec] | None = None,
         team: Team | None = None,
         left_behind: Status | None = None,
     ) -> None:
-        """Assemble the organs; inside a running loop. directory: of the shard.    filters: not the registry's.    team: of several."""
+        """Assemble the parts; inside a running loop. directory: of the shard.    filters: not the registry's.    team: of several."""
         self._directory = directory
         self._store = store
         self._settings = settings
         self._report = report
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
-        self._tools = assemble(directory, store, settings, self._clock, team=team, filters=filters)
+        self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         rng = random.Random()  # noqa: S311 - jitter is no secret
-        self._frontier = Frontier(store.queues, self._tools.resolver, settings, urls=self._tools.urls, rng=rng, started_at=self._started_at)
-        self._settler = Settler(store, self._frontier, self._tools, Totals(store.counters))
+        self._frontier = Frontier(
+            store.queues, self._context.resolver, settings, urls=self._context.urls, rng=rng, started_at=self._started_at
+        )
+        self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
-        self._sleeps, self._loop_lag = Sleeps(), LoopLag()
-        self._watch = LoopWatch(self._tools.desk.step, self._tools.desk.set_apart)
+        self._suspensions, self._loop_lag = SuspensionDetector(), LoopLag()
+        self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.set_apart)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._lookups = Lookups(
             self._frontier,
-            self._tools.resolver,
+            self._context.resolver,
             self._clock,
             failed=lambda *failure: self._committer.whole(self._settler.unresolvable, *failure),
             done=self._looked_up,
@@ -98,7 +100,7 @@ class Agent:
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
         self._dry: Wait | None = None  # what the frontier has said, if nothing has been settled since
-        self._arrivals = Arrivals(store, self._frontier, self._tools, self._settler)
+        self._inbox = Inbox(store, self._frontier, self._context, self._settler)
         self._member = self._join(team) if team is not None else None
 
     def _join(self, team: Team) -> Member:
@@ -106,7 +108,7 @@ class Agent:
         self._frontier.share(team.addresses)
 
         def carry_out(sender: int, message: bytes) -> None:
-            self._committer.whole(self._arrivals.carry_out, sender, message, self._clock())
+            self._committer.whole(self._inbox.carry_out, sender, message, self._clock())
 
         return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._commit_failed)
 
@@ -114,9 +116,9 @@ class Agent:
         """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            studying = group.create_task(self._tools.studies.run(self._studied))
+            studying = group.create_task(self._context.studies.run(self._studied))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
-            await prepare(self._store, self._tools, self._settler, self._arrivals, self._committer, stopping=self._ended.is_set)
+            await prepare(self._store, self._context, self._settler, self._inbox, self._committer, stopping=self._ended.is_set)
             self._prepared = True
             announcing = group.create_task(self._announcer.run(self._told))
             talking = [group.create_task(self._member.run(self._told))] if self._member is not None else []
@@ -157,11 +159,11 @@ class Agent:
 
     async def close(self) -> None:
         """Release network and processes; the store is its opener's to close."""
-        await self._tools.fetcher.close()
-        await self._tools.parser.close()
-        await self._tools.resolver.close()
-        for organ in (self._tools.suspects, self._requests, self._watch):
-            organ.close()
+        await self._context.fetcher.close()
+        await self._context.parser.close()
+        await self._context.resolver.close()
+        for part in (self._context.suspects, self._requests, self._watch):
+            part.close()
 
     async def _work(self) -> None:
         """Take leases one after another; the only coroutine that fetches."""
@@ -174,9 +176,9 @@ class Agent:
                 if lease is None:
                     continue
             try:
-                began = self._sleeps.now()
-                made = await visit(lease, self._tools)
-                made.outcome = self._sleeps.excuse(made.outcome, began)
+                began = self._suspensions.now()
+                made = await visit(lease, self._context)
+                made.outcome = self._suspensions.excuse(made.outcome, began)
                 now = self._clock()
                 self._settle(made, now)
             finally:
@@ -197,7 +199,7 @@ class Agent:
     def _settle(self, made: Visit, now: float) -> None:
         """Write a visit."""
         self._dry = None
-        with self._tools.suspects.watching(made.lease.entry.url.key):
+        with self._context.suspects.watching(made.lease.entry.url.key):
             self._committer.whole(self._settler.settle, made, now)
         self._announcer.settled()
 
@@ -275,7 +277,7 @@ class Agent:
     def _why_idle(self, wait: Wait) -> str:
         """Say why the frontier has nothing before `limits.max_wait`, by what it said last; "" if it may have something."""
         if (
-            self._tools.studies.busy
+            self._context.studies.busy
             or self._announcer.is_busy
             or (wait.until is not None and wait.until - self._clock() <= self._settings.limits.max_wait)
         ):
@@ -371,11 +373,11 @@ class Agent:
         while True:
             planned = loop.time() + _TICK_S
             await asyncio.sleep(_TICK_S)
-            self._throttle.note(max(0.0, loop.time() - planned), is_behind=self._tools.desk.is_behind)
+            self._throttle.note(max(0.0, loop.time() - planned), is_behind=self._context.batch_reader.is_behind)
             if ticks % _DISK_EVERY == 0:
                 self._paused = low_disk(self._directory, self._settings.limits.min_free_disk)
             ticks += 1
-            self._sleeps.look()
+            self._suspensions.look()
             self._requests.flush()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")

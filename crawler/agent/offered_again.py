@@ -9,11 +9,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from thresher.crawler.children.crash_suspects import offered_work, words_of
-from thresher.crawler.cluster.inbox import Arrivals, unreadable
+from thresher.crawler.cluster.inbox import Inbox, unreadable
 from thresher.crawler.core.model import Purpose, Request
 from thresher.crawler.settlement.effects import asked_by
 from thresher.crawler.settlement.settler import Settler
-from thresher.crawler.visit import Tools
+from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
 
@@ -21,11 +21,11 @@ from thresher.storage.store import Store
 class Offered:
     """Tries again what was set aside."""
 
-    def __init__(self, store: Store, tools: Tools, settler: Settler, arrivals: Arrivals) -> None:
+    def __init__(self, store: Store, context: VisitContext, settler: Settler, inbox: Inbox) -> None:
         self._store = store
-        self._tools = tools
+        self._context = context
         self._settler = settler
-        self._arrivals = arrivals
+        self._inbox = inbox
 
     def carry_out(self, now: float) -> None:
         """Do all that is offered, in the order in which it was set aside."""
@@ -35,7 +35,7 @@ class Offered:
                 self._store.end_visit()
 
     def _try(self, key: bytes, record: QuarantineRecord, now: float) -> None:
-        work, suspects = offered_work(key), self._tools.suspects
+        work, suspects = offered_work(key), self._context.suspects
         if (trial := suspects.guilty(work)) is not None:
             self._store.quarantine.change(key, replace(record, offered=False, at=now, why=words_of(trial)))
         else:
@@ -52,10 +52,10 @@ class Offered:
                 self._settler.close()
             case _:
                 try:
-                    deed = None if self._arrivals.send_on(record.payload) else self._arrivals.read(record.payload)
+                    deed = None if self._inbox.send_on(record.payload) else self._inbox.read(record.payload)
                 except Exception as error:  # nothing has been done: it stays
                     self._store.quarantine.change(key, replace(record, offered=False, at=now, why=unreadable(error)))
                     return
                 if deed is not None:
-                    self._arrivals.do(deed, now)
+                    self._inbox.do(deed, now)
         self._store.quarantine.take(key, record)

@@ -9,24 +9,24 @@ from collections.abc import Callable
 
 from thresher.crawler.agent.offered_again import Offered
 from thresher.crawler.agent.seeder import Seeder
-from thresher.crawler.cluster.inbox import Arrivals
+from thresher.crawler.cluster.inbox import Inbox
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.readmission import Readmission
 from thresher.crawler.settlement.settler import Settler
-from thresher.crawler.visit import Tools
+from thresher.crawler.visit import VisitContext
 from thresher.storage.store import Store
 
 
 async def prepare(
-    store: Store, tools: Tools, settler: Settler, arrivals: Arrivals, committer: Committer, *, stopping: Callable[[], bool]
+    store: Store, context: VisitContext, settler: Settler, inbox: Inbox, committer: Committer, *, stopping: Callable[[], bool]
 ) -> None:
     """Do all of it, in groups that are committed. Once `stopping`, seeds and changes are left to the next life."""
-    if tools.suspects.accuse():
+    if context.suspects.accuse():
         store.end_visit()
         await committer.drain()
-        tools.suspects.acquit()
-    committer.whole(Offered(store, tools, settler, arrivals).carry_out, tools.clock())
-    await Seeder(store, settler.admission, tools.urls, tools.ownership).run(
-        committer, tools.settings.seeds, tools.clock(), stopping=stopping
+        context.suspects.acquit()
+    committer.whole(Offered(store, context, settler, inbox).carry_out, context.clock())
+    await Seeder(store, settler.admission, context.urls, context.ownership).run(
+        committer, context.settings.seeds, context.clock(), stopping=stopping
     )
-    await Readmission(store, settler, tools).run(committer, tools.clock, stopping=stopping)
+    await Readmission(store, settler, context).run(committer, context.clock, stopping=stopping)

@@ -23,7 +23,7 @@ _OURS = frozenset(
 )
 
 
-class Sleeps:
+class SuspensionDetector:
     """Looks at both clocks; to be asked to look more often than every `LONG_S`."""
 
     def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:

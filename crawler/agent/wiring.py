@@ -1,4 +1,4 @@
-"""How an agent's tools are put together from settings and store: the one place that knows every constructor."""
+"""How an agent's parts are put together from settings and store: the one place that knows every constructor."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.link_gate import LinkGate
-from thresher.crawler.gates.robots_cache import RobotsBook
-from thresher.crawler.page.batch_reader import Desk
+from thresher.crawler.gates.robots_cache import RobotsCache
+from thresher.crawler.page.batch_reader import BatchReader
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.version import VERSION
-from thresher.crawler.visit import Tools
-from thresher.filters.base import Plug
+from thresher.crawler.visit import VisitContext
+from thresher.filters.base import FilterSpec
 from thresher.filters.panel import Panel
-from thresher.filters.registry import plugs
+from thresher.filters.registry import specs
 from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
 
@@ -38,8 +38,8 @@ def assemble(
     clock: Clock,
     *,
     team: Team | None = None,
-    filters: Sequence[Plug] | None = None,
-) -> Tools:
+    filters: Sequence[FilterSpec] | None = None,
+) -> VisitContext:
     """Make what journeys need; inside a running loop. team: the other agents, if there are any.    filters: in place of the registry's."""
     identity = settings.identity
     rules = url_rules(settings)
@@ -58,19 +58,19 @@ def assemble(
     )
     ownership = team.ownership if team else None
     bare = BareSeeds.of(store)
-    chosen = plugs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
+    chosen = specs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store, urls).stands)
     parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
     links = LinkGate(urls, store.seen, panel, settings, ownership)
-    return Tools(
+    return VisitContext(
         settings=settings,
         urls=urls,
         resolver=resolver,
         fetcher=fetcher,
         parser=parser,
-        desk=Desk(parser, suspects, links, panel, urls=urls, settings=settings, clock=clock),
-        robots=RobotsBook(store.robots, urls, settings, agent=identity.agent),
+        batch_reader=BatchReader(parser, suspects, links, panel, urls=urls, settings=settings, clock=clock),
+        robots=RobotsCache(store.robots, urls, settings, agent=identity.agent),
         panel=panel,
         links=links,
         suspects=suspects,

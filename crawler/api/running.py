@@ -27,7 +27,7 @@ from thresher.crawler.ending import Ending
 from thresher.crawler.process.supervisor import write_status
 from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
 from thresher.crawler.status import Status
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 from thresher.storage.export.content import text_of
 from thresher.storage.partitions import n_agents_of
 from thresher.storage.schema import PageRecord
@@ -109,7 +109,7 @@ class Crawl:
         *,
         config: str | Path | Sequence[str | Path] = (),
         settings: Settings | None = None,
-        filters: Sequence[Plug] | None = None,
+        filters: Sequence[FilterSpec] | None = None,
         **options: Any,
     ) -> None:
         """Take what the crawl is to be.

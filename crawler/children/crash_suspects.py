@@ -27,7 +27,7 @@ from thresher.crawler.core.errors import ThresherError
 from thresher.storage.faults import is_disk
 from thresher.storage.packing import pack_u64
 from thresher.storage.schema import QuarantineRecord, TrialRecord
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 
 _SIZE = 512
 _WORK = 17
@@ -75,11 +75,11 @@ class Suspects:
 
     limit = 3
 
-    def __init__(self, directory: Path, organs: Organs, *, shard: int = 0) -> None:
+    def __init__(self, directory: Path, tables: Tables, *, shard: int = 0) -> None:
         """directory: of the shard, which has this number."""
-        self._table = organs.suspects
-        self._trials = organs.trials
-        self._quarantine = organs.quarantine
+        self._table = tables.suspects
+        self._trials = tables.trials
+        self._quarantine = tables.quarantine
         self._shard = shard
         descriptor = os.open(directory / _FILE, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -189,7 +189,7 @@ class Suspects:
         self.clear()
 
 
-def is_about_to_know(directory: Path, organs: Organs) -> bool:
+def is_about_to_know(directory: Path, tables: Tables) -> bool:
     """Return whether the next life will set aside what the last one left in the slot, and the last one could not yet.
 
     directory: of the shard whose agent is gone
@@ -197,8 +197,8 @@ def is_about_to_know(directory: Path, organs: Organs) -> bool:
     with suppress(FileNotFoundError):
         work, said = _left((directory / _FILE).read_bytes())
         if work.startswith(_PAGE):
-            return organs.suspects.crashes(work[1:]) + 1 == Suspects.limit
-        return bool(work) and organs.trials.would_convict(work, said)
+            return tables.suspects.crashes(work[1:]) + 1 == Suspects.limit
+        return bool(work) and tables.trials.would_convict(work, said)
     return False
 
 

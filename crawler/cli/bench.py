@@ -19,7 +19,7 @@ from thresher.crawler.bench.filter_bench import ALL, PLAIN, Outcome, ablations, 
 from thresher.crawler.cli.common import ended_by_signals, folder, json_option, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
-from thresher.crawler.demo.knobs import MOST_LINKS
+from thresher.crawler.demo.demo_settings import MOST_LINKS
 from thresher.crawler.demo.labelled import PARTS, LabelledWeb
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.start.opening import with_sets

@@ -20,7 +20,7 @@ from thresher.crawler.terminal.printable import printable
 from thresher.filters.near_replica.batch import Candidates, Cluster, Neighbours, Space, Tolerance
 from thresher.filters.near_replica.indexes import same_children
 from thresher.filters.near_replica.mirrors import mirrors
-from thresher.filters.near_replica.rp import Counting
+from thresher.filters.near_replica.random_projection import Counting
 from thresher.filters.near_replica.sketching import Recipe
 from thresher.storage.export.reading import reading as reading_store
 

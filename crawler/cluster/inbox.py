@@ -29,7 +29,7 @@ from thresher.crawler.core.model import FILTERS_OWN, Cause, CrawlURL, Failed, Pu
 from thresher.crawler.gates.link_gate import Gated
 from thresher.crawler.settlement.outbox import in_place_of_origin, robots_hop
 from thresher.crawler.settlement.settler import Settler
-from thresher.crawler.visit import Tools
+from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
 
@@ -46,19 +46,19 @@ _WORDS: dict[type, str] = {
 _UNREADABLE = "unreadable messages"
 
 
-class Arrivals:
+class Inbox:
     """Carries messages out, in the order of their numbers."""
 
-    def __init__(self, store: Store, frontier: Frontier, tools: Tools, settler: Settler) -> None:
+    def __init__(self, store: Store, frontier: Frontier, context: VisitContext, settler: Settler) -> None:
         self._store = store
         self._frontier = frontier
-        self._tools = tools
+        self._context = context
         self._settler = settler
 
     def carry_out(self, sender: int, packed: bytes, now: float) -> None:
         """Do what a message asks for, or quarantine it. Nothing here awaits."""
         number = self._store.lanes.heard(sender) + 1
-        work, suspects = message_work(sender, number), self._tools.suspects
+        work, suspects = message_work(sender, number), self._context.suspects
 
         def aside(why: str) -> QuarantineRecord:
             return QuarantineRecord("message", kind_of(packed), now, why, payload=packed, sender=sender, number=number)
@@ -79,7 +79,7 @@ class Arrivals:
 
     def send_on(self, packed: bytes) -> bool:
         """Send a message to the agent that has its site by now, if that is another; return whether it is."""
-        owners, message = self._tools.ownership, decode(packed)
+        owners, message = self._context.ownership, decode(packed)
         key = self._place(message) if owners is not None else b""
         if owners is None or not key or owners.is_own(key):
             return False
@@ -90,7 +90,7 @@ class Arrivals:
         """Return the key of what a message is about, b"" if it may be of any site: links are sorted by their sites as any are."""
         match message:
             case Edge(target=text) | RobotsAsk(hop=text) | Ask(url=text) | Submitted(sitemap=text):
-                return self._tools.urls.key(text)
+                return self._context.urls.key(text)
             case End(original=key):
                 return key
             case _:
@@ -98,14 +98,14 @@ class Arrivals:
 
     def read(self, packed: bytes) -> Deed:
         """Return what a message asks for. Changes nothing; raises whatever an unreadable message makes it raise."""
-        url, settler, panel = self._tools.urls.url, self._settler, self._tools.panel
+        url, settler, panel = self._context.urls.url, self._settler, self._context.panel
         message: Message = decode(packed)
-        owners, key = self._tools.ownership, self._place(message)
+        owners, key = self._context.ownership, self._place(message)
         if owners is not None and key and not owners.is_own(key):
             raise ValueError(f"it is about a site that agent {owners.owner(key)} has")
         match message:
             case Links() as links:
-                gated = self._tools.links.gate(list(dict.fromkeys(links.texts)))
+                gated = self._context.links.gate(list(dict.fromkeys(links.texts)))
                 url(links.source)
                 return lambda now: self._links(links, gated, now)
             case Edge() as edge:
@@ -117,16 +117,16 @@ class Arrivals:
                 hop = robots_hop(ask, url(ask.hop))
                 return lambda now: self._ask(ask, hop, now)
             case RobotsAnswer() as answer:
-                asked, outcome = url(answer.asked), outcome_of(answer, self._tools.urls)
+                asked, outcome = url(answer.asked), outcome_of(answer, self._context.urls)
                 return lambda now: settler.told_of_robots(asked, outcome, now)
             case Ask() as wish:
                 if Purpose(wish.purpose) not in FILTERS_OWN:
                     raise ValueError(f"a filter asks for a request with the purpose {Purpose(wish.purpose).name}")
                 request = Request(wish.url, Purpose(wish.purpose))
-                return lambda now: settler.requested(wish.asker, wish.who, request, now)
+                return lambda now: settler.requested(wish.prober, wish.who, request, now)
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
-                return lambda now: settler.learned(panel.answered_abroad(answered.who, answered.reduced, read), now)
+                return lambda now: settler.learned(panel.answered_elsewhere(answered.who, answered.reduced, read), now)
             case Submitted() as submitted:
                 url(submitted.sitemap)
                 return lambda now: settler.sitemaps.submit(submitted, now)
@@ -140,8 +140,8 @@ class Arrivals:
                 return lambda now: settler.learned(panel.told(news.who, news.news, found), now)
 
     def _links(self, links: Links, gated: Gated, now: float) -> None:
-        source = self._tools.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
-        sifted = self._tools.links.sift(source, gated, is_redirect=links.is_redirect)
+        source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
+        sifted = self._context.links.sift(source, gated, is_redirect=links.is_redirect)
         self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)
         for site in self._store.site_links.add(source.key[:8], set(links.sites)):
             self._frontier.linked(site)
@@ -150,7 +150,7 @@ class Arrivals:
         self._settler.sitemaps.announce(sitemap, announced.entries, now)
 
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
-        self._tools.robots.wait_for(hop, {in_place_of_origin(ask)})
+        self._context.robots.wait_for(hop, {in_place_of_origin(ask)})
         if not self._frontier.request_ahead(hop, now):
             self._settler.told_of_robots(hop, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 

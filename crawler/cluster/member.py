@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from thresher.crawler.cluster.shared_addresses import SharedAddresses
-from thresher.crawler.cluster.transport import Lanes
+from thresher.crawler.cluster.transport import PeerTransport
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.settlement.group_commit import Committer
@@ -40,7 +40,7 @@ class Member:
         self.may_have = 0  # pages in all
         self._grant = 0
         self._wave = 0
-        self._lanes = Lanes(
+        self._lanes = PeerTransport(
             lanes_path(directory),
             store,
             team.ownership,

@@ -20,7 +20,7 @@ LIMITS = "limits."  # begins why an agent rests that would do more
 Counts = list[tuple[dict[str, int], dict[str, int]]]
 
 
-class Crew:
+class TerminationDetector:
     """The agents of a crawl, by number, as far as they have reported."""
 
     def __init__(self, n_agents: int, max_pages: int | None, tell: Callable[[int, Order], None]) -> None:

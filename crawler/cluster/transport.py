@@ -42,7 +42,7 @@ _ACK = struct.Struct(">Q")
 _FRAME = struct.Struct(">QI")
 
 
-class Lanes:
+class PeerTransport:
     """Both ends, at one agent, of its lanes to and from the others."""
 
     def __init__(
@@ -233,7 +233,7 @@ class _Outgoing(asyncio.Protocol):
 class _Incoming(asyncio.Protocol):
     """One connection of another agent."""
 
-    def __init__(self, lanes: Lanes) -> None:
+    def __init__(self, lanes: PeerTransport) -> None:
         self._lanes = lanes
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()

@@ -71,10 +71,10 @@ class End(_Message, tag=3):
 
 
 class RobotsAsk(_Message, tag=4):
-    """A hop of a robots.txt; `asker` is told the answer under `asked`."""
+    """A hop of a robots.txt; `prober` is told the answer under `asked`."""
 
-    asker: Agent
-    asked: str  # the hop as the asker remembers it
+    prober: Agent
+    asked: str  # the hop as the agent that asks remembers it
     hop: str
     hops: Count
 
@@ -97,7 +97,7 @@ class RobotsAnswer(_Message, tag=5):
 class Ask(_Message, tag=6):
     """A filter's own request."""
 
-    asker: Agent
+    prober: Agent
     who: str  # the filter
     url: str
     purpose: int

@@ -373,7 +373,7 @@ class Free(msgspec.Struct, frozen=True):
 class Request(msgspec.Struct, frozen=True):
     """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
 
-    The `Answer` reaches `Asker.answered`. An audit has none: it is a page of the crawl. One of a URL that nobody has named takes the place
+    The `Answer` reaches `Prober.answered`. An audit has none: it is a page of the crawl. One of a URL that nobody has named takes the place
     in the crawl of the URL `beside`, which its links inherit; without that it is not made.
     """
 
@@ -415,13 +415,13 @@ class Recall(msgspec.Struct, frozen=True):
 
 
 class Study(msgspec.Struct, frozen=True):
-    """Have what the filter gathered of a site studied off the event loop. The finding reaches `Student.found`."""
+    """Have what the filter gathered of a site studied off the event loop. The finding reaches `BackgroundLearner.found`."""
 
     site: bytes  # 8
 
 
 class Tell(msgspec.Struct, frozen=True):
-    """Tell this filter at the agent that has a site, which may be the same one, what was found here of it: `Correspondent.told`."""
+    """Tell this filter at the agent that has a site, which may be the same one, what was found here of it: `PeerFilter.told`."""
 
     key: bytes  # begins with the site's 8
     news: bytes  # msgpack of the filter's `news_type`

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from thresher.crawler.demo.dice import Word
-from thresher.crawler.demo.ground import Ground
 from thresher.crawler.demo.labels import Trap
-from thresher.crawler.demo.sheets import Anchor, Sheet, gone
+from thresher.crawler.demo.page_truth import Anchor, PageTruth, gone
+from thresher.crawler.demo.part_context import PartContext
+from thresher.crawler.demo.seeded_random import Word
 from thresher.crawler.demo.words import SUBJECTS
 
 KINDS = frozenset({"forum", "index", "slash", "order", "default", "path_host", "host", "tracking", "session"})
@@ -95,18 +95,18 @@ class PlantedRule:
 class AliasSite:
     """One site with the hosts www, m, money and the bare name."""
 
-    def __init__(self, ground: Ground, number: int) -> None:
-        self._ground, self._number = ground, number
-        self.domain = ground.domain(number)
+    def __init__(self, context: PartContext, number: int) -> None:
+        self._context, self._number = context, number
+        self.domain = context.domain(number)
         self.says = _SAYS[number % len(_SAYS)]
-        self._www, self._bare, self._mobile = (ground.origin(f"{label}{self.domain}") for label in ("www.", "", "m."))
-        self._money = ground.origin(f"{self.says.money}.{self.domain}")
-        self._text = ground.text(_LANGUAGES[number % len(_LANGUAGES)], number)
+        self._www, self._bare, self._mobile = (context.origin(f"{label}{self.domain}") for label in ("www.", "", "m."))
+        self._money = context.origin(f"{self.says.money}.{self.domain}")
+        self._text = context.text(_LANGUAGES[number % len(_LANGUAGES)], number)
         self._words = SUBJECTS[number % len(SUBJECTS)].words
-        self._counts = {name: max(2, round(share * ground.n_pages)) for name, share in _SECTIONS}
+        self._counts = {name: max(2, round(share * context.n_pages)) for name, share in _SECTIONS}
         self._documents = [("home", 0), *self._shuffled()]
         self._place = {document: i for i, document in enumerate(self._documents)}
-        self._skin = ground.skin(self.domain, self._text.lang, subject=number, menu=(Anchor(self._www + "/", "Home"),))
+        self._skin = context.skin(self.domain, self._text.lang, subject=number, menu=(Anchor(self._www + "/", "Home"),))
         self._links = self._draw_links()
         self._shows = {url: document for document in self._documents for url in (self.canonical(*document), *self.own_aliases(*document))}
 
@@ -122,7 +122,7 @@ class AliasSite:
         return sorted(documents, key=lambda document: self._throw("order", *document))
 
     def _throw(self, *question: Word) -> int:
-        return self._ground.throw(self.domain, *question)
+        return self._context.throw(self.domain, *question)
 
     def _slug(self, section: str, number: int) -> str:
         throw = self._throw("slug", section, number)
@@ -181,7 +181,7 @@ class AliasSite:
 
     def forms(self, section: str, number: int) -> list[str]:
         """Return the URLs under which the site links to a document."""
-        own, unit = self.canonical(section, number), partial(self._ground.unit, self.domain, section, number)
+        own, unit = self.canonical(section, number), partial(self._context.unit, self.domain, section, number)
         forms = [alias for alias in self.own_aliases(section, number) if unit("own", alias) < _OWN_FORM_SHARE]
         forms += [self._dressed(own, form, section, number) for form, share in _FORMS if unit(form) < share]
         return [own, *forms] if not forms or section == "home" or unit("canonical") < _CANONICAL_SHARE else forms
@@ -209,13 +209,13 @@ class AliasSite:
 
     # what stands where
 
-    def find(self, host: str, path: str) -> Sheet:
+    def find(self, host: str, path: str) -> PageTruth:
         document, kinds = self._resolve(host, path)
         if document is None:
             return gone(self._skin)
         own = self.canonical(*document)
         noise = f"Node {self._throw('node', host, path) % 97}, {self._throw('ms', host, path) % 900} ms" if self._number % 3 == 1 else ""
-        return Sheet(
+        return PageTruth(
             kind="+".join(kinds) or "page",
             variant=document[0],
             document=own,
@@ -231,7 +231,7 @@ class AliasSite:
 
     def _paragraphs(self, section: str, number: int, noise: str) -> list[str]:
         is_decoy = any(section in pair for pair in _DECOYS)
-        n_words = _DECOY_WORDS if is_decoy else self._ground.dice.within(_N_WORDS, "length", self.domain, section, number)
+        n_words = _DECOY_WORDS if is_decoy else self._context.rng.within(_N_WORDS, "length", self.domain, section, number)
         return [*self._text.paragraphs(n_words, self.domain, section, number), *filter(None, [noise])]
 
     def _resolve(self, host: str, path: str) -> tuple[tuple[str, int] | None, list[str]]:
@@ -291,9 +291,9 @@ class AliasSite:
 class AliasPart:
     """Some such sites."""
 
-    def __init__(self, ground: Ground) -> None:
-        ground.n_pages = ground.n_pages or N_PAGES
-        self.sites = [AliasSite(ground, number) for number in range(ground.n_sites or N_SITES)]
+    def __init__(self, context: PartContext) -> None:
+        context.n_pages = context.n_pages or N_PAGES
+        self.sites = [AliasSite(context, number) for number in range(context.n_sites or N_SITES)]
         self._by_host = {host: site for site in self.sites for host in site.hosts}
 
     def hosts(self) -> list[str]:
@@ -305,7 +305,7 @@ class AliasPart:
     def traps(self) -> tuple[Trap, ...]:
         return ()
 
-    def find(self, host: str, path: str) -> Sheet:
+    def find(self, host: str, path: str) -> PageTruth:
         return self._by_host[host].find(host, path)
 
     def rules(self) -> list[PlantedRule]:

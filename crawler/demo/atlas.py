@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from thresher.crawler.demo.dice import Dice
-from thresher.crawler.demo.knobs import Knobs
+from thresher.crawler.demo.demo_settings import DemoSettings
+from thresher.crawler.demo.seeded_random import SeededRandom
 from thresher.crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, Tongue
 
 _INTRODUCTIONS = 4  # new hosts per plain host
@@ -75,15 +75,15 @@ class Host:
 class Atlas:
     """All hosts of one web, in order. Immutable."""
 
-    def __init__(self, knobs: Knobs, dice: Dice) -> None:
-        self._knobs, self._dice = knobs, dice
+    def __init__(self, demo_settings: DemoSettings, rng: SeededRandom) -> None:
+        self._demo_settings, self._rng = demo_settings, rng
         self.hosts: list[Host] = []
-        for site in range(knobs.n_sites):
+        for site in range(demo_settings.n_sites):
             self._draw_site(site)
         self.by_name = {host.name: host for host in self.hosts}
         self.plain = [host for host in self.hosts if host.is_plain]
-        self.seeds = self.plain[: knobs.n_seeds]
-        self.farms = tuple(f"farm{i}.test" for i in range(knobs.n_farms))
+        self.seeds = self.plain[: demo_settings.n_seeds]
+        self.farms = tuple(f"farm{i}.test" for i in range(demo_settings.n_farms))
         self.of_site: dict[int, list[Host]] = {}
         for host in self.hosts:
             if not host.forwards_to:
@@ -91,29 +91,29 @@ class Atlas:
         self.introduced_by = self._introduce()
 
     def _draw_site(self, site: int) -> None:
-        dice, knobs = self._dice, self._knobs
-        head, tail = dice.pick(SITE_HEADS, "site head", site), dice.pick(SITE_TAILS, "site tail", site)
+        rng, demo_settings = self._rng, self._demo_settings
+        head, tail = rng.pick(SITE_HEADS, "site head", site), rng.pick(SITE_TAILS, "site tail", site)
         domain = f"{head}{tail}{site}.example"
         brand = f"{head.capitalize()}{tail} {site}"
-        forwards = dice.unit("forward", site) < knobs.forward_share and site > 0
+        forwards = rng.unit("forward", site) < demo_settings.forward_share and site > 0
         if forwards:
             self.hosts.append(self._draw_host(site, 0, domain, brand, f"www.{domain}"))
-        turn = dice.throw("labels", site)
-        for i in range(dice.within(knobs.hosts_per_site, "hosts", site)):
+        turn = rng.throw("labels", site)
+        for i in range(rng.within(demo_settings.hosts_per_site, "hosts", site)):
             label = HOST_LABELS[(turn + i) % len(HOST_LABELS)] + (str(i) if i > len(HOST_LABELS) else "")
             name = f"{label}.{domain}" if i else f"www.{domain}" if forwards else domain
-            if knobs.by_address:
+            if demo_settings.by_address:
                 name = self._address(site, i)
             self.hosts.append(self._draw_host(site, i, name, f"{brand} {label}" if i else brand))
 
     def _draw_host(self, site: int, number: int, name: str, brand: str, forwards_to: str = "") -> Host:
-        dice, knobs = self._dice, self._knobs
+        rng, demo_settings = self._rng, self._demo_settings
         is_first = not self.hosts  # always plain, so that there is a seed
         subject, tongue, charset, declared = self._draw_tongue(name)
         robots = RobotsKind.OPEN if forwards_to else self._draw_robots(name, is_first)
         served = robots in (RobotsKind.OPEN, RobotsKind.DISALLOW)
         has_sessions = not is_first and not forwards_to and self._is("session_id", name)
-        slow_from, slow_to = knobs.slow_delay_s
+        slow_from, slow_to = demo_settings.slow_delay_s
         return Host(
             index=len(self.hosts),
             site=site,
@@ -121,43 +121,43 @@ class Atlas:
             brand=brand,
             address=self._address(site, number),
             n_pages=1 if forwards_to else self._n_pages(name),
-            style=dice.throw("style", name) % 4,
+            style=rng.throw("style", name) % 4,
             subject=subject,
             tongue=tongue,
             charset=charset,
             declared=declared,
             robots=robots,
-            crawl_delay_s=dice.within(knobs.crawl_delay_s, "wait", name) if served and self._is("crawl_delay", name) else 0,
-            delay_s=slow_from + (slow_to - slow_from) * dice.unit("late", name) if not is_first and self._is("slow_host", name) else 0.0,
+            crawl_delay_s=rng.within(demo_settings.crawl_delay_s, "wait", name) if served and self._is("crawl_delay", name) else 0,
+            delay_s=slow_from + (slow_to - slow_from) * rng.unit("late", name) if not is_first and self._is("slow_host", name) else 0.0,
             gzips=self._is("gzip", name),
             has_sessions=has_sessions,
             has_calendar=not has_sessions and not forwards_to and self._is("calendar", name),
-            has_scripts=dice.unit("script", site) < knobs.script_share,
+            has_scripts=rng.unit("script", site) < demo_settings.script_share,
             forwards_to=forwards_to,
         )
 
     def _is(self, what: str, name: str) -> bool:
-        share: float = getattr(self._knobs, f"{what}_share")
-        return self._dice.unit(what, name) < share
+        share: float = getattr(self._demo_settings, f"{what}_share")
+        return self._rng.unit(what, name) < share
 
     def _draw_tongue(self, name: str) -> tuple[int, Tongue, str, Declared]:
-        dice = self._dice
+        rng = self._rng
         if not self._is("charset", name):
-            subject = dice.throw("subject", name) % len(SUBJECTS)
-            return subject, SUBJECTS[subject], "utf-8", dice.pick((Declared.HEADER, Declared.META), "declared", name)
-        subject = len(SUBJECTS) + dice.throw("tongue", name) % len(TONGUES)
+            subject = rng.throw("subject", name) % len(SUBJECTS)
+            return subject, SUBJECTS[subject], "utf-8", rng.pick((Declared.HEADER, Declared.META), "declared", name)
+        subject = len(SUBJECTS) + rng.throw("tongue", name) % len(TONGUES)
         tongue = TONGUES[subject - len(SUBJECTS)]
-        charset = dice.pick(tongue.charsets, "charset of", name)
+        charset = rng.pick(tongue.charsets, "charset of", name)
         options = tuple(Declared) if charset == "utf-8" else (Declared.HEADER, Declared.META)
-        return subject, tongue, charset, dice.pick(options, "declared", name)
+        return subject, tongue, charset, rng.pick(options, "declared", name)
 
     def _draw_robots(self, name: str, is_first: bool) -> RobotsKind:
-        knobs, at = self._knobs, self._dice.unit("robots", name)
+        demo_settings, at = self._demo_settings, self._rng.unit("robots", name)
         shares = (
-            (RobotsKind.CLOSED, knobs.robots_closed_share),
-            (RobotsKind.BROKEN, knobs.robots_broken_share),
-            (RobotsKind.MISSING, knobs.robots_missing_share),
-            (RobotsKind.DISALLOW, knobs.robots_disallow_share),
+            (RobotsKind.CLOSED, demo_settings.robots_closed_share),
+            (RobotsKind.BROKEN, demo_settings.robots_broken_share),
+            (RobotsKind.MISSING, demo_settings.robots_missing_share),
+            (RobotsKind.DISALLOW, demo_settings.robots_disallow_share),
         )
         for kind, share in shares:
             if at < share:
@@ -167,15 +167,15 @@ class Atlas:
 
     def _n_pages(self, name: str) -> int:
         """Draw from the range, skewed: half of the hosts lie in its lowest third by ratio."""
-        low, high = self._knobs.pages_per_host
-        return min(high, round(low * math.pow(high / low, math.pow(self._dice.unit("pages", name), 1.6))))
+        low, high = self._demo_settings.pages_per_host
+        return min(high, round(low * math.pow(high / low, math.pow(self._rng.unit("pages", name), 1.6))))
 
     def _address(self, site: int, number: int) -> str:
-        knobs, dice = self._knobs, self._dice
-        if dice.unit("shared", site) < knobs.shared_address_share:
-            shared = 1 + int(knobs.n_sites * knobs.shared_address_share) // _SITES_PER_ADDRESS
-            return f"127.10.0.{1 + dice.throw('address', site) % min(shared, 250)}"
-        place = number if knobs.by_address else number // _HOSTS_PER_ADDRESS
+        demo_settings, rng = self._demo_settings, self._rng
+        if rng.unit("shared", site) < demo_settings.shared_address_share:
+            shared = 1 + int(demo_settings.n_sites * demo_settings.shared_address_share) // _SITES_PER_ADDRESS
+            return f"127.10.0.{1 + rng.throw('address', site) % min(shared, 250)}"
+        place = number if demo_settings.by_address else number // _HOSTS_PER_ADDRESS
         return f"127.{20 + site // 250 % 200}.{1 + site % 250}.{1 + place % 250}"
 
     def _introduce(self) -> dict[int, list[tuple[int, Host]]]:
@@ -187,7 +187,7 @@ class Atlas:
             if host.index not in seeds:
                 introducer = self.plain[min(n_new // _INTRODUCTIONS, n_plain - 1)]
                 n_new += 1
-                page = self._dice.throw("introduction", host.name) % introducer.n_pages
+                page = self._rng.throw("introduction", host.name) % introducer.n_pages
                 introduced.setdefault(introducer.index, []).append((page, host))
             n_plain += host.is_plain
         return introduced

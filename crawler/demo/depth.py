@@ -17,9 +17,9 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl
 
-from thresher.crawler.demo.ground import Estate, Ground, Site, Sites, children, number_in
 from thresher.crawler.demo.labels import Trap
-from thresher.crawler.demo.sheets import Sheet
+from thresher.crawler.demo.page_truth import PageTruth
+from thresher.crawler.demo.part_context import Estate, PartContext, Site, Sites, children, number_in
 
 N_PAGES = 400
 N_CHAPTERS = 40
@@ -39,27 +39,27 @@ _MONTH = re.compile(r"/cal/([1-9]\d{3,5})/(0[1-9]|1[0-2])/(?:(0[1-9]|1\d|2[0-8])
 _FIRST_YEAR = 1970
 
 
-def depth_part(ground: Ground) -> Sites:
+def depth_part(context: PartContext) -> Sites:
     """Make four hosts of four sites."""
-    n = ground.n_pages or N_PAGES
-    www, shop, notes, tree = (f"{label}.{ground.domain(number)}" for number, label in enumerate(("www", "shop", "notes", "tree")))
+    n = context.n_pages or N_PAGES
+    www, shop, notes, tree = (f"{label}.{context.domain(number)}" for number, label in enumerate(("www", "shop", "notes", "tree")))
     sites: dict[str, Site] = {
-        www: _Calendar(ground, www, 3 * n // 10),
-        shop: _Shop(ground, shop, 3 * n // 4),
-        notes: _Notes(ground, notes, n // 5),
-        tree: _Tree(ground, tree, 3 if n >= _WIDE else 2),
+        www: _Calendar(context, www, 3 * n // 10),
+        shop: _Shop(context, shop, 3 * n // 4),
+        notes: _Notes(context, notes, n // 5),
+        tree: _Tree(context, tree, 3 if n >= _WIDE else 2),
     }
-    return Sites(ground, sites, (Trap("calendar", www, "/cal/"), Trap("facet", shop, "?f."), Trap("session", notes, "sid=")))
+    return Sites(context, sites, (Trap("calendar", www, "/cal/"), Trap("facet", shop, "?f."), Trap("session", notes, "sid=")))
 
 
 class _Calendar:
     """Documents, a novel, and a calendar."""
 
-    def __init__(self, ground: Ground, host: str, n_docs: int) -> None:
+    def __init__(self, context: PartContext, host: str, n_docs: int) -> None:
         menu = (("/", "Home"), ("/docs/0/", "Documents"), ("/novel/chapter-1", "Novel"), ("/cal/2024/05/", "Calendar"))
-        self._estate, self._n_docs = Estate(ground, host, subject=3, menu=menu), n_docs
+        self._estate, self._n_docs = Estate(context, host, subject=3, menu=menu), n_docs
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         if path == "/":
             return self._estate.page(path, variant="docs")
         if (node := number_in(path, "/docs/", "/", below=self._n_docs)) >= 0:
@@ -70,7 +70,7 @@ class _Calendar:
         match = _MONTH.fullmatch(path)
         return self._day_or_month(path, match) if match else self._estate.gone()
 
-    def _day_or_month(self, path: str, match: re.Match[str]) -> Sheet:
+    def _day_or_month(self, path: str, match: re.Match[str]) -> PageTruth:
         month = int(match[1]) * 12 + int(match[2]) - 1
         links = [
             (f"/cal/{i // 12}/{i % 12 + 1:02}/", f"{i // 12}-{i % 12 + 1:02}") for i in (month - 1, month + 1) if i // 12 >= _FIRST_YEAR
@@ -84,15 +84,15 @@ class _Calendar:
 class _Shop:
     """Products in categories, with facets."""
 
-    def __init__(self, ground: Ground, host: str, n_products: int) -> None:
+    def __init__(self, context: PartContext, host: str, n_products: int) -> None:
         menu = (("/", "Home"), *((f"/c/{i}", f"Category {i}") for i in range(_N_CATEGORIES)))
-        self._estate, self._n_products = Estate(ground, host, subject=8, menu=menu), n_products
+        self._estate, self._n_products = Estate(context, host, subject=8, menu=menu), n_products
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         if path == "/":
             return self._estate.page(path, variant="category")
         if (product := number_in(path, "/p/", below=self._n_products)) >= 0:
-            related = self._estate.ground.dice.indexes(3, self._n_products, "related", self._estate.host, product)
+            related = self._estate.context.rng.indexes(3, self._n_products, "related", self._estate.host, product)
             return self._estate.page(path, [(f"/p/{i}", f"Product {i}") for i in related], variant="product")
         bare, _, query = path.partition("?")
         category = number_in(bare, "/c/", below=_N_CATEGORIES)
@@ -100,7 +100,7 @@ class _Shop:
             return self._estate.gone()
         return self._facet(path, category, query) if query.startswith("f.") else self._category(path, category, query)
 
-    def _category(self, path: str, category: int, query: str) -> Sheet:
+    def _category(self, path: str, category: int, query: str) -> PageTruth:
         products = range(category, self._n_products, _N_CATEGORIES)
         n_pages = -(-len(products) // _PER_PAGE)
         page = number_in(query, "page=", below=n_pages + 1) if query else 1
@@ -111,7 +111,7 @@ class _Shop:
         links += [(f"/c/{category}?f.{name}={value}", value) for name, values in _FACETS.items() for value in values]
         return self._estate.page(path, links, kind="index", variant="category")
 
-    def _facet(self, path: str, category: int, query: str) -> Sheet:
+    def _facet(self, path: str, category: int, query: str) -> PageTruth:
         fields = parse_qsl(query)
         chosen = dict(fields)
         page = chosen.pop("page", "1")
@@ -120,7 +120,7 @@ class _Shop:
             return self._estate.gone()
         plain = query.partition("&page=")[0]
         names = sorted(f"{name}={value}" for name, value in chosen.items())
-        products = self._estate.ground.dice.indexes(4, self._n_products, "facet", category, *names)
+        products = self._estate.context.rng.indexes(4, self._n_products, "facet", category, *names)
         links = [
             (f"/p/{i - i % _N_CATEGORIES + category}", f"Product {i}")
             for i in products
@@ -140,16 +140,16 @@ class _Shop:
 class _Notes:
     """Notes whose links carry a session id that changes with every page."""
 
-    def __init__(self, ground: Ground, host: str, n_notes: int) -> None:
-        self._estate, self._n_notes = Estate(ground, host, subject=6, menu=()), n_notes
+    def __init__(self, context: PartContext, host: str, n_notes: int) -> None:
+        self._estate, self._n_notes = Estate(context, host, subject=6, menu=()), n_notes
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         bare, _, session = path.partition("sid=")
         own = bare.rstrip("&?")
         note = 0 if own == "/" else number_in(own, "/note?id=", below=self._n_notes)
         if note < 0 or (own == "/" and bare not in ("/", "/?")) or (own != "/" and session and not bare.endswith("&")):
             return self._estate.gone()
-        fresh = f"{self._estate.ground.throw('session', own, session):016x}"
+        fresh = f"{self._estate.context.throw('session', own, session):016x}"
         links = [(f"/note?id={i}&sid={fresh}", f"Note {i}") for i in children(note, _FANOUT, self._n_notes)]
         links.append((f"/?sid={fresh}", "Home"))
         kind = "session" if session else "page"
@@ -159,11 +159,11 @@ class _Notes:
 class _Tree:
     """A plain site of seven levels."""
 
-    def __init__(self, ground: Ground, host: str, fanout: int) -> None:
-        self._estate, self._fanout = Estate(ground, host, subject=4), fanout
+    def __init__(self, context: PartContext, host: str, fanout: int) -> None:
+        self._estate, self._fanout = Estate(context, host, subject=4), fanout
         self._n_nodes = sum(fanout**level for level in range(N_LEVELS))
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         node = 0 if path == "/" else number_in(path, "/", "/", below=self._n_nodes)
         if node < 0 or (node == 0 and path != "/"):
             return self._estate.gone()

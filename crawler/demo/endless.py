@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from thresher.crawler.demo.dice import Dice
 from thresher.crawler.demo.links import Link
 from thresher.crawler.demo.plan import Kind, Place, Plan
+from thresher.crawler.demo.seeded_random import SeededRandom
 
 _MONTH = re.compile(r"/calendar/(\d{4,5})/(0[1-9]|1[0-2])/(?:(0[1-9]|1\d|2[0-8])/)?", re.ASCII)
 _FIRST_YEAR = 1970
@@ -39,7 +39,7 @@ def calendar_place(path: str) -> Place | None:
     return Place(Kind.CALENDAR, path, title=f"Events of {day or ''} {month}/{year}")
 
 
-def calendar_links(plan: Plan, dice: Dice, place: Place) -> list[Link]:
+def calendar_links(plan: Plan, rng: SeededRandom, place: Place) -> list[Link]:
     """Return the links of a calendar page: the months before and after, its events."""
     match = _MONTH.fullmatch(place.path)
     assert match is not None, place.path
@@ -48,7 +48,7 @@ def calendar_links(plan: Plan, dice: Dice, place: Place) -> list[Link]:
     if year > _FIRST_YEAR:
         links.append(plan.pen.home(_month_path(year, month - 1), "Previous month"))
     if match[3] is None:
-        days = sorted({1 + day for day in dice.indexes(_EVENTS, 28, "events", plan.host.name, year, month)})
+        days = sorted({1 + day for day in rng.indexes(_EVENTS, 28, "events", plan.host.name, year, month)})
         links += [plan.pen.home(f"{place.path}{day:02}/", f"{day:02} {month:02} {year}") for day in days]
     return links
 
@@ -58,9 +58,9 @@ def _month_path(year: int, month: int) -> str:
     return f"/calendar/{year:04}/{month:02}/"
 
 
-def farm_page(dice: Dice, host: str, farm: str, path: str, origin_of: Callable[[str], str]) -> bytes:
+def farm_page(rng: SeededRandom, host: str, farm: str, path: str, origin_of: Callable[[str], str]) -> bytes:
     """Return a farm's page: some words, links to new subdomains and to more pages of its own."""
-    throws = dice.indexes(_N_FARM_LINKS, 1 << 31, "farm", host, path)
+    throws = rng.indexes(_N_FARM_LINKS, 1 << 31, "farm", host, path)
     away = [f'<li><a href="{origin_of(f"{throw:08x}.{farm}")}/">Offer {throw % 1000}</a></li>' for throw in throws]
     own = [f'<li><a href="/offer-{throw % 100_000}">More of {throw % 100}</a></li>' for throw in throws[:3]]
     words = " ".join(f"cheap deal {throw % 10_000} today only" for throw in throws)

@@ -19,9 +19,9 @@ from functools import partial
 from itertools import accumulate
 from urllib.parse import quote
 
-from thresher.crawler.demo.ground import Estate, Ground, number_in
+from thresher.crawler.demo.page_truth import PageTruth
+from thresher.crawler.demo.part_context import Estate, PartContext, number_in
 from thresher.crawler.demo.phrases import LOGIN
-from thresher.crawler.demo.sheets import Sheet
 
 _N_FORUMS = 5
 _PER_PAGE = 15  # threads of an index page
@@ -36,13 +36,13 @@ _RULES_WORDS = 140
 class Forum:
     """Threads of posts; its software links each in many ways."""
 
-    def __init__(self, ground: Ground, host: str, n_threads: int) -> None:
-        self._estate = Estate(ground, host, subject=1)
+    def __init__(self, context: PartContext, host: str, n_threads: int) -> None:
+        self._estate = Estate(context, host, subject=1)
         self._n_threads = n_threads
-        sizes = [ground.dice.within(_POSTS, "posts", host, thread) for thread in range(n_threads)]
+        sizes = [context.rng.within(_POSTS, "posts", host, thread) for thread in range(n_threads)]
         self._first_posts = [0, *accumulate(sizes)]
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         page, _, query = path.partition("?")
         match page:
             case "/":
@@ -55,7 +55,7 @@ class Forum:
                 return self._estate.page(path, kind="form", own="", title=LOGIN["en"][0], text=self._form)
             case "/feed.php" if (thread := number_in(path, "/feed.php?t=", below=self._n_threads)) >= 0:
                 item = f"<item><title>{self._title(thread)}</title></item>"
-                return Sheet(kind="feed", mime="application/rss+xml", raw=f'<rss version="2.0"><channel>{item}</channel></rss>')
+                return PageTruth(kind="feed", mime="application/rss+xml", raw=f'<rss version="2.0"><channel>{item}</channel></rss>')
             case _:
                 return self._estate.gone()
 
@@ -65,7 +65,7 @@ class Forum:
     def _form(self) -> list[str]:
         return [LOGIN["en"][1], *self._estate.text.paragraphs(60, self._estate.host, "form")]
 
-    def _forum(self, path: str) -> Sheet:
+    def _forum(self, path: str) -> PageTruth:
         plain, way = next(
             ((path.removesuffix(f"&sk={s[0]}&sd={s[1]}"), s) for s in _SORTS if path.endswith(f"&sk={s[0]}&sd={s[1]}")), (path, None)
         )
@@ -77,7 +77,7 @@ class Forum:
             return self._estate.gone()
         shown = list(threads[start : start + _PER_PAGE])
         if way is not None:
-            shown = sorted(shown, key=lambda thread: self._estate.ground.throw(way[0], self._estate.host, thread), reverse=way[1] == "d")
+            shown = sorted(shown, key=lambda thread: self._estate.context.throw(way[0], self._estate.host, thread), reverse=way[1] == "d")
         links = [(f"/viewtopic.php?t={thread}", self._title(thread)) for thread in shown]
         links += [(f"{plain}&sk={key}&sd={order}", "Sort") for key, order in _SORTS]
         if start + _PER_PAGE < len(threads):
@@ -90,7 +90,7 @@ class Forum:
     def _teasers(self, threads: list[int]) -> list[str]:
         return [self._estate.text.paragraphs(12, self._estate.host, "thread", thread)[0] for thread in threads]
 
-    def _topic(self, path: str) -> Sheet:
+    def _topic(self, path: str) -> PageTruth:
         thread = number_in(path, "/viewtopic.php?t=", below=self._n_threads)
         kind = "page"
         if thread < 0:
@@ -102,7 +102,7 @@ class Forum:
         posts = range(self._first_posts[thread], self._first_posts[thread + 1])
         links = [(f"/viewtopic.php?p={post}", f"#{post}") for post in posts]
         links += [
-            (f"/memberlist.php?mode=viewprofile&u={self._estate.ground.throw('author', post) % _N_MEMBERS}", "Author") for post in posts
+            (f"/memberlist.php?mode=viewprofile&u={self._estate.context.throw('author', post) % _N_MEMBERS}", "Author") for post in posts
         ]
         links += [
             (f"/posting.php?mode=reply&t={thread}", "Reply"),
@@ -116,11 +116,11 @@ class Forum:
 class Booking:
     """Rooms with a page each, and for some of them a page for every day."""
 
-    def __init__(self, ground: Ground, host: str, n_rooms: int, n_days: int) -> None:
-        self._estate = Estate(ground, host, subject=5)
+    def __init__(self, context: PartContext, host: str, n_rooms: int, n_days: int) -> None:
+        self._estate = Estate(context, host, subject=5)
         self._n_rooms, self._n_days = n_rooms, n_days
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         if path == "/":
             return self._estate.page(path, [(f"/room/{room}", f"Room {room}") for room in range(self._n_rooms)])
         if (room := number_in(path, "/room/", below=self._n_rooms)) >= 0:

@@ -1,6 +1,6 @@
 """Labelled webs: planted sites for the filters, where the truth about every URL is known.
 
-A labelled web is made of parts (`Knobs.parts`), each with hosts, seeds and traps of its own, so that they can be crawled one by one or all
+A labelled web is made of parts (`DemoSettings.parts`), each with hosts, seeds and traps of its own: they can be crawled one by one or all
 together. To the server it is a web like the plain one. The truth: `label` of any URL, `truth` of all that can be reached, `graph`.
 
     soft        soft errors of nine kinds, and honest redirects and thin pages beside them      soft.py
@@ -18,20 +18,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from thresher.crawler.demo.aliases import AliasPart
+from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.depth import depth_part
-from thresher.crawler.demo.dice import Dice
-from thresher.crawler.demo.ground import Ground, Part
-from thresher.crawler.demo.knobs import Knobs
 from thresher.crawler.demo.labels import Label, Labels, Trap, label_of, walk
+from thresher.crawler.demo.page_truth import PageTruth, gone, print_sheet
+from thresher.crawler.demo.part_context import Part, PartContext
 from thresher.crawler.demo.patterns import pattern_part
 from thresher.crawler.demo.rank import RankPart
 from thresher.crawler.demo.replicas import replica_part
-from thresher.crawler.demo.sheets import Sheet, gone, print_sheet
+from thresher.crawler.demo.seeded_random import SeededRandom
 from thresher.crawler.demo.soft import SoftPart
 from thresher.crawler.demo.truth import split
 from thresher.crawler.demo.web import Reply
 
-PARTS: dict[str, Callable[[Ground], Part]] = {
+PARTS: dict[str, Callable[[PartContext], Part]] = {
     "soft": SoftPart,
     "aliases": AliasPart,
     "patterns": pattern_part,
@@ -45,11 +45,14 @@ _ROBOTS = b"User-agent: *\nDisallow:\n"
 class LabelledWeb:
     """One labelled web, as seen on one port."""
 
-    def __init__(self, knobs: Knobs, *, port: int = 80) -> None:
-        self.knobs = knobs
+    def __init__(self, demo_settings: DemoSettings, *, port: int = 80) -> None:
+        self.demo_settings = demo_settings
         self._suffix = "" if port == 80 else f":{port}"
-        dice, sizes = Dice(knobs.seed), {"n_sites": knobs.part_sites, "n_pages": knobs.part_pages, "n_shared": knobs.shared_sites}
-        self.parts: dict[str, Part] = {name: PARTS[name](Ground(name, dice, self.origin, **sizes)) for name in knobs.parts}
+        rng, sizes = (
+            SeededRandom(demo_settings.seed),
+            {"n_sites": demo_settings.part_sites, "n_pages": demo_settings.part_pages, "n_shared": demo_settings.shared_sites},
+        )
+        self.parts: dict[str, Part] = {name: PARTS[name](PartContext(name, rng, self.origin, **sizes)) for name in demo_settings.parts}
         self._part_of = {host: name for name, part in self.parts.items() for host in part.hosts()}
 
         self._truth: Labels | None = None
@@ -86,7 +89,7 @@ class LabelledWeb:
 
     # the truth
 
-    def locate(self, url: str) -> tuple[str, Sheet]:
+    def locate(self, url: str) -> tuple[str, PageTruth]:
         """Return the part that a canonical URL belongs to ("" if none) and what stands there."""
         host, path = split(url)
         name = self._part_of.get(host, "")
@@ -105,8 +108,8 @@ class LabelledWeb:
     def graph(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield (URL, out-links in page order, repeats and all) of every URL of the truth; a redirect's one out-link is its target."""
         for url in self.truth().urls:
-            sheet = self.locate(url)[1]
-            yield url, (sheet.target,) if sheet.target else tuple(anchor.url for anchor in sheet.anchors())
+            truth = self.locate(url)[1]
+            yield url, (truth.target,) if truth.target else tuple(anchor.url for anchor in truth.anchors())
 
     # answers
 
@@ -118,6 +121,6 @@ class LabelledWeb:
             return Reply(404, (("content-type", "text/plain"),), b"no such host\n")
         if path == "/robots.txt":
             return Reply(200, (("content-type", "text/plain"),), _ROBOTS)
-        sheet = self.parts[part].find(name, path)
-        location = (("location", sheet.target),) if sheet.target else ()
-        return Reply(sheet.status, (("content-type", sheet.mime), *location), print_sheet(sheet, self.origin(name)))
+        truth = self.parts[part].find(name, path)
+        location = (("location", truth.target),) if truth.target else ()
+        return Reply(truth.status, (("content-type", truth.mime), *location), print_sheet(truth, self.origin(name)))

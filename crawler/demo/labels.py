@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from thresher.crawler.demo.sheets import Sheet
+from thresher.crawler.demo.page_truth import PageTruth
 from thresher.crawler.demo.truth import split
 
 
@@ -46,17 +46,17 @@ class Trap:
         return host == self.host and self.marker in path
 
 
-def label_of(url: str, part: str, sheet: Sheet, depth: int = -1) -> Label:
+def label_of(url: str, part: str, truth: PageTruth, depth: int = -1) -> Label:
     return Label(
         url,
         part,
-        sheet.kind,
-        sheet.variant,
-        sheet.document,
-        sheet.canonical,
-        sheet.status,
-        sheet.target,
-        sheet.is_endless,
+        truth.kind,
+        truth.variant,
+        truth.document,
+        truth.canonical,
+        truth.status,
+        truth.target,
+        truth.is_endless,
         depth,
     )
 
@@ -84,7 +84,7 @@ class Labels:
         return {label.url: label.canonical for label in self.urls.values() if label.document and label.url != label.canonical}
 
 
-def walk(seeds: Iterable[str], locate: Callable[[str], tuple[str, Sheet]], traps: tuple[Trap, ...]) -> Labels:
+def walk(seeds: Iterable[str], locate: Callable[[str], tuple[str, PageTruth]], traps: tuple[Trap, ...]) -> Labels:
     """Walk from the seeds, breadth first. `locate` returns the part and the sheet of a URL."""
     urls: dict[str, Label] = {}
     met: set[str] = set()
@@ -95,14 +95,14 @@ def walk(seeds: Iterable[str], locate: Callable[[str], tuple[str, Sheet]], traps
         if url in met:
             continue
         met.add(url)
-        part, sheet = locate(url)
-        if sheet.is_endless and (not sheet.document or sheet.document in endless):
+        part, truth = locate(url)
+        if truth.is_endless and (not truth.document or truth.document in endless):
             continue
-        if sheet.is_endless:
-            endless.add(sheet.document)
-        urls[url] = label_of(url, part, sheet, depth)
-        if sheet.target:
-            queue.appendleft((sheet.target, depth))
+        if truth.is_endless:
+            endless.add(truth.document)
+        urls[url] = label_of(url, part, truth, depth)
+        if truth.target:
+            queue.appendleft((truth.target, depth))
         else:
-            queue.extend((anchor.url, depth + 1) for anchor in sheet.anchors() if anchor.url not in met)
+            queue.extend((anchor.url, depth + 1) for anchor in truth.anchors() if anchor.url not in met)
     return Labels(urls, traps)

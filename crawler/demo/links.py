@@ -12,7 +12,7 @@ from html import escape
 from urllib.parse import quote
 
 from thresher.crawler.demo.atlas import Host
-from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.seeded_random import SeededRandom
 
 MOST_PAGES = 10**9  # of a host: a page's number has nine digits
 _N_SECTIONS = 5
@@ -33,17 +33,17 @@ def canonical_path(path: str) -> str:
     return path if path.isascii() else quote(path, safe="/?&=%-._~")
 
 
-def slug(dice: Dice, host: Host, *what: str | int) -> tuple[int, str, str]:
+def slug(rng: SeededRandom, host: Host, *what: str | int) -> tuple[int, str, str]:
     """Return a section's number and two words of the host's subject."""
-    throw, words = dice.throw("slug", host.name, *what), host.tongue.words
+    throw, words = rng.throw("slug", host.name, *what), host.tongue.words
     return throw % _N_SECTIONS, words[(throw >> 8) % len(words)].lower(), words[(throw >> 24) % len(words)].lower()
 
 
-def page_path(dice: Dice, host: Host, page: int) -> tuple[str, str]:
+def page_path(rng: SeededRandom, host: Host, page: int) -> tuple[str, str]:
     """Return path (not yet percent-encoded) and title of a page of the host's tree."""
     if page == 0:
         return "/", host.brand
-    number, first, second = slug(dice, host, page)
+    number, first, second = slug(rng, host, page)
     section = host.tongue.words[(host.index * 7 + number * 3) % len(host.tongue.words)].lower()
     title = f"{first.capitalize()} {second} {page}"
     match host.style:
@@ -67,22 +67,22 @@ def page_number(path: str) -> int:
 class Pen:
     """Writes the links of one host's pages."""
 
-    def __init__(self, dice: Dice, host: Host, origin_of: Callable[[str], str]) -> None:
-        self._dice, self._host, self._origin_of = dice, host, origin_of
+    def __init__(self, rng: SeededRandom, host: Host, origin_of: Callable[[str], str]) -> None:
+        self._rng, self._host, self._origin_of = rng, host, origin_of
         self._origin = origin_of(host.name)
 
     def home(self, path: str, text: str, *, nofollow: bool = False) -> Link:
         """Write a link to a path of this host."""
-        manner = self._dice.throw("manner", self._host.name, path)
+        manner = self._rng.throw("manner", self._host.name, path)
         return Link(self._origin + canonical_path(path), self._element(self._href(path, manner), text, manner >> 8, nofollow), not nofollow)
 
     def abroad(self, host: Host, page: int) -> Link:
         """Write a link to a page of another host."""
-        url = self._origin_of(host.name) + canonical_path(page_path(self._dice, host, page)[0])
+        url = self._origin_of(host.name) + canonical_path(page_path(self._rng, host, page)[0])
         return self.absolute(url, host.brand if page == 0 else f"{host.brand}, {page}")
 
     def absolute(self, url: str, text: str) -> Link:
-        return Link(url, self._element(url, text, self._dice.throw("manner", url) >> 8, nofollow=False))
+        return Link(url, self._element(url, text, self._rng.throw("manner", url) >> 8, nofollow=False))
 
     def _href(self, path: str, manner: int) -> str:
         match manner % 16:

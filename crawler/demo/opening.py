@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from thresher.crawler.demo.knobs import Knobs
+from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.web import Web
 
 AnyWeb = Web | LabelledWeb
 
 
-def open_web(knobs: Knobs, *, port: int = 80) -> AnyWeb:
-    return LabelledWeb(knobs, port=port) if knobs.parts else Web(knobs, port=port)
+def open_web(demo_settings: DemoSettings, *, port: int = 80) -> AnyWeb:
+    return LabelledWeb(demo_settings, port=port) if demo_settings.parts else Web(demo_settings, port=port)

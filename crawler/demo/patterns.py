@@ -21,8 +21,8 @@ from __future__ import annotations
 from functools import partial
 
 from thresher.crawler.demo.forum import Booking, Forum
-from thresher.crawler.demo.ground import Estate, Ground, Site, Sites, children, number_in
-from thresher.crawler.demo.sheets import Sheet
+from thresher.crawler.demo.page_truth import PageTruth
+from thresher.crawler.demo.part_context import Estate, PartContext, Site, Sites, children, number_in
 from thresher.crawler.demo.words import SUBJECTS
 
 N_PAGES = 400
@@ -34,35 +34,35 @@ _N_ROOMS = 40
 _FANOUT = 5
 
 
-def pattern_part(ground: Ground) -> Sites:
+def pattern_part(context: PartContext) -> Sites:
     """Make one host of each kind."""
-    n = ground.n_pages or N_PAGES
+    n = context.n_pages or N_PAGES
     names = ("forum", "booking", "wiki", "shop", "blog", "docs")
-    forum, booking, wiki, shop, blog, docs = (f"{name}.{ground.domain(number)}" for number, name in enumerate(names))
+    forum, booking, wiki, shop, blog, docs = (f"{name}.{context.domain(number)}" for number, name in enumerate(names))
     sites: dict[str, Site] = {
-        forum: Forum(ground, forum, n // 4),
-        booking: Booking(ground, booking, _N_ROOMS, 2 * n),
-        wiki: Wiki(ground, wiki, 3 * n // 4),
-        shop: Bloomer(ground, shop, N_COPIES + n // 2),
-        blog: Archive(ground, blog, 3 * n // 4),
-        docs: Manual(ground, docs, 3 * n // 10),
+        forum: Forum(context, forum, n // 4),
+        booking: Booking(context, booking, _N_ROOMS, 2 * n),
+        wiki: Wiki(context, wiki, 3 * n // 4),
+        shop: Bloomer(context, shop, N_COPIES + n // 2),
+        blog: Archive(context, blog, 3 * n // 4),
+        docs: Manual(context, docs, 3 * n // 10),
     }
-    return Sites(ground, sites)
+    return Sites(context, sites)
 
 
 class Wiki:
     """Articles that link each other, edit forms, and articles and archives that are not there."""
 
-    def __init__(self, ground: Ground, host: str, n_articles: int) -> None:
-        self._estate = Estate(ground, host, subject=7)
+    def __init__(self, context: PartContext, host: str, n_articles: int) -> None:
+        self._estate = Estate(context, host, subject=7)
         self._n_articles = n_articles
         words = SUBJECTS[7].words
-        throws = [ground.throw("article", number) for number in range(2 * n_articles)]
+        throws = [context.throw("article", number) for number in range(2 * n_articles)]
         names = [f"{words[t % len(words)].capitalize()}_{words[(t >> 16) % len(words)]}_{i}" for i, t in enumerate(throws)]
         self._names, self._missing = names[:n_articles], names[n_articles:]
         self._numbers = {name: number for number, name in enumerate(self._names)}
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         if path == "/":
             return self._estate.page(path, [(f"/wiki/{name}", name) for name in self._names[:_FANOUT]])
         if path.startswith("/wiki/") and (number := self._numbers.get(path[6:], -1)) >= 0:
@@ -74,7 +74,7 @@ class Wiki:
         return self._estate.gone()
 
     def _links(self, number: int) -> list[tuple[str, str]]:
-        throws = self._estate.ground.dice.indexes(4, self._n_articles, "wiki links", self._estate.host, number)
+        throws = self._estate.context.rng.indexes(4, self._n_articles, "wiki links", self._estate.host, number)
         known = [*(child + _FANOUT - 1 for child in children(number, _FANOUT, self._n_articles - _FANOUT + 1)), *throws]
         links = [(f"/wiki/{self._names[other]}", self._names[other]) for other in known]
         missing = self._missing[number]
@@ -88,10 +88,10 @@ class Wiki:
 class Bloomer:
     """A shop whose first items are gone, with the same notice for all."""
 
-    def __init__(self, ground: Ground, host: str, n_items: int) -> None:
-        self._estate, self._n_items = Estate(ground, host, subject=8), n_items
+    def __init__(self, context: PartContext, host: str, n_items: int) -> None:
+        self._estate, self._n_items = Estate(context, host, subject=8), n_items
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         n_lists = -(-self._n_items // _PER_LIST)
         if path == "/":
             return self._estate.page(path, [(f"/list/{i}", f"List {i}") for i in range(1, n_lists + 1)])
@@ -108,14 +108,14 @@ class Bloomer:
 class Archive:
     """Posts that only a chain of index pages leads to."""
 
-    def __init__(self, ground: Ground, host: str, n_posts: int) -> None:
-        self._estate = Estate(ground, host, subject=6, menu=(("/", "Home"), ("/archive/page/1/", "Archive")))
+    def __init__(self, context: PartContext, host: str, n_posts: int) -> None:
+        self._estate = Estate(context, host, subject=6, menu=(("/", "Home"), ("/archive/page/1/", "Archive")))
         words = SUBJECTS[6].words
-        throws = [ground.throw("post", number) for number in range(n_posts)]
+        throws = [context.throw("post", number) for number in range(n_posts)]
         self._posts = [f"/post/{words[t % len(words)]}-{words[(t >> 16) % len(words)]}-{i}" for i, t in enumerate(throws)]
         self._numbers = {path: number for number, path in enumerate(self._posts)}
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         if path == "/":
             return self._estate.page(path)
         if path in self._numbers:
@@ -138,11 +138,11 @@ class Archive:
 class Manual:
     """A manual in six languages; what is not translated is shown in English."""
 
-    def __init__(self, ground: Ground, host: str, n_topics: int) -> None:
-        self._estate = Estate(ground, host, subject=1, menu=tuple((f"/{lang}/guide/0", lang) for lang in TRANSLATED))
+    def __init__(self, context: PartContext, host: str, n_topics: int) -> None:
+        self._estate = Estate(context, host, subject=1, menu=tuple((f"/{lang}/guide/0", lang) for lang in TRANSLATED))
         self._n_topics = n_topics
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         if path == "/":
             return self._estate.page(path)
         lang = path[1:3]
@@ -151,6 +151,6 @@ class Manual:
             return self._estate.gone()
         links = [(f"/{lang}/guide/{child}", f"{child}") for child in children(topic, _FANOUT, self._n_topics)]
         links += [(f"/{other}/guide/{topic}", other) for other in TRANSLATED]
-        if self._estate.ground.unit("translated", lang, topic) < TRANSLATED[lang]:
+        if self._estate.context.unit("translated", lang, topic) < TRANSLATED[lang]:
             return self._estate.page(path, links, variant=lang, lang=lang)
         return self._estate.page(path, links, kind="fallback", variant=lang, own=f"/en/guide/{topic}")

@@ -17,9 +17,9 @@ from math import gcd
 from statistics import NormalDist
 
 from thresher.crawler.demo.atlas import Atlas, Host, RobotsKind
-from thresher.crawler.demo.dice import Dice
-from thresher.crawler.demo.knobs import MOST_LINKS, Knobs
+from thresher.crawler.demo.demo_settings import MOST_LINKS, DemoSettings
 from thresher.crawler.demo.links import MOST_PAGES, Link, Pen, canonical_path, page_number, page_path, slug
+from thresher.crawler.demo.seeded_random import SeededRandom
 
 _N_NAVIGATION = 4  # first pages of the tree
 _N_SIBLINGS = 4  # other hosts of the site
@@ -85,12 +85,12 @@ _PLANTED = (
 class Plan:
     """The plan of one host."""
 
-    def __init__(self, knobs: Knobs, dice: Dice, atlas: Atlas, host: Host, origin_of: Callable[[str], str]) -> None:
+    def __init__(self, demo_settings: DemoSettings, rng: SeededRandom, atlas: Atlas, host: Host, origin_of: Callable[[str], str]) -> None:
         self.host = host
         self.origin = origin_of(host.name)
-        self._knobs, self._dice, self._atlas, self._origin_of = knobs, dice, atlas, origin_of
-        self.pen = Pen(dice, host, origin_of)
-        self._titles = [page_path(dice, host, page) for page in range(host.n_pages)]
+        self._demo_settings, self._rng, self._atlas, self._origin_of = demo_settings, rng, atlas, origin_of
+        self.pen = Pen(rng, host, origin_of)
+        self._titles = [page_path(rng, host, page) for page in range(host.n_pages)]
         self._pages = [self.pen.home(path, title) for path, title in self._titles]
         self.navigation = self._pages[: 1 + _N_NAVIGATION] + [
             self.pen.abroad(sibling, 0) for sibling in atlas.of_site[host.site][:_N_SIBLINGS] if sibling is not host
@@ -107,32 +107,32 @@ class Plan:
 
     def _plant(self) -> None:
         for kind, knob, directory, ending in _PLANTED:
-            for number in range(self._n_planted(kind, getattr(self._knobs, knob))):
+            for number in range(self._n_planted(kind, getattr(self._demo_settings, knob))):
                 self._plant_one(kind, number, directory, ending)
         if self.host.robots is RobotsKind.DISALLOW:
             for number in range(self._n_planted(Kind.PRIVATE, _PRIVATE_SHARE)):
                 self._plant_one(Kind.PRIVATE, number, "private", ".html")
-        for number in range(self._n_planted(Kind.VARIANT, self._knobs.variant_share)):
+        for number in range(self._n_planted(Kind.VARIANT, self._demo_settings.variant_share)):
             self._plant_variant(number)
-        for number in range(self._n_planted(Kind.REDIRECT, self._knobs.redirect_share)):
+        for number in range(self._n_planted(Kind.REDIRECT, self._demo_settings.redirect_share)):
             self._plant_redirect(number)
         if self.host.has_calendar:
             self._put(0, self.pen.home("/calendar/2024/01/", "Calendar"))
 
     def _n_planted(self, kind: Kind, share: float) -> int:
-        return int(share * self.host.n_pages + self._dice.unit("planted", self.host.name, kind))
+        return int(share * self.host.n_pages + self._rng.unit("planted", self.host.name, kind))
 
     def _page_of(self, *what: str | int) -> int:
-        return self._dice.throw("page of", self.host.name, *what) % self.host.n_pages
+        return self._rng.throw("page of", self.host.name, *what) % self.host.n_pages
 
     def _put(self, page: int, link: Link) -> None:
         self._links_on.setdefault(page, []).append(link)
 
     def _plant_one(self, kind: Kind, number: int, directory: str, ending: str) -> None:
-        dice, host = self._dice, self.host
-        _, first, second = slug(dice, host, kind, number)
+        rng, host = self._rng, self.host
+        _, first, second = slug(rng, host, kind, number)
         if kind is Kind.ASSET:
-            ending = "." + dice.pick(_EXTENSIONS, "extension", host.name, number)
+            ending = "." + rng.pick(_EXTENSIONS, "extension", host.name, number)
         path = f"/{directory}/{first}-{second}-{number}{ending}"
         page, title = 0, f"{first.capitalize()} {second}, {directory} {number}"
         status = tries = 0
@@ -140,10 +140,10 @@ class Plan:
             page = self._page_of("copied", kind, number)
             title = self._titles[page][1]
         elif kind is Kind.GONE:
-            status = dice.pick((404, 404, 404, 410), "gone", host.name, number)
+            status = rng.pick((404, 404, 404, 410), "gone", host.name, number)
         elif kind is Kind.FAULT:
-            status = dice.pick(self._knobs.error_statuses, "error", host.name, number)
-            tries = dice.within(self._knobs.error_tries, "tries", host.name, number)
+            status = rng.pick(self._demo_settings.error_statuses, "error", host.name, number)
+            tries = rng.within(self._demo_settings.error_tries, "tries", host.name, number)
         elif kind is Kind.DEAD_END:
             self._behind[canonical_path(path)] = self._plant_hidden(number)
         self._add(Place(kind, canonical_path(path), page, title, status or 200, tries))
@@ -157,13 +157,13 @@ class Plan:
     def _plant_variant(self, number: int) -> None:
         page = self._page_of("varied", number)
         path, title = self._titles[page]
-        tail = self._dice.pick(("utm_source=feed{}", "utm_campaign=autumn{}", "ref=sidebar{}"), "variant", self.host.name, number)
+        tail = self._rng.pick(("utm_source=feed{}", "utm_campaign=autumn{}", "ref=sidebar{}"), "variant", self.host.name, number)
         self._put(self._page_of(Kind.VARIANT, number), self.pen.home(f"{path}{'&' if '?' in path else '?'}{tail.format(number)}", title))
 
     def _plant_redirect(self, number: int) -> None:
-        dice, host = self._dice, self.host
-        _, first, second = slug(dice, host, Kind.REDIRECT, number)
-        n_hops = max(1, dice.within(self._knobs.redirect_hops, "hops", host.name, number))
+        rng, host = self._rng, self.host
+        _, first, second = slug(rng, host, Kind.REDIRECT, number)
+        n_hops = max(1, rng.within(self._demo_settings.redirect_hops, "hops", host.name, number))
         entry = f"/go/{first}-{second}-{number}"
         paths = [entry] + [f"{entry}/{hop}" for hop in range(2, n_hops + 1)]
         for hop, path in enumerate(paths):
@@ -172,7 +172,7 @@ class Plan:
                 Place(
                     Kind.REDIRECT,
                     canonical_path(path),
-                    status=dice.pick(_MOVED, "moved", host.name, number, hop),
+                    status=rng.pick(_MOVED, "moved", host.name, number, hop),
                     target=target,
                     location=self._location(target, number + hop),
                 )
@@ -181,10 +181,10 @@ class Plan:
 
     def _final_target(self, number: int) -> str:
         host = self.host
-        if self._dice.unit("away", host.name, number) < _AWAY_SHARE:
-            host = self._dice.pick(self._atlas.plain, "away to", host.name, number)
-        page = self._dice.throw("target", self.host.name, number) % host.n_pages
-        return self._origin_of(host.name) + canonical_path(page_path(self._dice, host, page)[0])
+        if self._rng.unit("away", host.name, number) < _AWAY_SHARE:
+            host = self._rng.pick(self._atlas.plain, "away to", host.name, number)
+        page = self._rng.throw("target", self.host.name, number) % host.n_pages
+        return self._origin_of(host.name) + canonical_path(page_path(self._rng, host, page)[0])
 
     def _location(self, target: str, manner: int) -> str:
         if not target.startswith(self.origin + "/") or manner % 3 == 0:
@@ -203,23 +203,23 @@ class Plan:
         number = page_number(path) if path != "/" else 0
         if 0 <= number < len(self._pages) and self._pages[number].url == self.origin + path:
             return Place(Kind.PAGE, path, number, self._titles[number][1])
-        if number >= len(self._pages) and self._knobs.new_links:
-            planned, title = page_path(self._dice, self.host, number)
+        if number >= len(self._pages) and self._demo_settings.new_links:
+            planned, title = page_path(self._rng, self.host, number)
             return Place(Kind.PAGE, path, number, title) if canonical_path(planned) == path else None
         return None
 
     def page_url(self, page: int) -> str:
-        return self._pages[page].url if page < len(self._pages) else self.origin + canonical_path(page_path(self._dice, self.host, page)[0])
+        return self._pages[page].url if page < len(self._pages) else self.origin + canonical_path(page_path(self._rng, self.host, page)[0])
 
     # what links to what
 
     def extent(self, page: int) -> tuple[int, int]:
         """Return bytes and links of a page. Log-normal sizes: half of all pages within a factor 2 of the median."""
-        if exact := _EXACT.get(self._knobs.size):
+        if exact := _EXACT.get(self._demo_settings.size):
             return exact
         name = self.host.name
-        size = 25_000 * 2.718281828 ** (_NORMAL.inv_cdf(self._dice.unit("size", name, page) * 0.998 + 0.001))
-        links = 40 * 2.718281828 ** (0.8 * _NORMAL.inv_cdf(self._dice.unit("links", name, page) * 0.998 + 0.001))
+        size = 25_000 * 2.718281828 ** (_NORMAL.inv_cdf(self._rng.unit("size", name, page) * 0.998 + 0.001))
+        links = 40 * 2.718281828 ** (0.8 * _NORMAL.inv_cdf(self._rng.unit("links", name, page) * 0.998 + 0.001))
         return int(min(max(size, 2_000), 400_000)), int(min(max(links, 4), MOST_LINKS))
 
     def links(self, place: Place) -> list[Link]:
@@ -238,12 +238,12 @@ class Plan:
         return len(self.navigation)
 
     def _links_of_page(self, page: int) -> list[Link]:
-        fanout = self._knobs.fanout
-        if self._knobs.new_links:
+        fanout = self._demo_settings.fanout
+        if self._demo_settings.new_links:
             return self._links_to_news(page)
         links = self.navigation + self._pages[page * fanout + 1 : page * fanout + fanout + 1] + self._links_on.get(page, [])
         n_links = self.extent(page)[1]
-        n_away = min(round(self._knobs.cross_site_share * n_links), max(0, n_links - len(links)))
+        n_away = min(round(self._demo_settings.cross_site_share * n_links), max(0, n_links - len(links)))
         links += [self._away(page, i) for i in range(n_away)]
         if n_links > len(links):
             links += self._others(n_links - len(links), max(2 * n_links, 2 * fanout * (page + 1)), page)
@@ -251,18 +251,18 @@ class Plan:
 
     def _links_to_news(self, page: int) -> list[Link]:
         """Return the links of a page of an endless tree below the finite one: its own, and those that every page of the host has."""
-        n_links, first = self.extent(page)[1], len(self._pages) + page * self._knobs.new_links
-        own = range(first, min(first + self._knobs.new_links, MOST_PAGES))
-        links = [self.pen.home(*page_path(self._dice, self.host, number)) for number in own]
-        n_away = min(round(self._knobs.cross_site_share * n_links), max(0, n_links - len(links)))
+        n_links, first = self.extent(page)[1], len(self._pages) + page * self._demo_settings.new_links
+        own = range(first, min(first + self._demo_settings.new_links, MOST_PAGES))
+        links = [self.pen.home(*page_path(self._rng, self.host, number)) for number in own]
+        n_away = min(round(self._demo_settings.cross_site_share * n_links), max(0, n_links - len(links)))
         links += [self._home_of_another(page, i) for i in range(n_away)]
         return (self.navigation + self._pages[1 + _N_NAVIGATION :])[: max(0, n_links - len(links))] + links
 
     def _home_of_another(self, page: int, number: int) -> Link:
-        return self.pen.abroad(self._dice.pick(self._atlas.plain, "home of another", self.host.name, page, number), 0)
+        return self.pen.abroad(self._rng.pick(self._atlas.plain, "home of another", self.host.name, page, number), 0)
 
     def _away(self, page: int, number: int) -> Link:
-        throw = self._dice.throw("to other sites", self.host.name, page, number)
+        throw = self._rng.throw("to other sites", self.host.name, page, number)
         if self._atlas.farms and throw % 16 == 0:
             farm = self._atlas.farms[throw // 16 % len(self._atlas.farms)]
             return self.pen.absolute(f"{self._origin_of(f'x{throw % 1000}.{farm}')}/", "Best offers")
@@ -273,14 +273,14 @@ class Plan:
         """Return n links to pages below `reach` (and past the navigation, if there are any), distinct as long as there are enough."""
         first = 1 + _N_NAVIGATION
         pages = self._pages[first : max(reach, first + 1)] or self._pages
-        throw = self._dice.throw("others", self.host.name, *page)
+        throw = self._rng.throw("others", self.host.name, *page)
         stride = next(step for step in count(1 + throw % len(pages)) if gcd(step, len(pages)) == 1)
         return [pages[((throw >> 32) + i * stride) % len(pages)] for i in range(n)]
 
     def _links_in_session(self, place: Place) -> list[Link]:
         """Return the tree's links with the session id that this page hands out: a function of its own id and number."""
-        session = f"{self._dice.throw('session', self.host.name, place.page, place.session):016x}"
-        fanout, page = self._knobs.fanout, place.page
+        session = f"{self._rng.throw('session', self.host.name, place.page, place.session):016x}"
+        fanout, page = self._demo_settings.fanout, place.page
         wanted = [0, *range(1, 1 + _N_NAVIGATION), *range(page * fanout + 1, page * fanout + fanout + 1)]
         links = []
         for number in wanted:

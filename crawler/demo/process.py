@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from thresher.crawler.children import python
-from thresher.crawler.demo.knobs import PROFILES, Knobs, profile
+from thresher.crawler.demo.demo_settings import PROFILES, DemoSettings, profile
 from thresher.crawler.demo.log import Log
 from thresher.crawler.demo.opening import AnyWeb, open_web
 
@@ -35,7 +35,7 @@ class ServerProcess:
         authority: str | Path | None = None,
     ) -> None:
         assert name in PROFILES, name
-        self.knobs: Knobs = profile(name, **(changes or {}))
+        self.demo_settings: DemoSettings = profile(name, **(changes or {}))
         self.log_path = Path(log) if log is not None else None
         self.port = self.pid = 0  # once entered
         self.web: AnyWeb  # once entered: what is served, for its truth; pages name the port
@@ -67,7 +67,7 @@ class ServerProcess:
             raise RuntimeError("the demo server did not start; standard error says why")
         ready = json.loads(line)
         self.port, self.pid = ready["port"], ready["pid"]
-        self.web = open_web(self.knobs, port=self.port)
+        self.web = open_web(self.demo_settings, port=self.port)
         return self
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.seeded_random import SeededRandom
 from thresher.crawler.demo.words import Tongue
 
 N_SENTENCES = 4096
@@ -30,20 +30,20 @@ _INLINE = (
 class Prose:
     """The sentences of one subject, encoded in one charset."""
 
-    def __init__(self, dice: Dice, subject: int, tongue: Tongue, charset: str) -> None:
-        self._dice = dice
-        self._sentences = [sentence.encode(charset) for sentence in _sentences(dice, subject, tongue)]
+    def __init__(self, rng: SeededRandom, subject: int, tongue: Tongue, charset: str) -> None:
+        self._rng = rng
+        self._sentences = [sentence.encode(charset) for sentence in _sentences(rng, subject, tongue)]
         self.mean_bytes = sum(map(len, self._sentences)) / N_SENTENCES + 1  # of a sentence and the space after it
 
     def sentences(self, n: int, *page: str | int) -> list[bytes]:
         """Return the first n sentences of a page."""
-        return list(map(self._sentences.__getitem__, self._dice.indexes(n, N_SENTENCES, "text", *page)))
+        return list(map(self._sentences.__getitem__, self._rng.indexes(n, N_SENTENCES, "text", *page)))
 
 
-def _sentences(dice: Dice, subject: int, tongue: Tongue) -> list[str]:
-    lengths = [6 + length for length in dice.indexes(N_SENTENCES, 14, "lengths", subject)]
-    words = _zipf(dice, 20 * N_SENTENCES, tongue, subject)
-    oddities = dice.indexes(N_SENTENCES, 8 * len(_INLINE), "oddities", subject)
+def _sentences(rng: SeededRandom, subject: int, tongue: Tongue) -> list[str]:
+    lengths = [6 + length for length in rng.indexes(N_SENTENCES, 14, "lengths", subject)]
+    words = _zipf(rng, 20 * N_SENTENCES, tongue, subject)
+    oddities = rng.indexes(N_SENTENCES, 8 * len(_INLINE), "oddities", subject)
     sentences, at = [], 0
     for length, oddity in zip(lengths, oddities, strict=True):
         chosen = words[at : at + length]
@@ -57,7 +57,7 @@ def _sentences(dice: Dice, subject: int, tongue: Tongue) -> list[str]:
     return sentences
 
 
-def _zipf(dice: Dice, n: int, tongue: Tongue, subject: int) -> list[str]:
+def _zipf(rng: SeededRandom, n: int, tongue: Tongue, subject: int) -> list[str]:
     """Draw n words: the common ones and the subject's take turns in rank, so that either makes up about half of the text."""
     order: list[str] = []
     for i, common in enumerate(tongue.common):
@@ -68,6 +68,6 @@ def _zipf(dice: Dice, n: int, tongue: Tongue, subject: int) -> list[str]:
     edges = np.cumsum(weights / weights.sum())
     words: list[str] = []
     for chunk in range(0, n, 1 << 15):
-        units = dice.column(min(n - chunk, 1 << 15), "words", subject, chunk) / 2.0**64
+        units = rng.column(min(n - chunk, 1 << 15), "words", subject, chunk) / 2.0**64
         words.extend(order[rank] for rank in np.minimum(np.searchsorted(edges, units), len(order) - 1).tolist())
     return words

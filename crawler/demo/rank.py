@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from thresher.crawler.demo.dice import Word
-from thresher.crawler.demo.ground import Estate, Ground, children, number_in
 from thresher.crawler.demo.labels import Trap
-from thresher.crawler.demo.sheets import Anchor, Sheet
+from thresher.crawler.demo.page_truth import Anchor, PageTruth
+from thresher.crawler.demo.part_context import Estate, PartContext, children, number_in
+from thresher.crawler.demo.seeded_random import Word
 
 N_SITES = 300
 N_PAGES = 25  # of a site, on average
@@ -48,25 +48,25 @@ _N_SEEDS = 3
 class RankPart:
     """Sites 0 to n−1 and, after them, the farms."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        n_sites, n_pages = ground.n_sites or N_SITES, ground.n_pages or N_PAGES
+    def __init__(self, context: PartContext) -> None:
+        self._context = context
+        n_sites, n_pages = context.n_sites or N_SITES, context.n_pages or N_PAGES
         self._n_plain = n_sites
         weights = [(i + 1) ** -_SIZE_EXPONENT for i in range(n_sites)]
         total, scale = n_sites * n_pages, n_sites * n_pages / sum(weights)
         in_size_order = [max(2, round(scale * weight)) for weight in weights]
-        order = sorted(range(n_sites), key=lambda i: ground.throw("size", i))  # site 0, a seed, is not the largest
+        order = sorted(range(n_sites), key=lambda i: context.throw("size", i))  # site 0, a seed, is not the largest
         self.sizes = [in_size_order[i] for i in order] + [max(10, int(_FARM_SHARE * total))] * _N_FARMS
         self._popular = sorted(range(n_sites), key=order.__getitem__)
         first, n_hubs = round(_LARGER_THAN_HUBS * n_sites), max(1, round(_HUB_SHARE * n_sites))
         self._hubs = set(self._popular[first : first + n_hubs])
-        self._hosts = [ground.domain(i) for i in range(len(self.sizes))]
+        self._hosts = [context.domain(i) for i in range(len(self.sizes))]
         self._numbers = {host: i for i, host in enumerate(self._hosts)}
-        self._origins = [ground.origin(host) for host in self._hosts]
+        self._origins = [context.origin(host) for host in self._hosts]
         self._introduced: dict[tuple[int, int], list[int]] = {}
         for i in range(_N_SEEDS, len(self.sizes)):
-            by = ground.throw("introducer", i) % min(i, n_sites)
-            self._introduced.setdefault((by, ground.throw("introducing page", i) % self.sizes[by]), []).append(i)
+            by = context.throw("introducer", i) % min(i, n_sites)
+            self._introduced.setdefault((by, context.throw("introducing page", i) % self.sizes[by]), []).append(i)
         self._estates: dict[int, Estate] = {}
 
     def hosts(self) -> list[str]:
@@ -85,22 +85,22 @@ class RankPart:
     def hubs(self) -> list[str]:
         return [self._hosts[i] for i in sorted(self._hubs)]
 
-    def find(self, host: str, path: str) -> Sheet:
+    def find(self, host: str, path: str) -> PageTruth:
         site = self._numbers[host]
         page = 0 if path == "/" else number_in(path, "/p/", below=self.sizes[site])
         estate = self._estate(site)
         if page < 0 or (page == 0 and path != "/"):
             return estate.gone()
-        sheet = estate.page(path, variant=self._variant(site))
+        truth = estate.page(path, variant=self._variant(site))
         if self._is_dangling(site, page):
-            return replace(sheet, skin=replace(estate.skin, menu=()))
+            return replace(truth, skin=replace(estate.skin, menu=()))
         links = [Anchor(self._url(*place), f"{self._hosts[place[0]]} {place[1]}") for place in self._links(site, page)]
-        return replace(sheet, links=tuple(links))
+        return replace(truth, links=tuple(links))
 
     def _estate(self, site: int) -> Estate:
         if (estate := self._estates.get(site)) is None:
             sections = [(f"/p/{page}", f"Section {page}") for page in range(1, min(_N_SECTIONS + 1, self.sizes[site]))]
-            estate = self._estates[site] = Estate(self._ground, self._hosts[site], subject=site, menu=(("/", "Home"), *sections))
+            estate = self._estates[site] = Estate(self._context, self._hosts[site], subject=site, menu=(("/", "Home"), *sections))
         return estate
 
     def _url(self, site: int, page: int) -> str:
@@ -111,7 +111,7 @@ class RankPart:
 
     def _is_dangling(self, site: int, page: int) -> bool:
         is_childless = not children(page, _FANOUT, self.sizes[site]) and (site, page) not in self._introduced
-        return is_childless and self._variant(site) == "plain" and self._ground.unit("dangling", site, page) < _DANGLING_SHARE
+        return is_childless and self._variant(site) == "plain" and self._context.unit("dangling", site, page) < _DANGLING_SHARE
 
     # which page links to which
 
@@ -119,9 +119,9 @@ class RankPart:
         own = [(site, child) for child in children(page, _FANOUT, self.sizes[site])]
         if site >= self._n_plain:
             n_links = min(_N_FARM_LINKS, self.sizes[site])
-            others = self._ground.dice.indexes(n_links, self.sizes[site], self._ground.part, "farm", site, page)
+            others = self._context.rng.indexes(n_links, self.sizes[site], self._context.part, "farm", site, page)
             return [*own, *((site, boosted) for boosted in range(1, 1 + _N_BOOSTED)), *((site, other) for other in others)]
-        n_local = self._ground.dice.within(_LOCAL, self._ground.part, "local", site, page)
+        n_local = self._context.rng.within(_LOCAL, self._context.part, "local", site, page)
         n_remote = _N_HUB_LINKS if site in self._hubs else round(n_local * _REMOTE_PER_LOCAL)
         local = [(site, self._low(self.sizes[site], "local page", site, page, i)) for i in range(n_local)]
         introduced = [(new, 0) for new in self._introduced.get((site, page), ())]
@@ -130,9 +130,9 @@ class RankPart:
     def _abroad(self, *link: int) -> tuple[int, int]:
         """Return a page of another site, by popularity."""
         site = self._popular[self._low(self._n_plain, "remote site", *link)]
-        is_home = self._ground.unit("remote home", *link) < _HOME_SHARE
+        is_home = self._context.unit("remote home", *link) < _HOME_SHARE
         return site, 0 if is_home else self._low(self.sizes[site], "remote page", *link)
 
     def _low(self, n: int, *question: Word) -> int:
         """Draw from 0..n−1, the lower the more often: k with a weight of about 1/(k+1)."""
-        return min(n - 1, int((n + 1) ** self._ground.unit(*question)) - 1)
+        return min(n - 1, int((n + 1) ** self._context.unit(*question)) - 1)

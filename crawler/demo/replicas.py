@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from thresher.crawler.demo.ground import Estate, Ground, Part, Site, Sites, children, number_in
-from thresher.crawler.demo.sheets import Sheet
+from thresher.crawler.demo.page_truth import PageTruth
+from thresher.crawler.demo.part_context import Estate, Part, PartContext, Site, Sites, children, number_in
 from thresher.crawler.demo.texts import coined
 
 N_PAGES = 200
@@ -52,8 +52,8 @@ class Pair:
 class _Book:
     """A tree of pages under one directory, and its editions."""
 
-    def __init__(self, ground: Ground, host: str, directory: str, lang: str, n_pages: int) -> None:
-        self.estate = Estate(ground, host, lang, subject=2)
+    def __init__(self, context: PartContext, host: str, directory: str, lang: str, n_pages: int) -> None:
+        self.estate = Estate(context, host, lang, subject=2)
         self.n_pages, self._directory = n_pages, directory
 
     def path(self, page: int) -> str:
@@ -64,7 +64,7 @@ class _Book:
         return 0 if path == "/" else max(number_in(path, f"/{self._directory}/", below=self.n_pages), 0) or -1
 
     def words(self, page: int) -> list[str]:
-        n_words = self.estate.ground.dice.within(_LENGTHS, "length", self.estate.host, page)
+        n_words = self.estate.context.rng.within(_LENGTHS, "length", self.estate.host, page)
         return self.estate.text.words(n_words, self.estate.host, page)
 
     def title(self, page: int) -> str:
@@ -73,13 +73,13 @@ class _Book:
     def links(self, page: int) -> list[tuple[str, str]]:
         return [(self.path(i), self.title(i)) for i in children(page, _FANOUT, self.n_pages)]
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         page = self.number(path)
-        return self.sheet(self.estate, page) if page >= 0 else self.estate.gone()
+        return self.truth(self.estate, page) if page >= 0 else self.estate.gone()
 
-    def sheet(self, shown_on: Estate, page: int, *, kind: str = "page", variant: str = "", share: float = 0.0) -> Sheet:
+    def truth(self, shown_on: Estate, page: int, *, kind: str = "page", variant: str = "", share: float = 0.0) -> PageTruth:
         """Return a page as an estate shows it, with a share of its words changed."""
-        sheet = shown_on.page(
+        truth = shown_on.page(
             self.path(page),
             self.links(page),
             kind=kind,
@@ -88,7 +88,7 @@ class _Book:
             text=partial(self._text, page, variant, share),
         )
         own = self.estate.origin + self.path(page)
-        return replace(sheet, document=own, canonical=own) if share <= REPLICA_SHARE else sheet
+        return replace(truth, document=own, canonical=own) if share <= REPLICA_SHARE else truth
 
     def _text(self, page: int, manner: str, share: float) -> list[str]:
         return self.estate.text.set(self.changed(page, manner, share))
@@ -96,11 +96,11 @@ class _Book:
     def changed(self, page: int, manner: str, share: float) -> list[str]:
         """Return a page's words with ⌊share · n⌋ of them replaced: scattered, or in one block."""
         words = self.words(page)
-        n_changed, dice = int(share * len(words)), self.estate.ground.dice
-        order = dice.column(len(words), "places", self.estate.host, page).argsort().tolist()
+        n_changed, rng = int(share * len(words)), self.estate.context.rng
+        order = rng.column(len(words), "places", self.estate.host, page).argsort().tolist()
         start = order[0] % (len(words) - n_changed + 1)
         for i, place in enumerate(order[:n_changed] if manner == "scattered" else range(start, start + n_changed)):
-            number = dice.throw("replacement", self.estate.host, page, i) % 50_000
+            number = rng.throw("replacement", self.estate.host, page, i) % 50_000
             new = coined(self.estate.text.lang, number)
             words[place] = new if new != words[place] else coined(self.estate.text.lang, number + 1)
         return words
@@ -109,9 +109,9 @@ class _Book:
         n_words = len(self.words(page))
         return int(share * n_words) / n_words
 
-    def beside(self, ground: Ground, host: str) -> Estate:
+    def beside(self, context: PartContext, host: str) -> Estate:
         """Return another host with this one's template."""
-        estate = Estate(ground, host, self.estate.text.lang, subject=self.estate.subject)
+        estate = Estate(context, host, self.estate.text.lang, subject=self.estate.subject)
         estate.skin = replace(self.estate.skin, menu=estate.skin.menu)
         return estate
 
@@ -119,18 +119,18 @@ class _Book:
 class _Edition:
     """The pages of a book, each changed by a share of its own."""
 
-    def __init__(self, ground: Ground, host: str, book: _Book) -> None:
-        self._book, self._estate = book, book.beside(ground, host)
+    def __init__(self, context: PartContext, host: str, book: _Book) -> None:
+        self._book, self._estate = book, book.beside(context, host)
 
     def _change(self, page: int) -> tuple[str, float]:
         return MANNERS[page // len(SHARES) % len(MANNERS)], SHARES[page % len(SHARES)]
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         page = self._book.number(path)
         if page < 0:
             return self._estate.gone()
         manner, share = self._change(page)
-        return self._book.sheet(self._estate, page, kind="edited", variant=manner, share=share)
+        return self._book.truth(self._estate, page, kind="edited", variant=manner, share=share)
 
     def pairs(self) -> list[Pair]:
         found = []
@@ -143,8 +143,8 @@ class _Edition:
 class _Mirror:
     """The pages of a book at the same paths; with gaps, not all of them are there and up to date."""
 
-    def __init__(self, ground: Ground, host: str, book: _Book, *, has_gaps: bool) -> None:
-        self._book, self._estate, self._has_gaps = book, book.beside(ground, host), has_gaps
+    def __init__(self, context: PartContext, host: str, book: _Book, *, has_gaps: bool) -> None:
+        self._book, self._estate, self._has_gaps = book, book.beside(context, host), has_gaps
         self.origin = book.estate.host
 
     def _is_missing(self, page: int) -> bool:
@@ -153,12 +153,12 @@ class _Mirror:
     def _share(self, page: int) -> float:
         return _OLD_SHARE if self._has_gaps and page % 20 == 13 else 0.0
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         page = self._book.number(path)
         if page < 0 or self._is_missing(page):
             return self._estate.gone()
         share = self._share(page)
-        return self._book.sheet(self._estate, page, kind="edited" if share else "mirror", variant="block" if share else "", share=share)
+        return self._book.truth(self._estate, page, kind="edited" if share else "mirror", variant="block" if share else "", share=share)
 
     def pairs(self) -> list[Pair]:
         found = []
@@ -173,10 +173,10 @@ class _Mirror:
 class _Twins:
     """Pages of one text: some with children of their own, some with none."""
 
-    def __init__(self, ground: Ground, host: str, n_twins: int) -> None:
-        self._estate, self._n_twins, self._n_empty = Estate(ground, host, "de"), n_twins, max(2, n_twins // 2)
+    def __init__(self, context: PartContext, host: str, n_twins: int) -> None:
+        self._estate, self._n_twins, self._n_empty = Estate(context, host, "de"), n_twins, max(2, n_twins // 2)
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         estate = self._estate
         if path == "/":
             links = [(f"/kind/{i}", f"{i}") for i in range(self._n_twins)] + [(f"/none/{i}", f"{i}") for i in range(self._n_empty)]
@@ -200,10 +200,10 @@ class _Twins:
 class _Archive:
     """Messages in volumes, each with three indexes."""
 
-    def __init__(self, ground: Ground, host: str, n_volumes: int) -> None:
-        self._estate, self._n_volumes = Estate(ground, host, subject=9), n_volumes
+    def __init__(self, context: PartContext, host: str, n_volumes: int) -> None:
+        self._estate, self._n_volumes = Estate(context, host, subject=9), n_volumes
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         estate = self._estate
         if path == "/":
             return estate.page(path, [(f"/{volume}/{index}.html", index) for volume in range(self._n_volumes) for index in _INDEXES])
@@ -213,10 +213,10 @@ class _Archive:
         volume = number_in(path, "/", f"/{index}.html", below=self._n_volumes) if index else -1
         return self._index(path, volume, index) if volume >= 0 else estate.gone()
 
-    def _index(self, path: str, volume: int, index: str) -> Sheet:
+    def _index(self, path: str, volume: int, index: str) -> PageTruth:
         estate = self._estate
         messages = range(volume * _PER_VOLUME, (volume + 1) * _PER_VOLUME)
-        order = sorted(messages, key=lambda message: estate.ground.throw(index, estate.host, message))
+        order = sorted(messages, key=lambda message: estate.context.throw(index, estate.host, message))
         links = [(f"/msg/{message}", " ".join(estate.text.words(9, estate.host, index, message))) for message in order]
         text = partial(estate.text.paragraphs, 30, estate.host, index)
         return estate.page(path, links, kind="index", variant=index, title=f"By {index}", text=text)
@@ -227,24 +227,24 @@ class _Archive:
         return [Pair(f"{origin}/{i}/{a}.html", f"{origin}/{i}/{b}.html", "index", 1.0) for i in range(self._n_volumes) for a, b in couples]
 
 
-def replica_part(ground: Ground) -> Sites:
+def replica_part(context: PartContext) -> Sites:
     """Make nine hosts, each of a site of its own."""
-    n = ground.n_pages or N_PAGES
-    names = [f"www.{ground.domain(number)}" for number in range(9)]
-    english, chinese = _Book(ground, names[0], "a", "en", n), _Book(ground, names[2], "a", "zh", n)
-    origin = _Book(ground, names[4], "p", "ru", n)
+    n = context.n_pages or N_PAGES
+    names = [f"www.{context.domain(number)}" for number in range(9)]
+    english, chinese = _Book(context, names[0], "a", "en", n), _Book(context, names[2], "a", "zh", n)
+    origin = _Book(context, names[4], "p", "ru", n)
     sites: list[Site] = [
         english,
-        _Edition(ground, names[1], english),
+        _Edition(context, names[1], english),
         chinese,
-        _Edition(ground, names[3], chinese),
+        _Edition(context, names[3], chinese),
         origin,
-        _Mirror(ground, names[5], origin, has_gaps=False),
-        _Mirror(ground, names[6], origin, has_gaps=True),
-        _Twins(ground, names[7], max(3, n // 5)),
-        _Archive(ground, names[8], max(2, n // 15)),
+        _Mirror(context, names[5], origin, has_gaps=False),
+        _Mirror(context, names[6], origin, has_gaps=True),
+        _Twins(context, names[7], max(3, n // 5)),
+        _Archive(context, names[8], max(2, n // 15)),
     ]
-    return Sites(ground, dict(zip(names, sites, strict=True)))
+    return Sites(context, dict(zip(names, sites, strict=True)))
 
 
 def planted_pairs(part: Part) -> list[Pair]:

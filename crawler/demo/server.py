@@ -29,7 +29,7 @@ from typing import BinaryIO, Self
 import uvloop
 
 from thresher.crawler.demo.connection import Connection
-from thresher.crawler.demo.knobs import PROFILES, Knobs, profile
+from thresher.crawler.demo.demo_settings import PROFILES, DemoSettings, profile
 from thresher.crawler.demo.log import Request
 from thresher.crawler.demo.opening import AnyWeb, open_web
 from thresher.crawler.demo.tls import server_context
@@ -41,11 +41,11 @@ _BACKLOG = 4096
 
 
 class Server:
-    """Serves one web while it is entered: `async with Server(knobs) as server: … server.port`."""
+    """Serves one web while it is entered: `async with Server(demo_settings) as server: … server.port`."""
 
     def __init__(
         self,
-        knobs: Knobs,
+        demo_settings: DemoSettings,
         *,
         port: int = 0,
         log: str | Path | None = None,
@@ -54,8 +54,8 @@ class Server:
         authority: str | Path | None = None,
     ) -> None:
         """authority: where the certificate of a web under TLS is written that vouches for its hosts."""
-        assert authority is not None or not knobs.tls, "a web under TLS needs an authority"
-        self._knobs, self._asked_port, self._printed, self._authority = knobs, port, printed, authority
+        assert authority is not None or not demo_settings.tls, "a web under TLS needs an authority"
+        self._demo_settings, self._asked_port, self._printed, self._authority = demo_settings, port, printed, authority
         self._log_path, self._flush_lines = log, flush_lines
         self._log: BinaryIO | None = None
         self._waiting: list[bytes] = []
@@ -74,13 +74,13 @@ class Server:
     async def __aenter__(self) -> Self:
         sock = _listen(self._asked_port)
         self.port = sock.getsockname()[1]
-        self.web = open_web(self._knobs, port=self.port)
+        self.web = open_web(self._demo_settings, port=self.port)
         if self._printed and isinstance(self.web, Web):
             self.web.print_all()
             gc.freeze()
         if self._log_path is not None:
             self._log = Path(self._log_path).open("ab", buffering=0)  # noqa: ASYNC230, SIM115  # opened once, closed in __aexit__
-        tls = server_context(self.web.hosts(), Path(self._authority)) if self._knobs.tls and self._authority else None
+        tls = server_context(self.web.hosts(), Path(self._authority)) if self._demo_settings.tls and self._authority else None
         self._server = await asyncio.get_running_loop().create_server(lambda: Connection(self), sock=sock, backlog=_BACKLOG, ssl=tls)
         return self
 
@@ -168,13 +168,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--authority", help="file to write the certificate to that vouches for a web under TLS")
     options = parser.parse_args(arguments)
     try:
-        knobs = profile(options.profile, **_changes(options.set))
+        demo_settings = profile(options.profile, **_changes(options.set))
     except (ValueError, TypeError) as error:
         parser.error(str(error))
-    if knobs.tls and not options.authority:
+    if demo_settings.tls and not options.authority:
         parser.error("tls: --authority is missing")
     server = Server(
-        knobs,
+        demo_settings,
         port=options.port,
         log=options.log,
         flush_lines=options.flush_lines,

@@ -15,11 +15,11 @@ from functools import partial
 from urllib.parse import quote
 
 from thresher.crawler.demo import phrases
-from thresher.crawler.demo.ground import Ground
-from thresher.crawler.demo.house import House, Software
 from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.page_truth import Anchor, PageTruth, gone, moved
+from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.phrases import Phrase, phrase
-from thresher.crawler.demo.sheets import Anchor, Sheet, gone, moved
+from thresher.crawler.demo.soft_error_host import SoftErrorHost, Software
 
 SOFT = frozenset({"soft_404", "soft_root", "soft_403", "soft_5xx", "parked", "login_wall", "challenge", "consent", "shell"})
 HONEST = frozenset({"page", "moved", "spelling", "shortened", "campaign", "gone"})
@@ -34,78 +34,78 @@ _REDIRECTS = (301, 302, 302, 307)
 class SoftPart:
     """Some fifty hosts and a portal that knows them."""
 
-    def __init__(self, ground: Ground) -> None:
-        ground.n_pages = ground.n_pages or N_PAGES
-        self._ground = ground
+    def __init__(self, context: PartContext) -> None:
+        context.n_pages = context.n_pages or N_PAGES
+        self._context = context
         self.houses = [
-            House(ground, number, software, lang, host=_host_name(ground, number, software))
+            SoftErrorHost(context, number, software, lang, host=_host_name(context, number, software))
             for number, (software, lang) in enumerate(_hosts())
         ]
-        self._by_host = {house.host: house for house in self.houses}
+        self._by_host = {soft_host.host: soft_host for soft_host in self.houses}
         self._introduce_peers()
-        self._portal = f"portal.{ground.domain(len(self.houses))}"
-        self._entries = [anchor for house in self.houses for anchor in house.entries()]
-        self._skin = ground.skin(self._portal)
+        self._portal = f"portal.{context.domain(len(self.houses))}"
+        self._entries = [anchor for soft_host in self.houses for anchor in soft_host.entries()]
+        self._skin = context.skin(self._portal)
 
     def _introduce_peers(self) -> None:
         """Tell each house which others it redirects to."""
-        named = {house.software.variant: house for house in self.houses}
-        honest = tuple(house for house in self.houses if house.n_pages and house.software.kind in HONEST)
-        for house in self.houses:
-            match house.software.variant:
+        named = {soft_host.software.variant: soft_host for soft_host in self.houses}
+        honest = tuple(soft_host for soft_host in self.houses if soft_host.n_pages and soft_host.software.kind in HONEST)
+        for soft_host in self.houses:
+            match soft_host.software.variant:
                 case "shared":
-                    house.peers = (named["hoster"],)
+                    soft_host.peers = (named["hoster"],)
                 case "landing":
-                    house.peers = (named["parking"],)
+                    soft_host.peers = (named["parking"],)
                 case "consent":
-                    house.peers = (named["consent_host"],)
+                    soft_host.peers = (named["consent_host"],)
                 case "relaunched" | "host_moved":
-                    house.peers = (named["plain"],)
+                    soft_host.peers = (named["plain"],)
                 case "to_www":
-                    house.peers = (named["www"],)
+                    soft_host.peers = (named["www"],)
                 case _:
-                    house.peers = honest
+                    soft_host.peers = honest
 
     def hosts(self) -> list[str]:
         return [self._portal, *self._by_host]
 
     def seeds(self) -> list[str]:
-        return [self._ground.origin(self._portal) + "/"]
+        return [self._context.origin(self._portal) + "/"]
 
     def traps(self) -> tuple[Trap, ...]:
         return ()
 
-    def find(self, host: str, path: str) -> Sheet:
+    def find(self, host: str, path: str) -> PageTruth:
         return self._by_host[host].find(path) if host != self._portal else self._find_in_portal(path)
 
-    def _find_in_portal(self, path: str) -> Sheet:
+    def _find_in_portal(self, path: str) -> PageTruth:
         n_pages = -(-len(self._entries) // _PORTAL_LINKS)
         paths = ["/", *(f"/list/{i}" for i in range(1, n_pages))]
         if path not in paths:
             return gone(self._skin)
-        page, origin = paths.index(path), self._ground.origin(self._portal)
+        page, origin = paths.index(path), self._context.origin(self._portal)
         links = self._entries[page * _PORTAL_LINKS : (page + 1) * _PORTAL_LINKS]
         if page == 0:
             links = [*(Anchor(origin + other, f"List {i}") for i, other in enumerate(paths) if i), *links]
         url = origin + path
-        text = partial(self._ground.text().paragraphs, 80, self._portal, page)
-        return Sheet(
+        text = partial(self._context.text().paragraphs, 80, self._portal, page)
+        return PageTruth(
             kind="page", variant="portal", document=url, canonical=url, title=f"List {page}", text=text, links=tuple(links), skin=self._skin
         )
 
 
-def _host_name(ground: Ground, number: int, software: Software) -> str:
+def _host_name(context: PartContext, number: int, software: Software) -> str:
     """Return the host's name: its domain; the hosts "www" and "to_www", which follow each other, share one."""
     if software.variant == "www":
-        return f"www.{ground.domain(number)}"
-    return ground.domain(number - 1 if software.variant == "to_www" else number)
+        return f"www.{context.domain(number)}"
+    return context.domain(number - 1 if software.variant == "to_www" else number)
 
 
 # what is no page, by software
 
 
-def _status(house: House) -> int:
-    return _REDIRECTS[house.ground.throw("status", house.host) % len(_REDIRECTS)]
+def _status(soft_host: SoftErrorHost) -> int:
+    return _REDIRECTS[soft_host.context.throw("status", soft_host.host) % len(_REDIRECTS)]
 
 
 def _error_at(
@@ -120,14 +120,14 @@ def _error_at(
 ) -> Software:
     """Make software that redirects what is no page to an error page answered 200: of the whole host, or of one directory."""
 
-    def answer(house: House, path: str, number: int) -> Sheet:
+    def answer(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
         if path.partition("?")[0] == path_of_error:
-            return _notice(house, phrase_of, house.origin + path_of_error, kind="error_page", variant=variant)
+            return _notice(soft_host, phrase_of, soft_host.origin + path_of_error, kind="error_page", variant=variant)
         is_inside = path.startswith(f"/{directory}/") if directory else True
         if not is_inside or (is_honest_404 and number < 0):
-            return gone(house.skin)
+            return gone(soft_host.skin)
         query = f"?{echo}={quote(path, safe='')}" if echo else ""
-        return moved(house.origin + path_of_error + query, kind, variant=variant, status=_status(house))
+        return moved(soft_host.origin + path_of_error + query, kind, variant=variant, status=_status(soft_host))
 
     return Software(kind, variant, answer, directory)
 
@@ -135,145 +135,147 @@ def _error_at(
 def _error_text(phrase_of: dict[str, Phrase], kind: str, variant: str, *, directory: str = "") -> Software:
     """Make software that answers what is no page with an error text, at the URL itself and with status 200."""
 
-    def answer(house: House, path: str, number: int) -> Sheet:
+    def answer(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
         if directory and not path.startswith(f"/{directory}/"):
-            return gone(house.skin)
-        return _notice(house, phrase_of, house.origin + path, kind=kind, variant=variant)
+            return gone(soft_host.skin)
+        return _notice(soft_host, phrase_of, soft_host.origin + path, kind=kind, variant=variant)
 
     return Software(kind, variant, answer, directory)
 
 
-def _notice(house: House, phrase_of: dict[str, Phrase], url: str, *, kind: str, variant: str) -> Sheet:
-    title, text = phrase(phrase_of, house.lang)
-    return Sheet(kind=kind, variant=variant, title=title, text=lambda: (text.format(url=url),), skin=house.skin)
+def _notice(soft_host: SoftErrorHost, phrase_of: dict[str, Phrase], url: str, *, kind: str, variant: str) -> PageTruth:
+    title, text = phrase(phrase_of, soft_host.lang)
+    return PageTruth(kind=kind, variant=variant, title=title, text=lambda: (text.format(url=url),), skin=soft_host.skin)
 
 
-def _to_root(house: House, path: str, number: int) -> Sheet:
-    return moved(house.origin + "/", "soft_root", variant="to_root", status=_status(house))
+def _to_root(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return moved(soft_host.origin + "/", "soft_root", variant="to_root", status=_status(soft_host))
 
 
-def _to_shared(house: House, path: str, number: int) -> Sheet:
-    return moved(house.peers[0].origin + "/error/404.html", "soft_404", variant="shared", status=302)
+def _to_shared(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return moved(soft_host.peers[0].origin + "/error/404.html", "soft_404", variant="shared", status=302)
 
 
-def _hoster(house: House, path: str, number: int) -> Sheet:
+def _hoster(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     if path == "/error/404.html":
-        return _notice(house, phrases.NOT_FOUND, "", kind="error_page", variant="shared")
-    return gone(house.skin)
+        return _notice(soft_host, phrases.NOT_FOUND, "", kind="error_page", variant="shared")
+    return gone(soft_host.skin)
 
 
-def _parked_landing(house: House, path: str, number: int) -> Sheet:
-    return moved(f"{house.peers[0].origin}/landing?domain={house.host}", "parked", variant="landing", status=302)
+def _parked_landing(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return moved(f"{soft_host.peers[0].origin}/landing?domain={soft_host.host}", "parked", variant="landing", status=302)
 
 
-def _parking(house: House, path: str, number: int) -> Sheet:
+def _parking(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     if path.partition("?")[0] == "/landing":
         return _parked_sheet(path.partition("=")[2], "error_page", "landing")
     return gone()
 
 
-def _parked_page(house: House, path: str, number: int) -> Sheet:
-    return _parked_sheet(house.host, "parked", "same_page")
+def _parked_page(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return _parked_sheet(soft_host.host, "parked", "same_page")
 
 
-def _parked_sheet(domain: str, kind: str, variant: str) -> Sheet:
+def _parked_sheet(domain: str, kind: str, variant: str) -> PageTruth:
     title, text = phrases.PARKED["en"]
-    return Sheet(kind=kind, variant=variant, title=title, text=lambda: (text.format(url=domain),))
+    return PageTruth(kind=kind, variant=variant, title=title, text=lambda: (text.format(url=domain),))
 
 
-def _login_wall(house: House, path: str, number: int) -> Sheet:
+def _login_wall(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     if path.partition("?")[0] == "/login":
-        return _notice(house, phrases.LOGIN, "", kind="login_form", variant="login_wall")
+        return _notice(soft_host, phrases.LOGIN, "", kind="login_form", variant="login_wall")
     if not path.startswith("/members/"):
-        return gone(house.skin)
-    return moved(f"{house.origin}/login?return={quote(path, safe='')}", "login_wall", variant="login_wall", status=302)
+        return gone(soft_host.skin)
+    return moved(f"{soft_host.origin}/login?return={quote(path, safe='')}", "login_wall", variant="login_wall", status=302)
 
 
-def _challenge(house: House, path: str, number: int) -> Sheet:
+def _challenge(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     title, text = phrases.CHALLENGE["en"]
-    ray = f"Ray ID: {house.ground.throw('ray', house.host, path):016x}"
-    return Sheet(kind="challenge", variant="challenge", title=title, text=lambda: (text.format(url=house.host), ray))
+    ray = f"Ray ID: {soft_host.context.throw('ray', soft_host.host, path):016x}"
+    return PageTruth(kind="challenge", variant="challenge", title=title, text=lambda: (text.format(url=soft_host.host), ray))
 
 
-def _consent(house: House, path: str, number: int) -> Sheet:
-    target = f"{house.peers[0].origin}/?continue={quote(house.origin + path, safe='')}"
+def _consent(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    target = f"{soft_host.peers[0].origin}/?continue={quote(soft_host.origin + path, safe='')}"
     return moved(target, "consent", variant="consent", status=302)
 
 
-def _consent_host(house: House, path: str, number: int) -> Sheet:
+def _consent_host(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     if path.startswith("/?continue="):
-        return _notice(house, phrases.CONSENT, "", kind="error_page", variant="consent")
+        return _notice(soft_host, phrases.CONSENT, "", kind="error_page", variant="consent")
     return gone()
 
 
-def _shell(house: House, path: str, number: int) -> Sheet:
-    return gone() if path.startswith("/static/") else Sheet(kind="shell", variant="shell", raw=phrases.SHELL)
+def _shell(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return gone() if path.startswith("/static/") else PageTruth(kind="shell", variant="shell", raw=phrases.SHELL)
 
 
-def _relaunched(house: House, path: str, number: int) -> Sheet:
-    return moved(house.peers[0].origin + "/", "soft_root", variant="relaunched")
+def _relaunched(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return moved(soft_host.peers[0].origin + "/", "soft_root", variant="relaunched")
 
 
 # honest software
 
 
-def _plain(house: House, path: str, number: int) -> Sheet:
-    return gone(house.skin, 410 if number >= 0 and number % 4 == 3 else 404)
+def _plain(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return gone(soft_host.skin, 410 if number >= 0 and number % 4 == 3 else 404)
 
 
-def _moved_pages(house: House, path: str, number: int) -> Sheet:
+def _moved_pages(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     """One old address for one page."""
-    return moved(house.page_url(1 + number), "moved", variant="moved") if 0 <= number < house.n_pages - 1 else gone(house.skin)
+    return moved(soft_host.page_url(1 + number), "moved", variant="moved") if 0 <= number < soft_host.n_pages - 1 else gone(soft_host.skin)
 
 
-def _host_moved(house: House, path: str, number: int) -> Sheet:
+def _host_moved(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     """The whole host moved, and every path with it."""
-    return moved(house.peers[0].origin + path, "moved", variant="host_moved")
+    return moved(soft_host.peers[0].origin + path, "moved", variant="host_moved")
 
 
-def _slashes(house: House, path: str, number: int) -> Sheet:
+def _slashes(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     """Sections have a slash at their end, and whoever forgets it is told so."""
     if not path.endswith("/"):
-        return moved(house.origin + path + "/", "spelling", variant="slashes")
-    _, odd = house.numbers(path.rstrip("/"))
+        return moved(soft_host.origin + path + "/", "spelling", variant="slashes")
+    _, odd = soft_host.numbers(path.rstrip("/"))
     if odd < 0:
-        return gone(house.skin)
-    url = house.origin + path
-    text = partial(house.ground.text(house.lang, house.number).paragraphs, 150, house.host, "section", odd)
-    title = house.ground.text(house.lang, house.number).title(house.host, "section", odd)
-    return Sheet(kind="page", variant="slashes", document=url, canonical=url, title=title, text=text, skin=house.skin)
+        return gone(soft_host.skin)
+    url = soft_host.origin + path
+    text = partial(soft_host.context.text(soft_host.lang, soft_host.number).paragraphs, 150, soft_host.host, "section", odd)
+    title = soft_host.context.text(soft_host.lang, soft_host.number).title(soft_host.host, "section", odd)
+    return PageTruth(kind="page", variant="slashes", document=url, canonical=url, title=title, text=text, skin=soft_host.skin)
 
 
-def _to_www(house: House, path: str, number: int) -> Sheet:
-    return moved(house.peers[0].origin + path, "spelling", variant="to_www")
+def _to_www(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return moved(soft_host.peers[0].origin + path, "spelling", variant="to_www")
 
 
-def _shortener(house: House, path: str, number: int) -> Sheet:
-    return _shortened(house, number, "shortener") if number >= 0 else gone()
+def _shortener(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
+    return _shortened(soft_host, number, "shortener") if number >= 0 else gone()
 
 
-def _shortener_with_dead_codes(house: House, path: str, number: int) -> Sheet:
+def _shortener_with_dead_codes(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     """Codes that are dead or never were lead to its home page."""
     if path == "/":
-        url = house.origin + "/"
-        text = partial(house.ground.text().paragraphs, 60, house.host)
-        return Sheet(kind="page", variant="dead_codes", document=url, canonical=url, title="Short links", text=text, skin=house.skin)
+        url = soft_host.origin + "/"
+        text = partial(soft_host.context.text().paragraphs, 60, soft_host.host)
+        return PageTruth(
+            kind="page", variant="dead_codes", document=url, canonical=url, title="Short links", text=text, skin=soft_host.skin
+        )
     if number < 0 or number % 5 == 4:
-        return moved(house.origin + "/", "soft_root", variant="dead_codes")
-    return _shortened(house, number, "dead_codes")
+        return moved(soft_host.origin + "/", "soft_root", variant="dead_codes")
+    return _shortened(soft_host, number, "dead_codes")
 
 
-def _shortened(house: House, number: int, variant: str) -> Sheet:
-    throw = house.ground.throw("shortened", house.host, number)
-    peer = house.peers[throw % len(house.peers)]
+def _shortened(soft_host: SoftErrorHost, number: int, variant: str) -> PageTruth:
+    throw = soft_host.context.throw("shortened", soft_host.host, number)
+    peer = soft_host.peers[throw % len(soft_host.peers)]
     return moved(peer.page_url((throw >> 16) % peer.n_pages), "shortened", variant=variant)
 
 
-def _campaigns(house: House, path: str, number: int) -> Sheet:
+def _campaigns(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     """Many old campaigns, few products, all of them for sale."""
     if number < 0:
-        return gone(house.skin)
-    return moved(house.page_url(1 + number % min(_N_PRODUCTS, house.n_pages - 1)), "campaign", variant="campaigns")
+        return gone(soft_host.skin)
+    return moved(soft_host.page_url(1 + number % min(_N_PRODUCTS, soft_host.n_pages - 1)), "campaign", variant="campaigns")
 
 
 def _hosts() -> list[tuple[Software, str]]:

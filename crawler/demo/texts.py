@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from thresher.crawler.demo.dice import Dice, Word
+from thresher.crawler.demo.seeded_random import SeededRandom, Word
 from thresher.crawler.demo.words import COMMON, SUBJECTS, TONGUES, Tongue
 
 _N_TABLE = 4096
@@ -73,28 +73,28 @@ _SYLLABLES = {
 class Text:
     """Text in one language on one subject."""
 
-    def __init__(self, dice: Dice, lang: str, subject: int = 0) -> None:
+    def __init__(self, rng: SeededRandom, lang: str, subject: int = 0) -> None:
         """lang: one of LANGUAGES. subject: any number; English has ten, the other languages one."""
         tongue = SUBJECTS[subject % len(SUBJECTS)] if lang == "en" else _FOREIGN[lang]
         self.lang = lang
-        self._dice, self._name = dice, f"{lang}{subject}"
+        self._rng, self._name = rng, f"{lang}{subject}"
         self._table = _zipf_table(tongue.words, COMMON if lang == "en" else tongue.common)
         self._space = "" if lang in _UNSPACED else " "
         self._stop = "。" if lang in _UNSPACED else "."
 
     def words(self, n: int, *page: Word) -> list[str]:
         """Return the n words of a page, n ≤ 65,536."""
-        own = [coined(self.lang, number) for number in self._dice.indexes(_N_OWN, _N_COINED, "coined", self._name, *page)]
+        own = [coined(self.lang, number) for number in self._rng.indexes(_N_OWN, _N_COINED, "coined", self._name, *page)]
         n_options = int(_N_TABLE / (1 - _OWN_SHARE))
         table = self._table
         return [
             table[number] if number < _N_TABLE else own[number % _N_OWN]
-            for number in self._dice.indexes(n, n_options, "words", self._name, *page)
+            for number in self._rng.indexes(n, n_options, "words", self._name, *page)
         ]
 
     def title(self, *page: Word) -> str:
         """Return three words of a page, the first and last coined."""
-        numbers = self._dice.indexes(3, _N_COINED, "title", self._name, *page)
+        numbers = self._rng.indexes(3, _N_COINED, "title", self._name, *page)
         middle = self._table[numbers[1] % _N_TABLE]
         return self._space.join((coined(self.lang, numbers[0]).capitalize(), middle, coined(self.lang, numbers[2])))
 

@@ -14,13 +14,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from thresher.crawler.demo.atlas import Atlas, Declared, Host, RobotsKind
-from thresher.crawler.demo.dice import Dice
+from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.endless import Trap, calendar_links, calendar_place, farm_page
-from thresher.crawler.demo.knobs import Knobs
+from thresher.crawler.demo.html_renderer import HtmlRenderer
 from thresher.crawler.demo.links import Link
 from thresher.crawler.demo.plan import Kind, Place, Plan
-from thresher.crawler.demo.press import Press
 from thresher.crawler.demo.prose import Prose
+from thresher.crawler.demo.seeded_random import SeededRandom
 from thresher.crawler.demo.truth import Truth, walk
 
 FAULTS = "/busy/"  # the directory of all pages whose first attempts fail
@@ -53,13 +53,13 @@ class Reply:
 class Web:
     """One demo web, as seen on one port. Not thread-safe: one per thread."""
 
-    def __init__(self, knobs: Knobs, *, port: int = 80, cache_bytes: int = 32 << 20) -> None:
-        self.knobs = knobs
-        self._dice = Dice(knobs.seed)
-        self._atlas = Atlas(knobs, self._dice)
-        self._scheme = "https" if knobs.tls else "http"
-        self._suffix = "" if port == (443 if knobs.tls else 80) else f":{port}"
-        self._plans: dict[int, tuple[Plan, Press]] = {}
+    def __init__(self, demo_settings: DemoSettings, *, port: int = 80, cache_bytes: int = 32 << 20) -> None:
+        self.demo_settings = demo_settings
+        self._rng = SeededRandom(demo_settings.seed)
+        self._atlas = Atlas(demo_settings, self._rng)
+        self._scheme = "https" if demo_settings.tls else "http"
+        self._suffix = "" if port == (443 if demo_settings.tls else 80) else f":{port}"
+        self._plans: dict[int, tuple[Plan, HtmlRenderer]] = {}
         self._prose: dict[tuple[int, str], Prose] = {}
         self._recent: OrderedDict[tuple[str, str], Reply] = OrderedDict()
         self._recent_bytes, self._cache_bytes = 0, cache_bytes
@@ -147,23 +147,23 @@ class Web:
         """Return the links of the page at `place`."""
         plan = self._plan(self._atlas.by_name[_name(host)])[0]
         links = plan.links(place)
-        return links[: plan.n_navigation()] + calendar_links(plan, self._dice, place) if place.kind is Kind.CALENDAR else links
+        return links[: plan.n_navigation()] + calendar_links(plan, self._rng, place) if place.kind is Kind.CALENDAR else links
 
     def page_url(self, host: str, place: Place) -> str:
         """Return the URL of the tree's page whose content is at `place`."""
         return self._plan(self._atlas.by_name[_name(host)])[0].page_url(place.page)
 
-    def _plan(self, host: Host) -> tuple[Plan, Press]:
+    def _plan(self, host: Host) -> tuple[Plan, HtmlRenderer]:
         if (known := self._plans.get(host.index)) is None:
-            plan = Plan(self.knobs, self._dice, self._atlas, host, self.origin)
+            plan = Plan(self.demo_settings, self._rng, self._atlas, host, self.origin)
             known = self._plans[host.index] = (
                 plan,
-                Press(
+                HtmlRenderer(
                     host,
                     plan.navigation,
                     self._prose_of(host),
-                    state_bytes=self.knobs.state_bytes,
-                    attribute_bytes=self.knobs.attribute_bytes,
+                    state_bytes=self.demo_settings.state_bytes,
+                    attribute_bytes=self.demo_settings.attribute_bytes,
                 ),
             )
         return known
@@ -171,7 +171,7 @@ class Web:
     def _prose_of(self, host: Host) -> Prose:
         key = host.subject, host.charset
         if (prose := self._prose.get(key)) is None:
-            prose = self._prose[key] = Prose(self._dice, host.subject, host.tongue, host.charset)
+            prose = self._prose[key] = Prose(self._rng, host.subject, host.tongue, host.charset)
         return prose
 
     def _farm_of(self, name: str) -> str:
@@ -224,10 +224,14 @@ class Web:
             case Kind.GONE | Kind.UNKNOWN:
                 return Reply(place.status, notice, press.notice("Not found"), host.delay_s), True
             case Kind.FAULT if attempt <= place.tries:
-                wait = (("retry-after", str(self.knobs.retry_after_s)),) if self.knobs.retry_after_s and place.status == 503 else ()
+                wait = (
+                    (("retry-after", str(self.demo_settings.retry_after_s)),)
+                    if self.demo_settings.retry_after_s and place.status == 503
+                    else ()
+                )
                 return Reply(place.status, notice + wait, press.notice("Out of order"), host.delay_s), False
             case Kind.ASSET:
-                return _asset(self.knobs.seed, host, path), True
+                return _asset(self.demo_settings.seed, host, path), True
             case _:
                 return self._print(plan, press, place), place.kind is not Kind.FAULT
 
@@ -237,19 +241,19 @@ class Web:
             return Reply(404, (("content-type", "text/plain"),), b"no such host\n")
         if path == "/robots.txt":
             return Reply(404, (("content-type", "text/plain"),), b"no such file\n")
-        return Reply(200, (("content-type", "text/html; charset=utf-8"),), farm_page(self._dice, name, farm, path, self.origin))
+        return Reply(200, (("content-type", "text/html; charset=utf-8"),), farm_page(self._rng, name, farm, path, self.origin))
 
-    def _print(self, plan: Plan, press: Press, place: Place) -> Reply:
+    def _print(self, plan: Plan, press: HtmlRenderer, place: Place) -> Reply:
         host = plan.host
         is_of_tree = place.kind in (Kind.PAGE, Kind.COPY, Kind.NEAR_COPY, Kind.VARIANT, Kind.SESSION)
         headers: Headers = (("content-type", f"text/html; charset={host.charset}" if host.declared is Declared.HEADER else "text/html"),)
         robots = canonical = ""
         if place.kind is Kind.DEAD_END:
-            if self._dice.throw("by header", host.name, place.path) % 2:
+            if self._rng.throw("by header", host.name, place.path) % 2:
                 headers += (("x-robots-tag", "nofollow"),)
             else:
                 robots = "noindex, nofollow"
-        elif is_of_tree and self._dice.unit("canonical", host.name, place.page) < self.knobs.canonical_share:
+        elif is_of_tree and self._rng.unit("canonical", host.name, place.page) < self.demo_settings.canonical_share:
             canonical = plan.page_url(place.page)
         n_bytes = plan.extent(place.page)[0] if is_of_tree else _LEAF_BYTES
         body = press.page(place, self.links(host.name, place), n_bytes, canonical=canonical, robots=robots)

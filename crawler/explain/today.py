@@ -20,10 +20,10 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 from thresher.crawler.gates.link_gate import LinkGate
-from thresher.crawler.gates.robots_cache import RobotsBook, Standing
-from thresher.filters.base import Links, Plug
+from thresher.crawler.gates.robots_cache import RobotsCache, Standing
+from thresher.filters.base import FilterSpec, Links
 from thresher.filters.panel import Panel
-from thresher.filters.registry import plugs
+from thresher.filters.registry import specs
 from thresher.filters.scope import ScopeFilter
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
@@ -72,7 +72,7 @@ def decide(
     url: CrawlURL, depth: int | None, settings: Settings, space: URLSpace, view: View | None, now: float, *, is_seed: bool = False
 ) -> Today:
     """Ask every gate; a seed is asked of the static one alone. depth: clicks from a seed, None if nothing is known of the way there."""
-    filters = plugs(settings, settings.seeds)
+    filters = specs(settings, settings.seeds)
     rulings = _static(url, filters)
     if view is None:
         rulings += _address(url, settings)
@@ -82,22 +82,22 @@ def decide(
     if not is_seed:
         rulings += [_depth(url, depth, gate), *_learned(url, panel)]
     rulings += _address(url, settings)
-    robots = robots_story(url, RobotsBook(view.robots, space, settings, agent=settings.identity.agent), now)
+    robots = robots_story(url, RobotsCache(view.robots, space, settings, agent=settings.identity.agent), now)
     return Today(rulings=rulings, robots=robots, outcome=_outcome(rulings, robots))
 
 
-def _static(url: CrawlURL, filters: tuple[Plug, ...]) -> list[Ruling]:
+def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:
     links = Links.of(url.text, url.host, url.site)
-    said = [(plug, plug.static.refuses(links).get(0)) for plug in filters if plug.static is not None]
+    said = [(spec, spec.static.refuses(links).get(0)) for spec in filters if spec.static is not None]
     return [
         Ruling(
-            by=plug.name,
+            by=spec.name,
             gate="static",
-            mode=plug.mode.value,
+            mode=spec.mode.value,
             answer=str(reason or PASS),
-            detail=plug.static.detail(links) if reason is Reason.UNSAFE and isinstance(plug.static, ScopeFilter) else "",
+            detail=spec.static.detail(links) if reason is Reason.UNSAFE and isinstance(spec.static, ScopeFilter) else "",
         )
-        for plug, reason in said
+        for spec, reason in said
     ]
 
 
@@ -110,13 +110,13 @@ def _depth(url: CrawlURL, depth: int | None, gate: LinkGate) -> Ruling:
 
 def _learned(url: CrawlURL, panel: Panel) -> list[Ruling]:
     """Ask the filters that learn, with the memories as they are; nothing is learned from it."""
-    sitting = panel.links(LinkBatch.of(url))
-    modes = {plug.name: plug.mode.value for plug in panel.plugs if plug.learned is not None}
+    deliberation = panel.links(LinkBatch.of(url))
+    modes = {spec.name: spec.mode.value for spec in panel.specs if spec.learned is not None}
     said: dict[str, Ruling] = {}
-    for verdicts, is_audited in ((sitting.judgement.refused, bool(sitting.audited)), (sitting.said or {}, False)):
+    for verdicts, is_audited in ((deliberation.judgement.refused, bool(deliberation.audited)), (deliberation.said or {}, False)):
         for verdict in verdicts.values():
             said[verdict.filter] = _refusal(verdict, modes[verdict.filter], is_audited=is_audited)
-    for who, effect in sitting.effects:
+    for who, effect in deliberation.effects:
         if isinstance(effect, Rewrite) and effect.url == url.text:
             said[who] = Ruling(by=who, gate="learned", answer="rewritten", detail=f"to {effect.to} by rule {effect.rule}")
         elif isinstance(effect, Hold) and effect.url == url.text:
@@ -143,7 +143,7 @@ def _address(url: CrawlURL, settings: Settings) -> list[Ruling]:
     return [Ruling(by=_GUARD, gate="address", answer=answer, detail=detail)]
 
 
-def robots_story(url: CrawlURL, book: RobotsBook, now: float) -> RobotsStory:
+def robots_story(url: CrawlURL, book: RobotsCache, now: float) -> RobotsStory:
     """Return what robots.txt says of the URL, as far as it is known."""
     standing = book.ask(url, now).standing.value
     record = book.record(url.host)

@@ -19,7 +19,7 @@ from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, site_of
 from thresher.filters.base import LinkJudgement, Links
-from thresher.filters.panel import Panel, Sitting
+from thresher.filters.panel import Deliberation, Panel
 from thresher.filters.scope import matches
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables.seen import SeenSet
@@ -57,7 +57,7 @@ class Sifted(msgspec.Struct, frozen=True):
 
     known: list[tuple[bytes, SeenRow, str]] = msgspec.field(default_factory=list)  # key, what is known, canonical text
     fresh: LinkBatch | None = None
-    sitting: Sitting[LinkJudgement] | None = None
+    deliberation: Deliberation[LinkJudgement] | None = None
     skips: list[Skip] = msgspec.field(default_factory=list)
     foreign: LinkBatch | None = None  # new here, and of sites that other agents have
 

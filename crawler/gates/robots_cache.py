@@ -45,7 +45,7 @@ class Answer:
 _ALLOWED, _DENIED, _UNKNOWN = Answer(Standing.ALLOWED), Answer(Standing.DENIED), Answer(Standing.UNKNOWN)
 
 
-class RobotsBook:
+class RobotsCache:
     """Standings by origin. Memory: the records of 16,384 origins, the rules of 512 files."""
 
     def __init__(self, table: RobotsTable, urls: URLSpace, settings: Settings, *, agent: str) -> None:

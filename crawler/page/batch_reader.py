@@ -1,4 +1,4 @@
-"""The desk: the pages whose bodies arrived in one round of the event loop are read together, each stage for all of them before the next.
+"""Pages whose bodies arrived in one round of the event loop are read together, each stage for all of them before the next.
 
 Decoding, parsing, hashing words, resolving links and each filter's measuring are different programs, of hundreds of kilobytes some. Taken
 page by page they push each other out of the processor's caches, and each begins cold: that made a page's reading cost half as much again.
@@ -76,7 +76,7 @@ class _Ticket(msgspec.Struct, eq=False):
 _Stage = Callable[[_Ticket], None]
 
 
-class Desk:
+class BatchReader:
     """Bodies in, readings out. One per agent."""
 
     def __init__(

@@ -1,7 +1,8 @@
 """Watches the event loop from a thread: logs the stack that holds it for more than 50 ms, and accuses the host whose page it is at.
 
-The loop beats: a timer fifty times a second, and the desk at the start of each of its rounds. The thread looks as often. When the last beat
-is older than a step may be, it writes down where the loop's thread stands. It can, for lexbor gives up the interpreter while it parses.
+The loop beats: a timer fifty times a second, and the batch reader at the start of each of its rounds. The thread looks as often. When
+the last beat is older than a step may be, it writes down where the loop's thread stands. It can, for lexbor gives up the interpreter
+while it parses.
 
 A machine with other work holds everybody. So a host is accused only if the loop's thread itself has computed for that long.
 

@@ -31,7 +31,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.children import python
 from thresher.crawler.cluster.shard import counted, left_behind, progress
 from thresher.crawler.cluster.shared_addresses import strike
-from thresher.crawler.cluster.termination import LIMITS, Crew
+from thresher.crawler.cluster.termination import LIMITS, TerminationDetector
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.error_log import NAME
@@ -103,7 +103,7 @@ class Supervisor:
         self._unreadable: set[int] = set()  # agents whose stores are damaged
         self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
         self._left_behind = left_behind(directory)
-        self._crew = Crew(n_agents, self._most_pages(), self._tell)
+        self._termination = TerminationDetector(n_agents, self._most_pages(), self._tell)
         self._end: Ending | None = None
         self._n_restarts = 0
         self.status = Status()
@@ -180,7 +180,7 @@ class Supervisor:
                 silence_s=self._silence_s,
                 note=lambda what: self._note(agent, what),
             )
-            self._crew.started(agent)
+            self._termination.started(agent)
             code = await life.run(self._signals, lambda report: self._heard(agent, report))
             strike(lanes_path(self._directory) / ADDRESSES, agent)
             if code in _GRAVEST and code != 1:
@@ -255,7 +255,7 @@ class Supervisor:
         if (end := self._end or self._stop) is not None:
             self._tell(agent, Order(end=end.why, code=end.code))  # a life that began after the others were told
         elif self._n_agents > 1 and not self._signals:
-            self._consider_end(self._crew.heard(agent, report))
+            self._consider_end(self._termination.heard(agent, report))
 
     def _consider_end(self, why: str) -> None:
         """End the crawl if it is at an end, or at a limit that counts for all agents, whatever is in flight."""

@@ -21,13 +21,13 @@ from thresher.crawler.core.ports import Entry
 from thresher.crawler.core.url import directory_depth, origin_of
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.effects import Effector
-from thresher.crawler.settlement.outbox import Post
+from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.visit import Tools
+from thresher.crawler.visit import VisitContext
 from thresher.filters.base import LinkJudgement
-from thresher.filters.panel import Sitting
+from thresher.filters.panel import Deliberation
 from thresher.storage.schema import SeenRow
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 from thresher.storage.tables.bare_seeds import http_form
 
 _ANNOUNCED = Purpose.ANNOUNCED
@@ -39,13 +39,13 @@ class Admission:
     """Writes what `LinkGate.sift` found."""
 
     def __init__(
-        self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, effects: Effector, post: Post | None = None
+        self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, effects: Effector, outbox: Outbox | None = None
     ) -> None:
         """post: to the other agents, if there are any."""
-        self._post = post
-        self._organs = organs
+        self._outbox = outbox
+        self._tables = tables
         self._frontier = frontier
-        self._tools = tools
+        self._context = context
         self._totals = totals
         self._effects = effects
         self._cash = Cash(frontier.order.cash_steps or 1)
@@ -78,20 +78,20 @@ class Admission:
                         nearest = nearest._replace(seed_distance=distance, hops=hops, purpose=Purpose.PAGE)
                     self._rediscovered(source, key, row, nearest, text, step=step)
         numbers = [row.seq for _, row, _ in sifted.known]
-        if sifted.sitting is not None and sifted.sitting.said:
-            for verdict in sifted.sitting.said.values():
+        if sifted.deliberation is not None and sifted.deliberation.said:
+            for verdict in sifted.deliberation.said.values():
                 self._totals.would_save(verdict.filter)
         if sifted.fresh is not None:
-            numbers += self._admit_new(sifted.fresh, sifted.sitting, each, now)
+            numbers += self._admit_new(sifted.fresh, sifted.deliberation, each, now)
         if self._frontier.order.counts_sites:
             self._count_sites(source, sifted)
-        if self._post is not None:
-            numbers += self._post.links(source, sifted, self._cash, each, now, is_redirect=is_redirect)
+        if self._outbox is not None:
+            numbers += self._outbox.links(source, sifted, self._cash, each, now, is_redirect=is_redirect)
         return numbers
 
     def _gift(self, source: CrawlURL, sifted: Sifted) -> float:
         """Return how much cash the page gives to each of its links."""
-        row = self._organs.seen.row(source.key) if self._frontier.order.cash_steps else None
+        row = self._tables.seen.row(source.key) if self._frontier.order.cash_steps else None
         if row is None:
             return 0.0
         n_new = sum(len(links) for links in (sifted.fresh, sifted.foreign) if links is not None)
@@ -102,25 +102,25 @@ class Admission:
         sites = {key[:8] for key, _, _ in sifted.known}
         if sifted.fresh is not None:
             sites.update(sifted.fresh.by_site)
-        for site in self._organs.site_links.add(source.key[:8], sites):
+        for site in self._tables.site_links.add(source.key[:8], sites):
             self._frontier.linked(site)
 
     def seed(self, url: CrawlURL, now: float) -> None:
         """Queue a seed that is not known yet, or record why it is refused."""
-        answer = self._tools.links.check(url.text)
+        answer = self._context.links.check(url.text)
         if isinstance(answer, bytes):
             self.enqueue(url, now)
         else:
             self._skip(Skip(url.text, *answer), b"")
-            self._organs.seen.add(url, State.REFUSED, answer[0], now)
+            self._tables.seen.add(url, State.REFUSED, answer[0], now)
 
     def give_way(self, url: CrawlURL, failure: Failed, now: float) -> None:
         """Refuse a seed given without a scheme that https does not reach, and queue its http form in its place."""
-        http = self._tools.urls.url(http_form(url.text))
+        http = self._context.urls.url(http_form(url.text))
         _log.warning("%s: no connection by https (%s, %s); %s is asked for", url.text, failure.cause, failure.detail, http.text)
         self._skip(Skip(url.text, Reason.NO_HTTPS, str(failure.cause)), url.via)
-        self._organs.seen.settle(url.key, State.REFUSED, Reason.NO_HTTPS)
-        if self._organs.seen.row(http.key) is None:
+        self._tables.seen.settle(url.key, State.REFUSED, Reason.NO_HTTPS)
+        if self._tables.seen.row(http.key) is None:
             self.seed(http, now)
 
     def enqueue(self, url: CrawlURL, now: float, cash: float = 0.0) -> int:
@@ -130,7 +130,7 @@ class Admission:
             self._skip(Skip(url.text, refusal, "limits"), url.via)
             return self._refused(url, refusal, "limits", now)
         worth = self._cash.level_of(1.0 + cash)
-        seq = self._organs.seen.add(url, State.QUEUED, None, now, worth)
+        seq = self._tables.seen.add(url, State.QUEUED, None, now, worth)
         self._remember(seq, url.via)
         if cash:
             self._cash.begin(seq, 1.0 + cash)
@@ -139,25 +139,25 @@ class Admission:
 
     def _refused(self, url: CrawlURL, reason: Reason, by: str, now: float) -> int:
         """Make a refused URL known, unless its rule's rows are used up; return its sequence number, -1 if it is only counted."""
-        if not self._organs.rules.may_record(f"{by}:{reason}"):
+        if not self._tables.rules.may_record(f"{by}:{reason}"):
             return -1
-        return self._organs.seen.add(url, State.REFUSED, reason, now)
+        return self._tables.seen.add(url, State.REFUSED, reason, now)
 
     def requeue(self, url: CrawlURL, row: SeenRow, now: float) -> None:
         """Queue a known URL that was refused before."""
-        self._organs.seen.update(url.key, row._replace(state=State.QUEUED, reason=None))
+        self._tables.seen.update(url.key, row._replace(state=State.QUEUED, reason=None))
         refusal = self._frontier.push(Entry(*place_of(self._frontier.order, url, row.worth), row.seq, 0, url), now)
         if refusal is not None:
-            self._organs.seen.settle(url.key, State.REFUSED, refusal)
+            self._tables.seen.settle(url.key, State.REFUSED, refusal)
 
-    def _admit_new(self, links: LinkBatch, sitting: Sitting[LinkJudgement] | None, cash: float, now: float) -> list[int]:
+    def _admit_new(self, links: LinkBatch, deliberation: Deliberation[LinkJudgement] | None, cash: float, now: float) -> list[int]:
         """Write the new links of a page as the panel judged them, in the page's order; return the numbers of those that have one.
 
         Runs of links that wait in queues that there are go as columns; what is refused, set aside, audited or of a new host, one by one.
         """
-        assert sitting is not None
-        is_plain = sitting.judgement.admitted.tolist()
-        for i in sitting.audited:
+        assert deliberation is not None
+        is_plain = deliberation.judgement.admitted.tolist()
+        for i in deliberation.audited:
             is_plain[i] = False
         strangers = self._frontier.strangers(set(links.hosts))
         apart = [i for i, plain in enumerate(is_plain) if not plain or (strangers and links.hosts[i] in strangers)]
@@ -166,7 +166,7 @@ class Admission:
         for i in (*apart, len(links)):
             if start < i:
                 numbers += self._enqueue_run(links, range(start, i), cash, now)
-            if i < len(links) and (seq := self._admit_one(i, links, sitting, cash, now)) > 0:
+            if i < len(links) and (seq := self._admit_one(i, links, deliberation, cash, now)) > 0:
                 numbers.append(seq)
             start = i + 1
         return numbers
@@ -174,7 +174,7 @@ class Admission:
     def _enqueue_run(self, links: LinkBatch, at: range, cash: float, now: float) -> range:
         """Make new links known and queue them with what they are given; return their sequence numbers."""
         worth = self._cash.level_of(1.0 + cash)
-        first = self._organs.seen.add_links(links, slice(at.start, at.stop), State.QUEUED, worth, now)
+        first = self._tables.seen.add_links(links, slice(at.start, at.stop), State.QUEUED, worth, now)
         seqs = range(first, first + len(at))
         self._remember_all(seqs, links.source.key)
         if cash:
@@ -182,18 +182,18 @@ class Admission:
         self._frontier.push_links(links, at, first, worth, now)
         return seqs
 
-    def _admit_one(self, i: int, links: LinkBatch, sitting: Sitting[LinkJudgement], cash: float, now: float) -> int:
+    def _admit_one(self, i: int, links: LinkBatch, deliberation: Deliberation[LinkJudgement], cash: float, now: float) -> int:
         """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
-        return self.admit_judged(links.url(i, Purpose.AUDIT if i in sitting.audited else Purpose.PAGE), i, sitting, now, cash)
+        return self.admit_judged(links.url(i, Purpose.AUDIT if i in deliberation.audited else Purpose.PAGE), i, deliberation, now, cash)
 
-    def admit_judged(self, url: CrawlURL, i: int, sitting: Sitting[LinkJudgement], now: float, cash: float = 0.0) -> int:
+    def admit_judged(self, url: CrawlURL, i: int, deliberation: Deliberation[LinkJudgement], now: float, cash: float = 0.0) -> int:
         """Write the i-th URL of a batch as the panel judged it; return its sequence number, -1 if it is only counted."""
-        if sitting.judgement.admitted[i]:
-            self._totals.audited(int(i in sitting.audited))
+        if deliberation.judgement.admitted[i]:
+            self._totals.audited(int(i in deliberation.audited))
             return self.enqueue(url, now, cash)
-        verdict = sitting.judgement.refused.get(i)
+        verdict = deliberation.judgement.refused.get(i)
         if verdict is None:
-            return self._effects.set_aside(url, sitting.effects, now)
+            return self._effects.set_aside(url, deliberation.effects, now)
         reason = verdict.reason or Reason.REFUSED_BY_FILTER
         self._skip(Skip(url.text, reason, verdict.filter), url.via)
         self._totals.saved(verdict.filter)
@@ -220,7 +220,7 @@ class Admission:
         origin = origin_of(text)
         via = self._found_by(row.seq)
         place = (nearest.seed_distance, nearest.site_depth, nearest.hops)
-        nearer = CrawlURL(text, self._tools.links.site(origin), origin, key, *place, nearest.purpose, via)
+        nearer = CrawlURL(text, self._context.links.site(origin), origin, key, *place, nearest.purpose, via)
         lane, rank = place_of(
             self._frontier.order, msgspec.structs.replace(nearer, site_depth=row.site_depth, purpose=row.purpose), row.worth
         )
@@ -230,7 +230,7 @@ class Admission:
         """Move a row forward, now or when its lease has ended."""
         is_moved = self._frontier.raise_rank(waiting, self._frontier.order.rank(nearest.site_depth, nearest.worth))
         if is_moved:
-            self._organs.seen.update(waiting.url.key, nearest)
+            self._tables.seen.update(waiting.url.key, nearest)
         elif is_moved is None:
             self._later[nearest.seq] = waiting, nearest
 
@@ -242,7 +242,7 @@ class Admission:
     def _found_by(self, seq: int) -> bytes:
         """Return the key of the page that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
         via = self._finders.get(seq)
-        return self._remember(seq, self._organs.seen.record(seq).via) if via is None else via
+        return self._remember(seq, self._tables.seen.record(seq).via) if via is None else via
 
     def _remember(self, seq: int, via: bytes) -> bytes:
         self._remember_all(range(seq, seq + 1), via)
@@ -255,7 +255,7 @@ class Admission:
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)
-        self._organs.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+        self._tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
 
 
 def _nearest(one: SeenRow, other: SeenRow) -> SeenRow:

@@ -147,8 +147,8 @@ class Archiver:
 def _judged(visit: Visit) -> Fields:
     """Return what filters said of a page, and which of its links are not followed."""
     said: Fields = []
-    if visit.sitting is not None:
-        judgement = visit.sitting.judgement
+    if visit.deliberation is not None:
+        judgement = visit.deliberation.judgement
         said += [("kept", str(judgement.keep).lower()), ("followed", str(judgement.follow).lower())]
         said += [("verdict", msgspec.json.encode(msgspec.structs.asdict(one)).decode()) for one in verdict_records(judgement.verdicts)]
     if visit.sifted is not None:

@@ -14,7 +14,7 @@ from typing import Final
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.storage.schema import PageRecord, SeenRow
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 
 _FAILED: Final = frozenset((State.HELD, State.REFUSED))
 _COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
@@ -23,8 +23,8 @@ _COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 class Canonicals:
     """Says which URLs can stand for their aliases."""
 
-    def __init__(self, organs: Organs, urls: URLSpace) -> None:
-        self._organs = organs
+    def __init__(self, tables: Tables, urls: URLSpace) -> None:
+        self._tables = tables
         self._urls = urls
 
     def stands(self, text: str) -> bool:
@@ -37,7 +37,7 @@ class Canonicals:
 
     def has_failed(self, key: bytes) -> bool:
         """Return whether a URL is known to come to no page that shows what its aliases show."""
-        row = self._organs.seen.row(key)
+        row = self._tables.seen.row(key)
         if row is None:
             return False
         return row.state in _FAILED or (row.state is State.DONE and not self._is_page(row))
@@ -45,7 +45,7 @@ class Canonicals:
     def _is_page(self, row: SeenRow) -> bool:
         if row.reason is not None:
             return False
-        record = self._organs.pages.read(row.visit)
+        record = self._tables.pages.read(row.visit)
         return record is not None and 200 <= record.status < 300 and not record.failed_cause and _shows_itself(record)
 
 

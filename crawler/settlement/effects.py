@@ -46,12 +46,12 @@ from thresher.crawler.core.placing import place
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.settlement.canonical import Canonicals
-from thresher.crawler.settlement.outbox import Post
+from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.visit import Tools
+from thresher.crawler.visit import VisitContext
 from thresher.filters.panel import Asked, Learned, Record
 from thresher.storage.schema import SeenRow
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 PARKED_S = 86_400.0
@@ -60,27 +60,27 @@ _FREED_AT_ONCE = 500  # URLs in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
-def asked_by(asker: str) -> tuple[int | None, str]:
+def asked_by(prober: str) -> tuple[int | None, str]:
     """Return who asked for a request, by its row: the agent, None if it is this one, and the filter."""
-    who, _, agent = asker.partition(_AT)
+    who, _, agent = prober.partition(_AT)
     return int(agent) if agent else None, who
 
 
 class Effector:
     """Carries out effects on the store and the frontier."""
 
-    def __init__(self, organs: Organs, frontier: Frontier, tools: Tools, totals: Totals, post: Post | None = None) -> None:
+    def __init__(self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None = None) -> None:
         """post: to the other agents, if there are any."""
-        self._post = post
-        self._me = tools.ownership.me if tools.ownership is not None else 0
-        self._organs = organs
+        self._outbox = outbox
+        self._me = context.ownership.me if context.ownership is not None else 0
+        self._tables = tables
         self._frontier = frontier
-        self._tools = tools
+        self._context = context
         self._totals = totals
         self._settled: list[CrawlURL] = []
         self._notes: list[Record] = []  # of requests that were answered at once
         self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, what names it
-        self._canonicals = Canonicals(organs, tools.urls)
+        self._canonicals = Canonicals(tables, context.urls)
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
@@ -90,8 +90,8 @@ class Effector:
         targets, self._targets = self._targets, []
         for text, alias, via in targets:
             self._queue_target(text, alias, via, now)
-        self._free(self._organs.held.free(_FREED_AT_ONCE), now)  # of what was released before
-        for key in self._organs.aliases.free(_FREED_AT_ONCE):
+        self._free(self._tables.held.free(_FREED_AT_ONCE), now)  # of what was released before
+        for key in self._tables.aliases.free(_FREED_AT_ONCE):
             self._unalias(key, now)
         self._carry_out(asked, now)
         settled, self._settled = self._settled, []
@@ -108,19 +108,19 @@ class Effector:
                 case Release():
                     self._release(effect.holder, now)
                 case Free():
-                    self._free(self._organs.held.drop(effect.key, f"{who} "), now)
+                    self._free(self._tables.held.drop(effect.key, f"{who} "), now)
                 case Request(purpose=Purpose.AUDIT):
                     self._audit(effect, now)
                 case Request():
                     self.request(effect, who, now)
                 case Revise():
-                    self._organs.verdicts.revise(effect.page, effect.verdict, now)
+                    self._tables.verdicts.revise(effect.page, effect.verdict, now)
                 case Recall():
                     self._recall(effect, now)
                 case Study():
-                    self._tools.studies.ask(who, effect.site)
+                    self._context.studies.ask(who, effect.site)
                 case Park():
-                    self._frontier.park(self._tools.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
+                    self._frontier.park(self._context.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
                 case Tell():
                     self._tell(effect, who, now)
 
@@ -132,24 +132,24 @@ class Effector:
                 return self._new_alias(url, effect, who, now)
             if isinstance(effect, Hold) and effect.url == url.text:
                 self._totals.saved(who)
-                seq = self._organs.seen.add(url, State.HELD, Reason.HELD_BY_FILTER, now)
-                self._organs.held.hold(url.key, effect.holder)
+                seq = self._tables.seen.add(url, State.HELD, Reason.HELD_BY_FILTER, now)
+                self._tables.held.hold(url.key, effect.holder)
                 return seq
         raise AssertionError(f"{url.text} was set aside by no effect")
 
     def hold_back(self, url: CrawlURL, holds: Iterable[Asked], now: float) -> None:
         """Record a URL whose turn has come, and whose row is gone from its queue, as held, or as the alias of another."""
-        row = self._organs.seen.row(url.key)
+        row = self._tables.seen.row(url.key)
         assert row is not None, f"{url.text} waited and is not known"
         for who, effect in holds:
             if isinstance(effect, Rewrite):
                 self._rewrite_late(url, row, effect, who, now)
                 return
-        self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
+        self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
         for who, effect in holds:
             assert isinstance(effect, Hold)
             self._totals.saved(who)
-            self._organs.held.hold(url.key, effect.holder)
+            self._tables.held.hold(url.key, effect.holder)
 
     def _rewrite_late(self, url: CrawlURL, row: SeenRow, effect: Rewrite, who: str, now: float) -> None:
         """Make a URL whose turn has come an alias; if its target was made its alias before, one of them is fetched: this one."""
@@ -157,36 +157,36 @@ class Effector:
             self._requeue(url.key, row, Purpose.AUDIT, Lane.AHEAD, now)
             return
         self._totals.saved(who)
-        self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+        self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
         self._put_alias(url.key, effect)
         self._settled.append(url)
         self._queue_target(effect.to, url, url.key, now)
 
     def _recall(self, effect: Recall, now: float) -> None:
         """Queue the aliases of a rule again."""
-        for key in [key for key, alias in self._organs.aliases.of_site(effect.key) if effect.of in alias.rule.split("+")]:
+        for key in [key for key, alias in self._tables.aliases.of_site(effect.key) if effect.of in alias.rule.split("+")]:
             self._unalias(key, now)
 
     def _unalias(self, key: bytes, now: float) -> None:
         """Queue an alias again as an ordinary URL."""
-        self._organs.aliases.forget(key)
-        row = self._organs.seen.row(key)
+        self._tables.aliases.forget(key)
+        row = self._tables.seen.row(key)
         if row is not None and row.state is State.ALIAS:
             self._requeue(key, row, Purpose.PAGE, Lane.FRESH, now)
 
     def let_aliases_go(self, key: bytes) -> None:
         """Let the aliases of a URL go on by themselves if it has come to nothing: as many with each visit as a commit may hold."""
-        if self._organs.aliases.has_any(key) and self._canonicals.has_failed(key):
-            self._organs.aliases.let_go(key)
+        if self._tables.aliases.has_any(key) and self._canonicals.has_failed(key):
+            self._tables.aliases.let_go(key)
 
     def _put_alias(self, key: bytes, effect: Rewrite) -> None:
         target = self._canonical(effect.to)
-        self._organs.aliases.put(key, effect.to, effect.rule, self._tools.urls.key(target) if target else b"")
+        self._tables.aliases.put(key, effect.to, effect.rule, self._context.urls.key(target) if target else b"")
 
     def _new_alias(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
         seq, via = -1, url.via
-        if self._organs.rules.may_record(f"{who}:{effect.rule}"):
-            seq, via = self._organs.seen.add(url, State.ALIAS, Reason.REWRITTEN, now), url.key
+        if self._tables.rules.may_record(f"{who}:{effect.rule}"):
+            seq, via = self._tables.seen.add(url, State.ALIAS, Reason.REWRITTEN, now), url.key
             self._put_alias(url.key, effect)
         self._targets.append((effect.to, url, via))
         return seq
@@ -198,7 +198,7 @@ class Effector:
             return
         if self._frontier.withdraw(url, row.seq, row.worth):
             self._totals.saved(who)
-            self._organs.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+            self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
             self._put_alias(url.key, effect)
             self._settled.append(url)
             self._queue_target(effect.to, url, url.key, now)
@@ -209,8 +209,8 @@ class Effector:
             target = self._canonical(text)
             if target is None:
                 return False
-            at = self._tools.urls.key(target)
-            alias = self._organs.aliases.get(at)
+            at = self._context.urls.key(target)
+            alias = self._tables.aliases.get(at)
             if at == key or alias is None:
                 return at == key
             text = alias.to_text
@@ -219,41 +219,41 @@ class Effector:
     def _queue_target(self, text: str, alias: CrawlURL, via: bytes, now: float) -> None:
         """Queue the canonical URL of an alias, at the alias's own place in the crawl, unless it is known or out of scope."""
         target = self._canonical(text)
-        if target is None or not isinstance(self._tools.links.check(target), bytes):
+        if target is None or not isinstance(self._context.links.check(target), bytes):
             return
-        if self._organs.seen.row(self._tools.urls.key(target)) is None:
+        if self._tables.seen.row(self._context.urls.key(target)) is None:
             purpose = alias.purpose if alias.purpose is Purpose.ANNOUNCED else Purpose.PAGE
             own_place = {"seed_distance": alias.seed_distance, "site_depth": alias.site_depth, "hops": alias.hops}
-            url = self._tools.urls.url(target, **own_place, purpose=purpose, via=via)
-            if self._is_foreign(url.key) and self._post is not None:
-                self._post.target(alias, url)
+            url = self._context.urls.url(target, **own_place, purpose=purpose, via=via)
+            if self._is_foreign(url.key) and self._outbox is not None:
+                self._outbox.target(alias, url)
             else:
                 self._push_new(url, Lane.FRESH, now)
 
     def _is_foreign(self, key: bytes) -> bool:
         """Return whether a URL is of a site that another agent has."""
-        return self._post is not None and not self._post.is_own(key)
+        return self._outbox is not None and not self._outbox.is_own(key)
 
     def _hold(self, effect: Hold, who: str) -> None:
         url, row = self._known(effect.url)
         if url is None or row is None:
             return
         if row.state is State.HELD:
-            self._organs.held.hold(url.key, effect.holder)
+            self._tables.held.hold(url.key, effect.holder)
         elif row.state is State.QUEUED and self._frontier.withdraw(url, row.seq, row.worth):
             self._totals.saved(who)
-            self._organs.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
-            self._organs.held.hold(url.key, effect.holder)
+            self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
+            self._tables.held.hold(url.key, effect.holder)
             self.let_aliases_go(url.key)
 
     def _release(self, holder: str, now: float) -> None:
         """Queue what a holder held: at once up to a bound, the rest with the next visits."""
-        self._organs.held.release(holder)
-        self._free(self._organs.held.free(_FREED_AT_ONCE, holder), now)
+        self._tables.held.release(holder)
+        self._free(self._tables.held.free(_FREED_AT_ONCE, holder), now)
 
     def _free(self, keys: Iterable[bytes], now: float) -> None:
         for key in keys:
-            row = self._organs.seen.row(key)
+            row = self._tables.seen.row(key)
             if row is not None and row.state is State.HELD:
                 self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
@@ -264,38 +264,38 @@ class Effector:
         """
         assert effect.purpose in FILTERS_OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
         text = self._canonical(effect.url)
-        url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._tools.urls.url(text, purpose=effect.purpose)
-        passed = (Reason.BAD_URL, "url") if text is None else self._tools.links.check(text)
+        url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._context.urls.url(text, purpose=effect.purpose)
+        passed = (Reason.BAD_URL, "url") if text is None else self._context.links.check(text)
         refusal = None if isinstance(passed, bytes) else passed[0]
-        asker = who if agent is None else f"{who}{_AT}{agent}"
-        if refusal is None and agent is None and self._post is not None and not self._post.is_own(url.key):
-            self._post.request(url, who)
+        prober = who if agent is None else f"{who}{_AT}{agent}"
+        if refusal is None and agent is None and self._outbox is not None and not self._outbox.is_own(url.key):
+            self._outbox.request(url, who)
             return
         if refusal is None:
-            seq = self._organs.requests.add(url, asker, now)
+            seq = self._tables.requests.add(url, prober, now)
             refusal = self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
             if refusal is None:
                 return
-            self._organs.requests.pop(seq)
-        answer, record = self.answered(asker, Answer(url, now, failure=str(refusal)))
+            self._tables.requests.pop(seq)
+        answer, record = self.answered(prober, Answer(url, now, failure=str(refusal)))
         self._notes += [record] if record is not None else []
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
 
-    def answered(self, asker: str, answer: Answer) -> Learned:
+    def answered(self, prober: str, answer: Answer) -> Learned:
         """Tell the filter that asked, here or at another agent, how its request has ended."""
-        who, _, agent = asker.partition(_AT)
+        who, _, agent = prober.partition(_AT)
         if not agent or int(agent) == self._me:
-            return self._tools.panel.answered(who, answer)
-        reduced = self._tools.panel.reduced(who, answer)
-        if self._post is not None and reduced is not None:
-            self._post.answered(int(agent), who, reduced)
+            return self._context.panel.answered(who, answer)
+        reduced = self._context.panel.reduced(who, answer)
+        if self._outbox is not None and reduced is not None:
+            self._outbox.answered(int(agent), who, reduced)
         return (), None
 
     def _tell(self, effect: Tell, who: str, now: float) -> None:
-        if self._post is not None and not self._post.is_own(effect.key):
-            self._post.tell(who, effect)
+        if self._outbox is not None and not self._outbox.is_own(effect.key):
+            self._outbox.tell(who, effect)
             return
-        asked, record = self._tools.panel.told(who, effect.news)
+        asked, record = self._context.panel.told(who, effect.news)
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
 
@@ -304,13 +304,13 @@ class Effector:
         canonical = self._canonical(effect.url)
         if canonical is None:
             return
-        key = self._tools.urls.key(canonical)
-        row = self._organs.seen.row(key)
+        key = self._context.urls.key(canonical)
+        row = self._tables.seen.row(key)
         if row is None and self._is_foreign(key):
             return
-        beside = self._organs.seen.row(effect.beside) if row is None and effect.beside else None
+        beside = self._tables.seen.row(effect.beside) if row is None and effect.beside else None
         if row is None and beside is not None:
-            url = self._tools.urls.url(
+            url = self._context.urls.url(
                 canonical, seed_distance=beside.seed_distance, site_depth=beside.site_depth, hops=beside.hops, purpose=Purpose.AUDIT
             )
             self._push_new(url, Lane.AHEAD, now)
@@ -321,45 +321,45 @@ class Effector:
             if self._frontier.withdraw(url, row.seq, row.worth):
                 self._push(url, Lane.AHEAD, row.seq, now)
         elif row.state in _REVIVABLE:
-            self._organs.held.forget(key)
-            self._organs.aliases.forget(key)
+            self._tables.held.forget(key)
+            self._tables.aliases.forget(key)
             self._requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)
 
     def _push_new(self, url: CrawlURL, lane: Lane, now: float) -> None:
-        seq = self._organs.seen.add(url, State.QUEUED, None, now)
+        seq = self._tables.seen.add(url, State.QUEUED, None, now)
         self._push(url, lane, seq, now)
 
     def _requeue(self, key: bytes, row: SeenRow, purpose: Purpose, lane: Lane, now: float) -> None:
         row = row._replace(state=State.QUEUED, reason=None, purpose=purpose)
-        self._organs.seen.update(key, row)
+        self._tables.seen.update(key, row)
         self._push(self._placed(row), lane, row.seq, now)
 
     def _push(self, url: CrawlURL, lane: Lane, seq: int, now: float) -> None:
-        row = self._organs.seen.row(url.key)
+        row = self._tables.seen.row(url.key)
         assert row is not None, f"{url.text} is queued and not known"
         lane, rank = place(self._frontier.order, url, row.worth) if lane is Lane.FRESH else (lane, 0)
         refusal = self._frontier.push(Entry(lane, rank, seq, 0, url), now)
         if refusal is not None:
             self._totals.skip(refusal)
-            self._organs.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
+            self._tables.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
             self._settled.append(url)
             self.let_aliases_go(url.key)
 
     def _known(self, text: str) -> tuple[CrawlURL, SeenRow] | tuple[None, None]:
         """Return what is known of the URL that a filter names, with its place in the crawl."""
         canonical = self._canonical(text)
-        row = self._organs.seen.row(self._tools.urls.key(canonical)) if canonical else None
+        row = self._tables.seen.row(self._context.urls.key(canonical)) if canonical else None
         return (self._placed(row), row) if row is not None else (None, None)
 
     def _placed(self, row: SeenRow) -> CrawlURL:
         """Return a known URL at its place in the crawl."""
-        known = self._organs.seen.record(row.seq)
-        return self._tools.urls.url(
+        known = self._tables.seen.record(row.seq)
+        return self._context.urls.url(
             known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=known.via
         )
 
     def _canonical(self, text: str) -> str | None:
         try:
-            return self._tools.urls.canonical(text)
+            return self._context.urls.canonical(text)
         except BadURL:
             return None

@@ -31,18 +31,18 @@ from thresher.crawler.core.sitemap import Entry
 from thresher.crawler.core.url import directory_depth
 from thresher.crawler.gates.link_gate import Sifted
 from thresher.storage.schema import SeenRow
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 
 _REMEMBERED = 65_536  # URLs whose finders are; 8 MB
 _REMEMBERED_SITES = 4_096  # whose linked sites are; 1 MB where each links to 20
 _ASKED = "\n"  # begins what stands in the place of an origin, where another agent asked; no origin contains it
 
 
-class Post:
+class Outbox:
     """Writes messages into the open group."""
 
-    def __init__(self, organs: Organs, ownership: Ownership, *, counts_sites: bool) -> None:
-        self._organs = organs
+    def __init__(self, tables: Tables, ownership: Ownership, *, counts_sites: bool) -> None:
+        self._tables = tables
         self._ownership = ownership
         self._counts_sites = counts_sites
         self._lately: dict[bytes, set[bytes]] = {}  # sites that were linked to, by source
@@ -53,14 +53,14 @@ class Post:
         return self._ownership.is_own(key)
 
     def _send(self, key: bytes, message: Message) -> None:
-        self._organs.lanes.send(self._ownership.owner(key), encode(message))
+        self._tables.lanes.send(self._ownership.owner(key), encode(message))
 
     def links(self, source: CrawlURL, sifted: Sifted, cash: Cash, gift: float, now: float, *, is_redirect: bool) -> list[int]:
         """Send what a page names of other agents' sites; return the numbers of those URLs that were new here."""
         foreign = sifted.foreign
         seqs, sites = range(0), set[bytes]()
         if foreign is not None:
-            first = self._organs.seen.add_links(foreign, slice(0, len(foreign)), State.OUTBOX, cash.level_of(1.0 + gift), now)
+            first = self._tables.seen.add_links(foreign, slice(0, len(foreign)), State.OUTBOX, cash.level_of(1.0 + gift), now)
             seqs, sites = range(first, first + len(foreign)), set(foreign.by_site)
             if gift:
                 cash.begin_all(seqs, 1.0 + gift)
@@ -89,7 +89,7 @@ class Post:
         if site is None:
             if len(self._finders) >= _REMEMBERED:
                 self._finders.clear()
-            site = self._finders[seq] = self._organs.seen.record(seq).via[:8]
+            site = self._finders[seq] = self._tables.seen.record(seq).via[:8]
         return site
 
     def _send_links(
@@ -105,7 +105,7 @@ class Post:
             linked.setdefault(owner(site), []).append(site)
         place = (source.text, source.seed_distance, source.site_depth, source.hops)
         for to in sorted({*texts, *linked}):
-            self._organs.lanes.send(to, encode(Links(*place, is_redirect, gift, texts.get(to, []), linked.get(to, []))))
+            self._tables.lanes.send(to, encode(Links(*place, is_redirect, gift, texts.get(to, []), linked.get(to, []))))
 
     def _first_linked(self, source: bytes, sites: set[bytes]) -> list[bytes]:
         """Return the sites of other agents that the source's site had not linked to before."""
@@ -118,14 +118,14 @@ class Post:
             lately = self._lately[source] = set()
         new = sorted(sites - lately)
         lately.update(new)
-        return [site for site in new if self._organs.site_links.is_first(source, site)]
+        return [site for site in new if self._tables.site_links.is_first(source, site)]
 
     def _again(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, gift: float, *, is_redirect: bool) -> None:
         """Send a known URL again if its owner would move it forward for this link."""
         depth = 0 if is_redirect and row.hops else 0 if self._found_by(row.seq) not in (b"", source.key[:8]) else directory_depth(text)
         nearest = nearest._replace(site_depth=min(depth, row.site_depth))
         if nearest != row:
-            self._organs.seen.update(key, nearest)
+            self._tables.seen.update(key, nearest)
             self._send_links(source, [(key, text)], (), gift, is_redirect=is_redirect)
 
     def target(self, alias: CrawlURL, target: CrawlURL) -> None:
@@ -137,7 +137,7 @@ class Post:
 
     def edge(self, original: bytes, to_key: bytes, target: str, status: int) -> None:
         """Tell the target's owner of a redirect, if it is another agent that has been told of the target."""
-        if not self.is_own(to_key) and (row := self._organs.seen.row(to_key)) is not None and row.state is State.OUTBOX:
+        if not self.is_own(to_key) and (row := self._tables.seen.row(to_key)) is not None and row.state is State.OUTBOX:
             self._send(to_key, Edge(original, target, status))
 
     def end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes) -> None:
@@ -152,9 +152,9 @@ class Post:
 
     def answer(self, origin: str, outcome: Outcome) -> None:
         """Tell another agent how the robots.txt that it asked for was answered; nobody, if there is no such agent any more."""
-        asker, asked = asked_by(origin)
-        if asker in self._ownership.others:
-            self._organs.lanes.send(asker, encode(answer_of(asked, outcome)))
+        prober, asked = asked_by(origin)
+        if prober in self._ownership.others:
+            self._tables.lanes.send(prober, encode(answer_of(asked, outcome)))
 
     # -- sitemaps
 
@@ -168,7 +168,7 @@ class Post:
         for key, entry in found:
             entries.setdefault(self._ownership.owner(key), []).append(entry)
         for to in sorted(entries):
-            self._organs.lanes.send(to, encode(Announced(sitemap, entries[to])))
+            self._tables.lanes.send(to, encode(Announced(sitemap, entries[to])))
 
     # -- filters
 
@@ -176,10 +176,10 @@ class Post:
         """Let a URL's owner make a filter's request; the answer comes as `Answered`."""
         self._send(url.key, Ask(self._ownership.me, who, url.text, url.purpose))
 
-    def answered(self, asker: int, who: str, reduced: bytes) -> None:
+    def answered(self, prober: int, who: str, reduced: bytes) -> None:
         """Tell another agent what became of a filter's request; nobody, if there is no such agent any more."""
-        if asker in self._ownership.others:
-            self._organs.lanes.send(asker, encode(Answered(who, reduced)))
+        if prober in self._ownership.others:
+            self._tables.lanes.send(prober, encode(Answered(who, reduced)))
 
     def tell(self, who: str, tell: Tell) -> None:
         """Tell a filter at the owner of a site what was found."""
@@ -188,7 +188,7 @@ class Post:
 
 def in_place_of_origin(message: RobotsAsk) -> str:
     """Return what stands for another agent among the origins that wait for a robots.txt."""
-    return f"{_ASKED}{message.asker}{_ASKED}{message.asked}"
+    return f"{_ASKED}{message.prober}{_ASKED}{message.asked}"
 
 
 def is_asker(origin: str) -> bool:
@@ -198,8 +198,8 @@ def is_asker(origin: str) -> bool:
 
 def asked_by(origin: str) -> tuple[int, str]:
     """Return the agent that asked, and what it remembers the question by."""
-    _, asker, asked = origin.split(_ASKED, 2)
-    return int(asker), asked
+    _, prober, asked = origin.split(_ASKED, 2)
+    return int(prober), asked
 
 
 def robots_hop(message: RobotsAsk, url: CrawlURL) -> CrawlURL:

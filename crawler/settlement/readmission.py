@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
-from thresher.crawler.visit import Tools
+from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import META, Meta, PageRecord, SeenRow
 from thresher.storage.store import Store
 
@@ -26,10 +26,10 @@ _FINAL_REASONS = frozenset((Reason.QUARANTINED, Reason.REDIRECT_LIMIT, Reason.RE
 class Readmission:
     """Carries a mark out."""
 
-    def __init__(self, store: Store, settler: Settler, tools: Tools) -> None:
+    def __init__(self, store: Store, settler: Settler, context: VisitContext) -> None:
         self._store = store
         self._settler = settler
-        self._tools = tools
+        self._context = context
 
     async def run(self, committer: Committer, clock: Callable[[], float], *, stopping: Callable[[], bool] = lambda: False) -> None:
         """Judge refused URLs and stored pages anew, if a resume asked for it; in groups that are committed one after another.
@@ -77,11 +77,11 @@ class Readmission:
         known = self._store.seen.record(row.seq)
         if (
             known is None
-            or not isinstance(self._tools.links.check(known.text), bytes)
-            or self._tools.links.is_too_deep(row.seed_distance, known.text)
+            or not isinstance(self._context.links.check(known.text), bytes)
+            or self._context.links.is_too_deep(row.seed_distance, known.text)
         ):
             return
-        url = self._tools.urls.url(
+        url = self._context.urls.url(
             known.text,
             seed_distance=row.seed_distance,
             site_depth=row.site_depth,
@@ -89,9 +89,9 @@ class Readmission:
             purpose=Purpose(row.purpose),
             via=known.via,
         )
-        sitting = self._tools.panel.links(LinkBatch.of(url))
-        if bool(sitting.judgement.admitted[0]):
-            self._settler.readmit(url, row, sitting, now)
+        deliberation = self._context.panel.links(LinkBatch.of(url))
+        if bool(deliberation.judgement.admitted[0]):
+            self._settler.readmit(url, row, deliberation, now)
             self._store.end_visit()
 
     async def _read_again(self, visit: int, record: PageRecord, now: float) -> None:
@@ -100,18 +100,18 @@ class Readmission:
         if body is None or record.mime_type not in _HTML:
             return
         content_type = f"text/html; charset={record.charset}" if record.charset else "text/html"
-        parsed = self._tools.parser.here(body, content_type, "text/html", [])
-        parsed = parsed or await self._tools.parser.apart(body, content_type, "text/html", [])
-        if record.nofollow and (self._tools.settings.robots.meta or self._tools.settings.robots.x_robots_tag):
+        parsed = self._context.parser.here(body, content_type, "text/html", [])
+        parsed = parsed or await self._context.parser.apart(body, content_type, "text/html", [])
+        if record.nofollow and (self._context.settings.robots.meta or self._context.settings.robots.x_robots_tag):
             return
         source = self._source(record)
-        texts, _ = self._tools.desk.links(source, parsed)
-        sifted = self._tools.links.sift(source, self._tools.links.gate(texts))
+        texts, _ = self._context.batch_reader.links(source, parsed)
+        sifted = self._context.links.sift(source, self._context.links.gate(texts))
         if sifted.fresh is not None or sifted.foreign:
             self._settler.admit_again(source, sifted, now)
             self._store.end_visit()
 
     def _source(self, record: PageRecord) -> CrawlURL:
-        return self._tools.urls.url(
+        return self._context.urls.url(
             record.url, seed_distance=record.seed_distance, site_depth=record.site_depth, hops=record.hops, via=record.via
         )

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 
 from thresher.crawler.core.model import CrawlURL, RedirectPair, State
 from thresher.crawler.core.url import URLSpace
-from thresher.crawler.settlement.outbox import Post
+from thresher.crawler.settlement.outbox import Outbox
 from thresher.storage.schema import SeenRow
-from thresher.storage.tables import Organs
+from thresher.storage.tables import Tables
 from thresher.storage.tables.redirects import MAX_HOPS
 
 _FINAL = (State.DONE, State.REFUSED, State.ALIAS)
@@ -22,11 +22,11 @@ _FINAL = (State.DONE, State.REFUSED, State.ALIAS)
 class Pairs:
     """Completes pairs from either end and writes each once."""
 
-    def __init__(self, organs: Organs, urls: URLSpace, post: Post | None = None) -> None:
+    def __init__(self, tables: Tables, urls: URLSpace, outbox: Outbox | None = None) -> None:
         """post: to the other agents, if there are any."""
-        self._post = post
-        self._is_own: Callable[[bytes], bool] = post.is_own if post is not None else lambda _: True
-        self._organs = organs
+        self._outbox = outbox
+        self._is_own: Callable[[bytes], bool] = outbox.is_own if outbox is not None else lambda _: True
+        self._tables = tables
         self._urls = urls
 
     def after_redirect(self, url: CrawlURL, target: str, now: float) -> list[RedirectPair]:
@@ -35,14 +35,14 @@ class Pairs:
 
     def after_foreign_redirect(self, original: bytes, target: str, now: float) -> list[RedirectPair]:
         """A URL of another agent redirects to one of ours: its agent is told at once if the chain's end has settled before."""
-        self._organs.redirects.put_in(original, self._urls.key(target))
+        self._tables.redirects.put_in(original, self._urls.key(target))
         return self._after(original, target, lambda *_: [], now)
 
     def after_foreign_end(
         self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float
     ) -> list[RedirectPair]:
         """The chain that leaves us at `original` has come to its end: return the pairs that this completes, none if it never left us."""
-        if self._organs.redirects.edge(original) is None:
+        if self._tables.redirects.edge(original) is None:
             return []
         before = [(key, hops + n) for key, n in self._ending_at(original, MAX_HOPS - hops)]
         return self._complete(target, status, fingerprint, [(original, hops), *before], now)
@@ -51,11 +51,11 @@ class Pairs:
         self, original: bytes, target: str, ending_at: Callable[[bytes, int], list[tuple[bytes, int]]], now: float
     ) -> list[RedirectPair]:
         text, key, hops = target, self._urls.key(target), 1
-        while (edge := self._organs.redirects.edge(key)) is not None and edge.to_key:
+        while (edge := self._tables.redirects.edge(key)) is not None and edge.to_key:
             text, key, hops = edge.to_text, edge.to_key, hops + 1
             if hops > MAX_HOPS:
                 return []
-        row = self._organs.seen.row(key)
+        row = self._tables.seen.row(key)
         if row is not None and row.state not in _FINAL:
             return []
         status, fingerprint = self._answer(key, row) if row is not None and row.state is State.DONE else (0, b"")
@@ -67,14 +67,14 @@ class Pairs:
         return self._complete(url, status, fingerprint, self._ending_at(url.key, MAX_HOPS), now)
 
     def _ending_at(self, key: bytes, max_hops: int) -> list[tuple[bytes, int]]:
-        return self._organs.redirects.ending_at(key, max_hops, is_own=self._is_own)
+        return self._tables.redirects.ending_at(key, max_hops, is_own=self._is_own)
 
     def _answer(self, key: bytes, row: SeenRow) -> tuple[int, bytes]:
         """Return status and fingerprint of what a URL was answered when it settled: a page, a failure, or a redirect to no URL."""
-        page = self._organs.pages.read(row.visit)
+        page = self._tables.pages.read(row.visit)
         if page is not None:
             return page.status, page.fingerprint
-        answer = self._organs.redirects.edge(key) or self._organs.failures.get(key)
+        answer = self._tables.redirects.edge(key) or self._tables.failures.get(key)
         return (answer.status if answer is not None else 0), b""
 
     def _complete(
@@ -83,13 +83,13 @@ class Pairs:
         """Write the pairs (original's key, hops) → target; those of other agents are told."""
         pairs = []
         for key, hops in originals:
-            if self._post is not None and not self._is_own(key):
-                self._post.end(key, hops, target, status, fingerprint)
+            if self._outbox is not None and not self._is_own(key):
+                self._outbox.end(key, hops, target, status, fingerprint)
                 continue
-            row = self._organs.seen.row(key)
+            row = self._tables.seen.row(key)
             if row is not None and key != target.key:
-                text = self._organs.seen.url_of(row.seq)
-                self._organs.redirects.put_pair(key, target.key, target.text, hops, status)
+                text = self._tables.seen.url_of(row.seq)
+                self._tables.redirects.put_pair(key, target.key, target.text, hops, status)
                 original = self._urls.url(text, seed_distance=row.seed_distance)
                 pairs.append(RedirectPair(original, target, hops, status, fingerprint, now))
         return pairs

@@ -34,15 +34,15 @@ from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.archiving import Archiver
 from thresher.crawler.settlement.effects import Effector, asked_by
-from thresher.crawler.settlement.outbox import Post, is_asker
+from thresher.crawler.settlement.outbox import Outbox, is_asker
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
-from thresher.crawler.visit import Tools, Visit
+from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement, Naming
-from thresher.filters.panel import Asked, Learned, Record, Sitting
+from thresher.filters.panel import Asked, Deliberation, Learned, Record
 from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
 
@@ -54,18 +54,18 @@ _NOT_FETCHED = (State.QUEUED, State.HELD)
 class Settler:
     """Writes visits. The only writer of a crawl's progress, beside the frontier's own rows."""
 
-    def __init__(self, store: Store, frontier: Frontier, tools: Tools, totals: Totals) -> None:
+    def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals) -> None:
         self._store = store
         self._frontier = frontier
-        self._tools = tools
+        self._context = context
         self.totals = totals
-        owners, counts_sites = tools.ownership, frontier.order.counts_sites
-        self._post = Post(store, owners, counts_sites=counts_sites) if owners is not None else None
-        self._effects = Effector(store, frontier, tools, totals, self._post)
-        self.admission = Admission(store, frontier, tools, totals, self._effects, self._post)
-        self.sitemaps = Sitemaps(store, frontier, tools, totals, self.admission, post=self._post, learn=self._learn_links)
-        self._pairs = Pairs(store, tools.urls, self._post)
-        self._archiver = Archiver(store, tools.settings, VERSION) if store.archive is not None else None
+        owners, counts_sites = context.ownership, frontier.order.counts_sites
+        self._outbox = Outbox(store, owners, counts_sites=counts_sites) if owners is not None else None
+        self._effects = Effector(store, frontier, context, totals, self._outbox)
+        self.admission = Admission(store, frontier, context, totals, self._effects, self._outbox)
+        self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
+        self._pairs = Pairs(store, context.urls, self._outbox)
+        self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
         self._notes: list[Record] = []  # of the visit being settled, for the journal
 
     def settle(self, visit: Visit, now: float) -> None:
@@ -106,13 +106,13 @@ class Settler:
     def admit_again(self, source: CrawlURL, sifted: Sifted, now: float) -> None:
         """Write the links of a page that was stored before; the caller closes the visit."""
         self.admission.admit(source, sifted, now)
-        self._learn((sifted.sitting,), now)
+        self._learn((sifted.deliberation,), now)
         self.close()
 
     def admit_foreign(self, source: CrawlURL, sifted: Sifted, gift: float, now: float, *, is_redirect: bool) -> None:
         """Write what a page of another agent names of our sites; the caller closes the visit."""
         self.admission.admit(source, sifted, now, is_redirect=is_redirect, gift=gift)
-        self._learn((sifted.sitting,), now)
+        self._learn((sifted.deliberation,), now)
 
     def told_of_redirect(self, original: bytes, target: str, now: float) -> None:
         """A URL of another agent redirects to one of ours."""
@@ -124,7 +124,7 @@ class Settler:
 
     def told_of_robots(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
         """A hop of a robots.txt was answered by the agent that has its host."""
-        origins = self._tools.robots.waiting_for(hop)
+        origins = self._context.robots.waiting_for(hop)
         self._learn_robots(origins, outcome, now)
         self._wake(origins, now)
 
@@ -134,10 +134,10 @@ class Settler:
         self.close()
         self._store.end_visit()
 
-    def readmit(self, url: CrawlURL, row: SeenRow, sitting: Sitting[LinkJudgement], now: float) -> None:
+    def readmit(self, url: CrawlURL, row: SeenRow, deliberation: Deliberation[LinkJudgement], now: float) -> None:
         """Queue a URL that was refused before; the caller closes the visit."""
         self.admission.requeue(url, row, now)
-        self._learn((sitting,), now)
+        self._learn((deliberation,), now)
         self.close()
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class Settler:
 
     def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own."""
-        self._tools.suspects.attempt(
+        self._context.suspects.attempt(
             finding_work(who, site),
             lambda: self.found(who, site, finding, now),
             lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
@@ -169,14 +169,14 @@ class Settler:
 
     def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
-        self.learned(self._tools.panel.found(who, site, finding), now)
+        self.learned(self._context.panel.found(who, site, finding), now)
         self.close()
 
     # -- what became of the lease
 
     def _robots(self, visit: Visit, now: float) -> None:
         """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
-        outcome, lease, book = visit.outcome, visit.lease, self._tools.robots
+        outcome, lease, book = visit.outcome, visit.lease, self._context.robots
         assert outcome is not None
         self.totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
@@ -195,8 +195,8 @@ class Settler:
         else:
             self._frontier.finish(lease, outcome, now, is_page=False)
             self._wake(() if hop else visit.robots_origins, now)
-        if hop is not None and self._post is not None and not self._post.is_own(hop.key):
-            self._post.ask(hop)
+        if hop is not None and self._outbox is not None and not self._outbox.is_own(hop.key):
+            self._outbox.ask(hop)
         elif hop is not None and not self._frontier.request_ahead(hop, now):
             self._no_hop(Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 
@@ -207,13 +207,13 @@ class Settler:
             self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
             return
         self._frontier.finish(visit.lease, failure, now, is_page=False)
-        self._tools.robots.wait_for(failure.url, visit.robots_origins)
+        self._context.robots.wait_for(failure.url, visit.robots_origins)
         if not self._frontier.request_ahead(failure.url, now):
             self._no_hop(failure, now)
 
     def _no_hop(self, failure: Failed, now: float) -> None:
         """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
-        origins = self._tools.robots.waiting_for(failure.url)
+        origins = self._context.robots.waiting_for(failure.url)
         self._learn_robots(origins, failure, now)
         self._wake(origins, now)
 
@@ -221,19 +221,19 @@ class Settler:
         """Let the hosts go on that have waited for their rules."""
         for origin in origins:
             if not is_asker(origin):
-                self._frontier.wake(self._tools.urls.queue_key(origin), now)
+                self._frontier.wake(self._context.urls.queue_key(origin), now)
 
     def _learn_robots(self, origins: Iterable[str], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
         """Write the rules of the origins; return until when their hosts wait, and why. asked_for: what was to be requested"""
         until, why = 0.0, ""
         for origin in origins:
             if is_asker(origin):
-                if self._post is not None:
-                    self._post.answer(origin, outcome)
+                if self._outbox is not None:
+                    self._outbox.answer(origin, outcome)
                 continue
-            record = self._tools.robots.learn(origin, outcome, now)
+            record = self._context.robots.learn(origin, outcome, now)
             self.sitemaps.named(origin, record, asked_for, now)
-            self._frontier.set_crawl_delay(self._tools.urls.queue_key(origin), self._tools.robots.queue_delay(origin))
+            self._frontier.set_crawl_delay(self._context.urls.queue_key(origin), self._context.robots.queue_delay(origin))
             if record.kind == "unreachable":
                 until, why = record.expires_at, "robots.txt unreachable"
         return until, why
@@ -268,18 +268,18 @@ class Settler:
 
     def _reply(self, visit: Visit, now: float) -> None:
         entry, outcome = visit.lease.entry, visit.outcome
-        target = self._tools.urls.url(visit.target, purpose=entry.url.purpose) if visit.target else None
+        target = self._context.urls.url(visit.target, purpose=entry.url.purpose) if visit.target else None
         status = outcome.head.status if outcome is not None and outcome.head is not None else 0
         self._tell(entry, Answer(entry.url, now, visit.page, status, target, visit.failure), now)
 
     def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
         """Tell the filter that asked how its request has ended; one whose answer killed an earlier life is not told."""
-        asker, url = self._store.requests.pop(entry.seq), answer.url
-        what = f"answers to requests of {asked_by(asker)[1]}"
-        self._tools.suspects.attempt(
+        prober, url = self._store.requests.pop(entry.seq), answer.url
+        what = f"answers to requests of {asked_by(prober)[1]}"
+        self._context.suspects.attempt(
             answer_work(entry.seq),
-            lambda: self.learned(self._effects.answered(asker, answer), now),
-            lambda why: QuarantineRecord("answer", what, now, why, who=asker, url=url.text, purpose=url.purpose),
+            lambda: self.learned(self._effects.answered(prober, answer), now),
+            lambda why: QuarantineRecord("answer", what, now, why, who=prober, url=url.text, purpose=url.purpose),
         )
 
     def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
@@ -339,53 +339,53 @@ class Settler:
         self._note_skip(Skip(url.text, outcome.refused, "media"), url.via)
         self.totals.status(status)
         self._store.seen.settle(url.key, State.DONE, outcome.refused)
-        self._learn((self._tools.panel.unread(unread_page(outcome)),), now)
+        self._learn((self._context.panel.unread(unread_page(outcome)),), now)
         self._settle_pairs(url, status, b"", now)
 
     def _fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
-        page, sitting, url = visit.page, visit.sitting, visit.lease.entry.url
+        page, deliberation, url = visit.page, visit.deliberation, visit.lease.entry.url
         assert page is not None
-        assert sitting is not None
-        record = page_record(outcome, page, visit.charset, sitting.judgement, now)
-        self._keep(record, outcome.body if sitting.judgement.keep else b"")
+        assert deliberation is not None
+        record = page_record(outcome, page, visit.charset, deliberation.judgement, now)
+        self._keep(record, outcome.body if deliberation.judgement.keep else b"")
         self.sitemaps.dated(url, outcome.head, now)
         self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         self._store.links.put(self.admission.admit(url, sifted, now))
-        for verdict in sitting.judgement.verdicts:
+        for verdict in deliberation.judgement.verdicts:
             if not (verdict.keep and verdict.follow):
-                count = self.totals.saved if self._tools.panel.enforces(verdict.filter) else self.totals.would_save
+                count = self.totals.saved if self._context.panel.enforces(verdict.filter) else self.totals.would_save
                 count(verdict.filter)
-        self._learn((sitting, sifted.sitting), now)
-        self._name_again(url, sifted, sitting.judgement, now)
+        self._learn((deliberation, sifted.deliberation), now)
+        self._name_again(url, sifted, deliberation.judgement, now)
         self._settle_pairs(url, page.status, page.fingerprint, now)
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
         """Let filters hear which waiting or held URLs a page named."""
-        if sifted.known and self._tools.panel.hears_of_names(url):
+        if sifted.known and self._context.panel.hears_of_names(url):
             keys = [key for key, row, _ in sifted.known if row.state in _NOT_FETCHED]
             if keys:
-                self._learn((self._tools.panel.named(Naming(url, keys), judgement),), now)
+                self._learn((self._context.panel.named(Naming(url, keys), judgement),), now)
 
     def _keep(self, record: PageRecord, body: bytes) -> None:
         """Store a record, with its body if bodies are stored and there is one."""
-        self._store.pages.put(record, body if body and self._tools.settings.store.bodies else None)
+        self._store.pages.put(record, body if body and self._context.settings.store.bodies else None)
         self.totals.page(record.status)
 
     def _redirect(self, visit: Visit, outcome: Redirect, now: float) -> None:
         """Write the edge whatever becomes of the target; queue the target if it is new."""
         url, target = outcome.url, visit.target
         self.totals.redirect(outcome.head.status)
-        key = self._tools.urls.key(target) if target else b""
+        key = self._context.urls.key(target) if target else b""
         self._store.redirects.put(url.key, key, target or presentable(outcome.target)[:2048], outcome.head.status, now)
         self._store.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
         if visit.refused is not None:
             self._note_skip(visit.refused, url.key)
         if visit.sifted is not None:
             self.admission.admit(url, visit.sifted, now, is_redirect=True)
-            self._learn((visit.sifted.sitting,), now)
-        if target and self._post is not None:
-            self._post.edge(url.key, key, target, outcome.head.status)
+            self._learn((visit.sifted.deliberation,), now)
+        if target and self._outbox is not None:
+            self._outbox.edge(url.key, key, target, outcome.head.status)
         if target:
             self._judge_pairs(self._pairs.after_redirect(url, target, now), now)
         else:
@@ -393,19 +393,19 @@ class Settler:
 
     # -- filters
 
-    def _learn(self, sittings: Iterable[Sitting[Any] | None], now: float) -> None:
+    def _learn(self, deliberations: Iterable[Deliberation[Any] | None], now: float) -> None:
         """Let the filters observe, write the journal, then do what they ask for."""
         asked: list[Asked] = []
-        for sitting in sittings:
-            if sitting is not None:
-                effects, record = self._tools.panel.learn(sitting)
-                asked += [*sitting.effects, *effects]
+        for deliberation in deliberations:
+            if deliberation is not None:
+                effects, record = self._context.panel.learn(deliberation)
+                asked += [*deliberation.effects, *effects]
                 if record is not None:
                     self._notes.append(record)
         self._carry_out(asked, now)
 
-    def _learn_links(self, sitting: Sitting[LinkJudgement], now: float) -> None:
-        self._learn((sitting,), now)
+    def _learn_links(self, deliberation: Deliberation[LinkJudgement], now: float) -> None:
+        self._learn((deliberation,), now)
 
     def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
         """Do what filters ask for; a URL that thereby needs no request any more is the end of the redirects that lead to it."""
@@ -419,11 +419,11 @@ class Settler:
 
     def _judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
         for pair in pairs:
-            sitting = self._tools.panel.redirect(pair)
-            for verdict in sitting.judgement.verdicts:
+            deliberation = self._context.panel.redirect(pair)
+            for verdict in deliberation.judgement.verdicts:
                 if not (verdict.keep and verdict.follow):
                     self._store.verdicts.revise(pair.original.key, verdict, now)
-            self._learn((sitting,), now)
+            self._learn((deliberation,), now)
 
     def _note_skip(self, skip: Skip, via: bytes) -> None:
         self.totals.skip(skip.reason)

@@ -29,11 +29,11 @@ from thresher.crawler.core.sitemap import Entry, Reading, decode_chunk
 from thresher.crawler.core.url import BadURL, directory_depth, is_home, origin_of, path_of, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.settlement.admission import Admission
-from thresher.crawler.settlement.outbox import Post
+from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.visit import Tools, Visit, sitemap_fault
+from thresher.crawler.visit import Visit, VisitContext, sitemap_fault
 from thresher.filters.base import LinkJudgement
-from thresher.filters.panel import Sitting
+from thresher.filters.panel import Deliberation
 from thresher.storage.schema import AnnouncedRecord, AnnouncerRecord, SitemapRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.sitemaps import ASKER
@@ -50,31 +50,31 @@ class Sitemaps:
         self,
         store: Store,
         frontier: Frontier,
-        tools: Tools,
+        context: VisitContext,
         totals: Totals,
         admission: Admission,
         *,
-        post: Post | None,
-        learn: Callable[[Sitting[LinkJudgement], float], None],
+        outbox: Outbox | None,
+        learn: Callable[[Deliberation[LinkJudgement], float], None],
     ) -> None:
         """post: to the other agents, if there are any.    learn: lets filters learn from a judgement of links"""
         self._store = store
         self._tables = store.sitemaps
         self._frontier = frontier
-        self._tools = tools
+        self._context = context
         self._totals = totals
         self._admission = admission
-        self._post = post
+        self._outbox = outbox
         self._learn = learn
-        self._limits = tools.settings.limits
+        self._limits = context.settings.limits
 
     # -- which sitemaps there are
 
     def named(self, origin: str, record: RobotsRecord, asked_for: CrawlURL | None, now: float) -> None:
         """An origin's robots.txt has been read. asked_for: the page in whose place it was requested, if there is one"""
-        if self._tools.settings.sitemaps == "off" or record.kind == "unreachable":
+        if self._context.settings.sitemaps == "off" or record.kind == "unreachable":
             return
-        named = self._tools.robots.rules(record).sitemaps if record.kind == "rules" else ()
+        named = self._context.robots.rules(record).sitemaps if record.kind == "rules" else ()
         for text in named:
             self.submit(Submitted(text, [queue_name(origin)], f"{origin}/robots.txt", 0, 0), now)
         if not named and self._is_seed(origin, asked_for):
@@ -83,19 +83,19 @@ class Sitemaps:
     def _is_seed(self, origin: str, asked_for: CrawlURL | None) -> bool:
         if asked_for is not None and asked_for.purpose is Purpose.PAGE and asked_for.host == origin and not asked_for.seed_distance:
             return True
-        home = self._store.seen.row(self._tools.urls.key(f"{origin}/"))
+        home = self._store.seen.row(self._context.urls.key(f"{origin}/"))
         return home is not None and not home.seed_distance
 
     def submit(self, submitted: Submitted, now: float) -> None:
         """Have a sitemap read, here or by the agent that has its site, unless that was done within a day."""
         try:
-            text = self._tools.urls.canonical(submitted.sitemap, submitted.by)
+            text = self._context.urls.canonical(submitted.sitemap, submitted.by)
         except BadURL as error:
             self._skip(Skip(presentable(submitted.sitemap)[:2048], error.reason, "sitemaps"), b"")
             return
-        url = self._tools.urls.url(text, seed_distance=1, site_depth=1 + submitted.level, hops=submitted.hops, purpose=Purpose.SITEMAP)
-        if self._post is not None and not self._post.is_own(url.key):
-            self._post.submit(url.key, msgspec.structs.replace(submitted, sitemap=text))
+        url = self._context.urls.url(text, seed_distance=1, site_depth=1 + submitted.level, hops=submitted.hops, purpose=Purpose.SITEMAP)
+        if self._outbox is not None and not self._outbox.is_own(url.key):
+            self._outbox.submit(url.key, msgspec.structs.replace(submitted, sitemap=text))
             return
         known = self._tables.sitemap(url.key)
         if known is None:
@@ -105,10 +105,10 @@ class Sitemaps:
 
     def _begin(self, url: CrawlURL, submitted: Submitted, now: float) -> None:
         record = SitemapRecord(url.text, submitted.by, submitted.level, hosts=submitted.hosts[:MAX_HOSTS])
-        if fault := sitemap_fault(url.text, self._tools):
+        if fault := sitemap_fault(url.text, self._context):
             self._fail(url, record, f"not requested: {fault[0]} ({fault[1]})")
             return
-        queue = self._tools.urls.queue_key(url.host)
+        queue = self._context.urls.queue_key(url.host)
         host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(url.host))
         if host.n_sitemaps >= self._limits.max_sitemaps_per_host:
             host.n_refused += 1
@@ -124,7 +124,7 @@ class Sitemaps:
         due = record.fetched_at + DAY_S
         is_wanted = due <= now or (bool(new) and Reason.NOT_ITS_HOST in record.counts)
         record.hosts = [*record.hosts, *new]
-        if record.state in _SETTLED and is_wanted and sitemap_fault(url.text, self._tools) is None:
+        if record.state in _SETTLED and is_wanted and sitemap_fault(url.text, self._context) is None:
             self._request(url, record, now, due=due)
         elif new:
             self._tables.save_sitemap(url.key, record)
@@ -188,7 +188,7 @@ class Sitemaps:
             return
         hosts = list(dict.fromkeys([*record.hosts, queue_name(url.host)]))[:MAX_HOSTS]
         try:
-            target = self._tools.urls.canonical(outcome.target, url.text)
+            target = self._context.urls.canonical(outcome.target, url.text)
         except BadURL as error:
             self._fail(url, record, f"{Reason.REDIRECT_INVALID}: {error.reason}")
             return
@@ -210,7 +210,7 @@ class Sitemaps:
         allowed = {*record.hosts, queue_name(url.host)}
         for child in dict.fromkeys(children):
             try:
-                text = self._tools.urls.canonical(child, url.text)
+                text = self._context.urls.canonical(child, url.text)
             except BadURL as error:
                 counts[error.reason] += 1
                 continue
@@ -237,10 +237,10 @@ class Sitemaps:
         record = self._tables.sitemap(key)
         assert record is not None, f"{key.hex()} has something to announce and is no sitemap"
         counts: Counter[str] = Counter(record.counts)
-        sitemap = self._tools.urls.url(record.text, purpose=Purpose.SITEMAP)
+        sitemap = self._context.urls.url(record.text, purpose=Purpose.SITEMAP)
         own, abroad = self._sorted(record, sitemap, decode_chunk(chunk), counts)
-        if self._post is not None and abroad:
-            self._post.announce(record.text, abroad)
+        if self._outbox is not None and abroad:
+            self._outbox.announce(record.text, abroad)
             counts["abroad"] += len(abroad)
         counts.update(self.announce(sitemap, own, now))
         record.counts, record.n_chunks = dict(counts), max(0, record.n_chunks - 1)
@@ -256,15 +256,15 @@ class Sitemaps:
         abroad: list[tuple[bytes, Entry]] = []
         for entry in entries:
             try:
-                text = self._tools.urls.canonical(entry.loc, record.text)
+                text = self._context.urls.canonical(entry.loc, record.text)
             except BadURL as error:
                 self._count(counts, Skip(presentable(entry.loc)[:2048], error.reason, "url"), sitemap.key)
                 continue
             if not _may_speak(record, text):
                 self._count(counts, Skip(text, Reason.NOT_ITS_HOST, "sitemaps"), sitemap.key)
                 continue
-            found, key = msgspec.structs.replace(entry, loc=text), self._tools.urls.key(text)
-            if self._post is not None and not self._post.is_own(key):
+            found, key = msgspec.structs.replace(entry, loc=text), self._context.urls.key(text)
+            if self._outbox is not None and not self._outbox.is_own(key):
                 abroad.append((key, found))
             else:
                 own.append(found)
@@ -276,7 +276,7 @@ class Sitemaps:
         by_text: dict[str, Entry] = {}
         for entry in entries:
             by_text.setdefault(entry.loc, entry)
-        gated = self._tools.links.gate(list(by_text))
+        gated = self._context.links.gate(list(by_text))
         for skip in gated.skips:
             self._count(counts, skip, sitemap.key)
         fresh: list[tuple[str, bytes]] = []
@@ -284,7 +284,7 @@ class Sitemaps:
             if row is not None:
                 counts["known"] += 1
                 self._note(key, by_text[text], sitemap, now)
-            elif self._tools.links.is_too_deep(_distance(text), text):
+            elif self._context.links.is_too_deep(_distance(text), text):
                 self._count(counts, Skip(text, Reason.DEPTH_LIMIT, "limits"), sitemap.key)
             elif not self._may_add(text):
                 self._count(counts, Skip(text, Reason.SITEMAP_LIMIT, "limits"), sitemap.key)
@@ -300,24 +300,24 @@ class Sitemaps:
         """Have the learned gate judge new URLs, and write what becomes of each."""
         texts, keys = zip(*fresh, strict=True)
         hosts = tuple(origin_of(text) for text in texts)
-        sites = tuple(self._tools.links.site(host) for host in hosts)
+        sites = tuple(self._context.links.site(host) for host in hosts)
         depths = [0 if is_home(text) else _distance(text) for text in texts]
         batch = LinkBatch(sitemap, texts, hosts, sites, keys, depths)
-        sitting = self._tools.panel.links(batch)
+        deliberation = self._context.panel.links(batch)
         for i, (text, key) in enumerate(fresh):
-            purpose = Purpose.AUDIT if i in sitting.audited else Purpose.ANNOUNCED
+            purpose = Purpose.AUDIT if i in deliberation.audited else Purpose.ANNOUNCED
             url = CrawlURL(text, sites[i], hosts[i], key, _distance(text), depths[i], 0, purpose, sitemap.key)
-            if self._admission.admit_judged(url, i, sitting, now):
+            if self._admission.admit_judged(url, i, deliberation, now):
                 counts["new"] += 1
                 self._note(key, by_text[text], sitemap, now)
             else:
                 counts["refused"] += 1
-        self._learn(sitting, now)
+        self._learn(deliberation, now)
 
     def _may_add(self, text: str) -> bool:
         """Count a new URL of a host; return whether its budget has room for it."""
         origin = origin_of(text)
-        queue = self._tools.urls.queue_key(origin)
+        queue = self._context.urls.queue_key(origin)
         host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(origin))
         if host.n_urls >= self._limits.max_announced_per_host:
             return False
@@ -340,7 +340,7 @@ class Sitemaps:
         held = holds(said.lastmod, parse_time(head.get(b"last-modified")), now) if said is not None else None
         if held is None:
             return
-        queue = self._tools.urls.queue_key(url.host)
+        queue = self._context.urls.queue_key(url.host)
         host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(url.host))
         host.n_held += held
         host.n_false += not held

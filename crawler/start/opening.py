@@ -28,7 +28,7 @@ from thresher.crawler.terminal.extras import require
 from thresher.filters.base import Links
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
-from thresher.filters.registry import plugs
+from thresher.filters.registry import specs
 from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
@@ -88,7 +88,7 @@ def n_agents(settings: Settings) -> int:
 
 def check_seeds(settings: Settings) -> None:
     """Raise UsageError if the configuration refuses every seed: such a crawl would end before it began."""
-    gates = [plug.static for plug in plugs(settings, settings.seeds) if plug.static and plug.mode is Mode.ENFORCE]
+    gates = [spec.static for spec in specs(settings, settings.seeds) if spec.static and spec.mode is Mode.ENFORCE]
     refused: list[str] = []
     for seed in settings.seeds:
         origin = origin_of(seed)

@@ -26,10 +26,10 @@ from thresher.filters.base import (
     NOTHING_LEARNED,
     NOTHING_REFUSED,
     Effects,
+    FilterSpec,
     LinkJudgement,
     LinkRuling,
     Naming,
-    Plug,
     SetBack,
     set_back,
 )
@@ -309,10 +309,10 @@ class NamedAgain:
         return tuple(map(Free, measure.freed))
 
 
-def plug(settings: DepthCutoff) -> Plug:
+def spec(settings: DepthCutoff) -> FilterSpec:
     """Return the filter with its parts."""
     sites, cuts_all = Sites(), rule_of(settings).unknown() < UNLIMITED
-    return Plug(
+    return FilterSpec(
         NAME,
         Mode(settings.mode),
         learned=DepthOfLinks(sites, settings),

@@ -1,6 +1,6 @@
 """DUST as it is plugged in: a site's URL aliases are learnt while it is crawled, and no longer fetched [BKS07].
 
-`plug` puts together:
+`spec` puts together:
     PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled, or grown by a fifth if it
                holds copies that its rules do not explain; compares pages that were fetched in spite of a rule (audits, seeds) with their
                canonical page, and withdraws a rule that turns bad; asks for a study, too, when copies of one family are enough for one
@@ -53,7 +53,7 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, Plug
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec
 from thresher.filters.dust import collisions
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.links import Books, LinkGate
@@ -101,12 +101,12 @@ _MOST_ORIGINS: Final = 64
 _NO_VERDICT: Final = Verdict(NAME)
 
 
-def plug(settings: Dust, *, judges: Collection[str] = ()) -> Plug:
+def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
     """Return the filter with all its parts. judges: filters that drop pages; if none tells exact copies, every page is learnt from."""
     books = Books()
     pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
-    return Plug(NAME, Mode(settings.mode), learned=LinkGate(books), again=has_rules, page=pages, student=miner)
+    return FilterSpec(NAME, Mode(settings.mode), learned=LinkGate(books), again=has_rules, page=pages, learner=miner)
 
 
 def has_rules(key: bytes, memory: Memory, /) -> bool:

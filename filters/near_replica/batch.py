@@ -29,11 +29,11 @@ import numpy.typing as npt
 
 from thresher.config.settings import NearReplica
 from thresher.filters.near_replica.collide import close_pairs, spread
-from thresher.filters.near_replica.hm import I64, Children, hyperlink_map, scaled
+from thresher.filters.near_replica.hyperlink_map import I64, Children, hyperlink_map, scaled
 from thresher.filters.near_replica.minhash import agreement, band_pairs
 from thresher.filters.near_replica.neighbours import is_same
+from thresher.filters.near_replica.random_projection import F64, Scale
 from thresher.filters.near_replica.resemblance import resemblances
-from thresher.filters.near_replica.rp import F64, Scale
 from thresher.filters.near_replica.sketching import Sketches
 
 Bools = npt.NDArray[np.bool_]

@@ -19,8 +19,8 @@ import numpy as np
 
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.ports import Memory
-from thresher.filters.near_replica.hm import I64
-from thresher.filters.near_replica.rp import F64
+from thresher.filters.near_replica.hyperlink_map import I64
+from thresher.filters.near_replica.random_projection import F64
 
 _MAX_AXES: Final = 5  # 2^5 boxes are looked up for each page
 _BLOCK: Final = 1 << 20  # candidates compared at a time

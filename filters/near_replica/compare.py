@@ -31,6 +31,7 @@ from thresher.crawler.core.model import U64
 from thresher.crawler.core.ports import Memory
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.neighbours import is_same
+from thresher.filters.near_replica.random_projection import F64
 from thresher.filters.near_replica.records import (
     COMPONENTS,
     MOST_CHILDREN,
@@ -44,7 +45,6 @@ from thresher.filters.near_replica.records import (
     template_key,
 )
 from thresher.filters.near_replica.resemblance import SHINGLE
-from thresher.filters.near_replica.rp import F64
 
 GAMMA: Final = 0.8
 _ENOUGH_KNOWN: Final = 0.5

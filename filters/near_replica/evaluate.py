@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.filters.near_replica.batch import Pairs
-from thresher.filters.near_replica.rp import F64
+from thresher.filters.near_replica.random_projection import F64
 
 Bools = npt.NDArray[np.bool_]
 

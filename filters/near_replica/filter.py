@@ -1,5 +1,5 @@
 """Near-replicas while a crawl runs [DDGMP03]: pages whose text and neighbourhood a kept page has, on any host;
-those of other agents by abroad.py.
+those of other agents by sharing.py.
 
 A page whose text resembles a kept one's by `resemblance` is reported (`looks_like`) and kept. One that surely resembles it by
 `drop_resemblance` is a replica: its record says `replica_of`; its content is stored again only with `store_replicas`. Its new links are
@@ -38,11 +38,11 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug, always
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, FilterSpec, LinkJudgement, LinkRuling, always
 from thresher.filters.near_replica import compare
-from thresher.filters.near_replica.abroad import Shared, SharedGate
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.compare import Likeness, Limits
+from thresher.filters.near_replica.random_projection import bucket_table, project_buckets
 from thresher.filters.near_replica.records import (
     COMPONENTS,
     SLOTS,
@@ -63,7 +63,7 @@ from thresher.filters.near_replica.records import (
     write,
 )
 from thresher.filters.near_replica.resemblance import SHINGLE
-from thresher.filters.near_replica.rp import bucket_table, project_buckets
+from thresher.filters.near_replica.sharing import Shared, SharedGate
 
 NAME = "near_replica"
 _WEIGHTS: Final = bucket_table(COMPONENTS)
@@ -78,7 +78,7 @@ _MOST_ORIGINALS: Final = 8
 _LASTING: Final = 1e9  # weight of what the rest depends on
 
 
-def plug(settings: NearReplica, owners: Ownership | None = None, *, tells_copies: bool) -> Plug:
+def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies: bool) -> FilterSpec:
     """Return the filter with its parts.
 
     owners: of sites, where there are several agents    tells_copies: nobody else tells copies to the word on one site
@@ -86,13 +86,13 @@ def plug(settings: NearReplica, owners: Ownership | None = None, *, tells_copies
     drops = settings.mirrors == "drop"
     gate = ReplicaGate(settings, tells_copies=tells_copies)
     shared = Shared(gate, settings, owners) if owners is not None else None
-    return Plug(
+    return FilterSpec(
         NAME,
         Mode(settings.mode),
         learned=MirrorGate() if drops else copy_links.Ledger(NAME),
         again=always if drops else None,
         page=gate if shared is None else SharedGate(gate, shared),
-        correspondent=shared,
+        peer_filter=shared,
     )
 
 

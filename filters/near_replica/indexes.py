@@ -14,10 +14,10 @@ import numpy as np
 
 from thresher.crawler.core.minhash import slots
 from thresher.crawler.core.model import U64
-from thresher.filters.near_replica.hm import I64
+from thresher.filters.near_replica.hyperlink_map import I64
 from thresher.filters.near_replica.minhash import agreement, band_pairs
+from thresher.filters.near_replica.random_projection import F64
 from thresher.filters.near_replica.resemblance import U32, resemblances
-from thresher.filters.near_replica.rp import F64
 from thresher.filters.near_replica.sketching import Sketches, without_menus
 
 _SLOTS: Final = 32

@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 
 from thresher.crawler.core.model import U64
-from thresher.filters.near_replica.hm import I64
+from thresher.filters.near_replica.hyperlink_map import I64
+from thresher.filters.near_replica.random_projection import F64
 from thresher.filters.near_replica.resemblance import U32
-from thresher.filters.near_replica.rp import F64
 
 _PRIME: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)

@@ -4,7 +4,7 @@
 |----------------------------------------|-------------|----------------------------------------------------------------------|
 | 1 of hash ‖ "page" ‖ 3 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
 | 1 of hash ‖ 7 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
-| 1 of hash ‖ 3 nought ‖ "band" ‖ box 8  | collide.py  | those of all agents, at the owner of a band (abroad.py)              |
+| 1 of hash ‖ 3 nought ‖ "band" ‖ box 8  | collide.py  | those of all agents, at the owner of a band (sharing.py)              |
 | site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| whose pages the pages of a host replicate                            |
 | site 8 ‖ "t" ‖ hash of origin 4        | u1 × `SLOTS`| a host's template: what most of its pages have in each slot, 0 for none |
 | site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
@@ -124,7 +124,7 @@ class Pending(msgspec.Struct, array_like=True):
 
 
 def judged(memory: Memory, name: bytes) -> Known | None:
-    """Return a page that can be compared, None if there is none: one that was only lent (abroad.py) has no more than its signature."""
+    """Return a page that can be compared, None if there is none: one that was only lent (sharing.py) has no more than its signature."""
     known = read(memory, page_key(name), Known)
     return known if known is not None and known.minima else None
 

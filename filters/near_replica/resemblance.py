@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.model import U64
-from thresher.filters.near_replica.hm import I64
-from thresher.filters.near_replica.rp import F64
+from thresher.filters.near_replica.hyperlink_map import I64
+from thresher.filters.near_replica.random_projection import F64
 
 U32 = npt.NDArray[np.uint32]
 SHINGLE: Final = 5  # words

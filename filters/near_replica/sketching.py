@@ -22,9 +22,9 @@ from thresher.crawler.core.minhash import shingles, slots
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import fingerprint
 from thresher.filters.near_replica.boilerplate import learn, strip
-from thresher.filters.near_replica.hm import I64, Children
+from thresher.filters.near_replica.hyperlink_map import I64, Children
+from thresher.filters.near_replica.random_projection import F64, Counting, project
 from thresher.filters.near_replica.resemblance import LEAST, SHINGLE, U32, least
-from thresher.filters.near_replica.rp import F64, Counting, project
 
 _MIN_SAMPLE: Final = 8  # of fewer pages nobody can tell what they share
 _SAMPLE: Final = 1024  # pages of a host, evenly over all, that tell it

@@ -28,7 +28,7 @@ from thresher.config.settings import PatternYield
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, LinkJudgement, LinkRuling, Plug, SetBack, set_back
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec, LinkJudgement, LinkRuling, SetBack, set_back
 from thresher.filters.pattern_yield.evidence import Rule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, news, said
 from thresher.filters.pattern_yield.patterns import Parts, magnitude, parse
@@ -41,12 +41,12 @@ _MIN_TOKENS = 20  # of a text that tells pages apart
 _NO_VERDICT = Verdict(NAME)
 
 
-def plug(settings: PatternYield, *, judges: Collection[str] = ()) -> Plug:
+def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
     """Build the filter. judges: filters that drop pages; if none of them tells exact copies, this one remembers texts."""
     sites = Sites(Rule(settings.min_yield, settings.error))
     pages = YieldOfPages(sites, judges=judges)
     links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites)
-    return Plug(NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=links.may_hold, unread=True)
+    return FilterSpec(NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=links.may_hold, unread=True)
 
 
 def holder(form: str) -> str:

@@ -1,6 +1,6 @@
 """The soft-error filter as it is plugged in: redirect gate, page gate, learned gate, and what probes come to.
 
-`plug` puts together RedirectGate (redirects.py), PageGate (pages.py), Prober (prober.py), and here:
+`spec` puts together RedirectGate (redirects.py), PageGate (pages.py), Prober (prober.py), and here:
     LinkGate    links that lead to a known soft error only are not enqueued: those of a form ("/login?next=…") that soft errors lead to, and
                 those of a directory that answers everything, once `give_up_after` soft errors were met there for each good page. What was
                 queued before is asked again when its turn comes
@@ -16,32 +16,32 @@ from thresher.config.settings import SoftError
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Mode, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, Plug
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, FilterSpec, LinkJudgement, LinkRuling
 from thresher.filters.soft_error import probe
-from thresher.filters.soft_error.abroad import Shared, SharedGate, SharedProber
 from thresher.filters.soft_error.kinds import Kind
 from thresher.filters.soft_error.pages import PageGate
 from thresher.filters.soft_error.prober import Prober
 from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
 from thresher.filters.soft_error.redirects import RedirectGate, target_key, template
+from thresher.filters.soft_error.sharing import Shared, SharedGate, SharedProber
 
 _SITE = 8
 
 
-def plug(settings: SoftError, owners: Ownership | None = None) -> Plug:
+def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
     """Return the filter with all its parts.    owners: of sites, where there are several agents"""
     faults = FaultySites()
     redirect, prober = RedirectGate(settings, faults), Prober(settings, faults)
     shared = Shared(redirect, faults, owners) if owners is not None else None
-    return Plug(
+    return FilterSpec(
         NAME,
         Mode(settings.mode),
         learned=LinkGate(settings, faults),
         again=faults.has,
         redirect=redirect if shared is None else SharedGate(redirect, shared),
         page=PageGate(settings),
-        asker=prober if shared is None else SharedProber(prober, shared),
-        correspondent=shared,
+        prober=prober if shared is None else SharedProber(prober, shared),
+        peer_filter=shared,
     )
 
 

@@ -8,7 +8,7 @@
     site 8 ‖ "L" ‖ URL 8                               → Label: what was said of a URL that redirected
     site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors that URLs of this form are targets of
     site 8 ‖ "J" ‖ URL 8                               → Hop: for what a request's redirect is followed
-    site 8 ‖ "M" ‖ URL 8                               → the last pair that ended there (abroad.py)
+    site 8 ‖ "M" ‖ URL 8                               → the last pair that ended there (sharing.py)
     site 8 ‖ "E" ‖ hash of a host and a text 8         → Echo: pages that say this but for what quotes their URLs
     site 8 ‖ "K" ‖ hash of a place 8                   → words of its first page, quotes aside; 0 once another has more or fewer
     site 8 ‖ "F"                                       → there if a directory of the site answers everything, or a form is a soft error's

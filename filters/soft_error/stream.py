@@ -14,7 +14,7 @@ bound need no second look: when they arrive the count stands at 1,024 already. W
 originals go first, then small counts) is counted anew from nothing; a host's three counts go together.
 
 Scope of host: a host queue, as `thresher.crawler.core.url.queue_name` names it: http, https, www. and bare of a name are one host.
-All hosts of a site belong to one agent; a target that another agent has is counted there over all agents (abroad.py).
+All hosts of a site belong to one agent; a target that another agent has is counted there over all agents (sharing.py).
 
 Memory: up to 12 KB a host, 4 KB a target, 60 KB for 1,024 originals; 40 bytes for a host or target that was met once.
 Time: 15 µs a pair below 512, 60 µs beyond.

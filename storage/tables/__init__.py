@@ -1,4 +1,7 @@
-"""The organs of a store: each owns some tables and their meaning. `Store` has them while a crawl writes, `View` for those who only look."""
+"""The tables of a store; each class owns some of them and their meaning.
+
+`Store` has them while a crawl writes, `View` for those who only look.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from thresher.storage.tables.suspects import SuspectTable
 from thresher.storage.tables.verdicts import Verdicts
 
 
-class Organs:
+class Tables:
     """What reads and writes which tables."""
 
     def __init__(self, rows: Rows, settings: Settings, *, writes: bool = False) -> None:

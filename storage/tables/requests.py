@@ -14,22 +14,22 @@ class Requests:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def add(self, url: CrawlURL, asker: str, now: float) -> int:
+    def add(self, url: CrawlURL, prober: str, now: float) -> int:
         """Number a request; returns the sequence number of its row in a queue."""
         seq = self._rows.take_seq()
         self._rows.put(URLS, pack_u64(seq), URL.encode(UrlRecord(url.text, url.key, url.via, now)))
-        self._rows.put(REQUESTS, pack_u64(seq), asker.encode())
+        self._rows.put(REQUESTS, pack_u64(seq), prober.encode())
         return seq
 
-    def asker(self, seq: int) -> str:
+    def prober(self, seq: int) -> str:
         """Return the name of the filter that asked, "" if the number is of no request."""
         value = self._rows.get(REQUESTS, pack_u64(seq))
         return "" if value is None else value.decode()
 
     def pop(self, seq: int) -> str:
         """Forget a request that is answered; returns who asked."""
-        asker = self.asker(seq)
-        if asker:
+        prober = self.prober(seq)
+        if prober:
             self._rows.delete(REQUESTS, pack_u64(seq))
             self._rows.delete(URLS, pack_u64(seq))
-        return asker
+        return prober

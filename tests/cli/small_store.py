@@ -1,4 +1,4 @@
-"""A small crawl on disk, written through the store's own organs: a URL of every kind, and titles that would like to own a terminal."""
+"""A small crawl on disk, written through the store's own tables: a URL of every kind, and titles that would like to own a terminal."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from thresher.crawler.cluster.termination import Crew
+from thresher.crawler.cluster.termination import TerminationDetector
 from thresher.crawler.process.supervisor import Supervisor
 from thresher.crawler.status import Order, Report
 from thresher.crawler.terminal.progress import Silent
@@ -37,12 +37,12 @@ class FakeAgent:
 
 
 class Stage:
-    """A crew of fake agents; orders arrive when they are delivered."""
+    """Fake agents; orders arrive when they are delivered."""
 
     def __init__(self, agents: list[FakeAgent], max_pages: int | None = None) -> None:
         self.agents = agents
         self.orders: list[tuple[int, Order]] = []
-        self.crew = Crew(len(agents), max_pages, lambda agent, order: self.orders.append((agent, order)))
+        self.termination = TerminationDetector(len(agents), max_pages, lambda agent, order: self.orders.append((agent, order)))
 
     def deliver(self) -> None:
         for agent, order in self.orders:
@@ -50,7 +50,7 @@ class Stage:
         self.orders.clear()
 
     def hear(self, agent: int) -> str:
-        return self.crew.heard(agent, msgspec.structs.replace(self.agents[agent].report))
+        return self.termination.heard(agent, msgspec.structs.replace(self.agents[agent].report))
 
 
 def resting(**lanes: dict[str, int]) -> FakeAgent:
@@ -91,26 +91,26 @@ def test_no_end_while_a_message_is_on_its_way_or_an_agent_is_dead() -> None:
         stage.deliver()
     stage.agents[1].report.heard = {"0": 5}
     stage.hear(1)
-    stage.crew.started(0)
+    stage.termination.started(0)
     stage.deliver()
     assert stage.hear(1) == "", "the other has not reported in its new life"
 
 
 def test_a_shared_limit_is_reached_exactly_and_never_passed() -> None:
     """Agents with much, little and nothing to do; restarts; orders that come late. Broken by granting what was not given back yet."""
-    dice = random.Random(7)
+    rng = random.Random(7)
     for _ in range(10):
-        todo = [dice.choice((0, 3, 50, 400)) for _ in range(3)]
-        most = dice.randint(1, 300)
+        todo = [rng.choice((0, 3, 50, 400)) for _ in range(3)]
+        most = rng.randint(1, 300)
         stage = Stage([FakeAgent(n) for n in todo], most)
         for _ in range(3000):
-            agent = dice.randrange(3)
-            for _ in range(dice.randint(0, 20)):
+            agent = rng.randrange(3)
+            for _ in range(rng.randint(0, 20)):
                 stage.agents[agent].work()
-            if dice.random() < 0.01:
+            if rng.random() < 0.01:
                 stage.agents[agent].report.may_have = stage.agents[agent].report.grant = 0
-                stage.crew.started(agent)
-            if dice.random() < 0.3:
+                stage.termination.started(agent)
+            if rng.random() < 0.3:
                 stage.deliver()
             stage.agents[agent].work()
             stage.hear(agent)

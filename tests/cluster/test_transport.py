@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from thresher.config.settings import Settings
-from thresher.crawler.cluster.transport import Lanes
+from thresher.crawler.cluster.transport import PeerTransport
 from thresher.crawler.core.ownership import Ownership, divided
 from thresher.storage.packing import pack_u64, unpack_u64
 from thresher.storage.schema import RULES
@@ -31,7 +31,7 @@ class End:
     def begin(self) -> None:
         self.store = Store.open(self.path, None, 0.0)
         ownership = Ownership(divided(2), self.me)
-        self.lanes = Lanes(
+        self.lanes = PeerTransport(
             self.directory, self.store, ownership, carry_out=self._carry_out, behind=lambda: False, failed=self.failures.append
         )
         self.task = asyncio.ensure_future(self.lanes.run(lambda: None))
@@ -71,22 +71,22 @@ class End:
 
 async def test_every_message_is_carried_out_once_and_in_order_whoever_dies(tmp_path: Path) -> None:
     """Broken by acknowledging what is not on disk, by sending what is not, and by a window that forgets what it sent."""
-    dice, ends = random.Random(3), [End(tmp_path, 0), End(tmp_path, 1)]
+    rng, ends = random.Random(3), [End(tmp_path, 0), End(tmp_path, 1)]
     for end in ends:
         end.begin()
     expected = [b"%d" % n for n in range(1, N_MESSAGES + 1)]
     n_deaths = 0
     async with asyncio.timeout(30):
         while not all(end.heard() == expected and end.store.lanes.sent(1 - end.me) == N_MESSAGES for end in ends):
-            end = dice.choice(ends)
-            end.send(dice.randint(0, 20))
-            if dice.random() < 0.6:
+            end = rng.choice(ends)
+            end.send(rng.randint(0, 20))
+            if rng.random() < 0.6:
                 await end.commit()
-            elif dice.random() < 0.5:
+            elif rng.random() < 0.5:
                 await end.die()
                 end.begin()
                 n_deaths += 1
-            await asyncio.sleep(dice.choice((0, 0, 0.002, 0.01)))
+            await asyncio.sleep(rng.choice((0, 0, 0.002, 0.01)))
             assert all(one.heard() == expected[: len(one.heard())] for one in ends)
     assert n_deaths > 5
     for end in ends:

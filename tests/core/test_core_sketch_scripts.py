@@ -8,7 +8,7 @@ import pytest
 
 from thresher.crawler.core.minhash import minhash, resemblance
 from thresher.crawler.core.sketch import token_hashes
-from thresher.filters.near_replica.rp import project
+from thresher.filters.near_replica.random_projection import project
 
 pytestmark = pytest.mark.usefixtures("each_implementation")
 

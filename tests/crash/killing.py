@@ -165,7 +165,7 @@ def torment(
 
     design: a broken one to switch on, which must be found out.    first_point: fail point of the first life, by default one by chance.
     """
-    dice, tally, store = random.Random(seed), Tally(seed, where.agents), directory / "store"
+    rng, tally, store = random.Random(seed), Tally(seed, where.agents), directory / "store"
     stride = 2 * len(reference.urls) // (most_kills + 1) if reference else _STRIDE  # so that kills come all along the crawl
     began = time.monotonic()
     with where.serve(directory) as server:
@@ -173,11 +173,11 @@ def torment(
         while True:
             tally.n_lives += 1
             points = POINTS + LANE_POINTS * (where.agents > 1) + ARCHIVE_POINTS * where.archives
-            point = first_point if tally.n_lives == 1 and first_point else _point(dice, tally, most_kills, points)
+            point = first_point if tally.n_lives == 1 and first_point else _point(rng, tally, most_kills, points)
             crashed = directory / f"crashed-{tally.n_lives}"
             environ = {"CRAWL_BROKEN_DESIGN": design, "CRAWL_CRASH_AT": f"{point}:{crashed}" if point else ""}
-            with _begin(store, config, environ, _change(dice, where.agents)) as life:
-                expected = _live(life, tail, dice, tally, most_kills - bool(point), stride)
+            with _begin(store, config, environ, _change(rng, where.agents)) as life:
+                expected = _live(life, tail, rng, tally, most_kills - bool(point), stride)
                 code = life.end()
             tally.kills["crash at a point"] += crashed.exists()
             if crashed.exists() and where.agents > 1:
@@ -200,37 +200,37 @@ def _is_store(store: Path) -> bool:
     return True
 
 
-def _change(dice: random.Random, agents: int) -> list[str]:
+def _change(rng: random.Random, agents: int) -> list[str]:
     """Where there are several agents, their number may change from life to life."""
-    return ["--set", f"agents={dice.choice([agents, agents, agents - 1, agents + 1])}"] if agents > 1 else []
+    return ["--set", f"agents={rng.choice([agents, agents, agents - 1, agents + 1])}"] if agents > 1 else []
 
 
 def _begin(store: Path, config: Path, environ: dict[str, str], more: list[str]) -> Life:
     return resume(store, *more, **environ) if _is_store(store) else crawl(store, config, **environ)
 
 
-def _point(dice: random.Random, tally: Tally, most_kills: int, points: tuple[str, ...]) -> str:
+def _point(rng: random.Random, tally: Tally, most_kills: int, points: tuple[str, ...]) -> str:
     """Choose a fail point for a life, or none."""
-    if tally.n_kills >= most_kills or dice.randrange(100) >= _ACTIONS["crash at a point"]:
+    if tally.n_kills >= most_kills or rng.randrange(100) >= _ACTIONS["crash at a point"]:
         return ""
-    return f"{dice.choice(points)}:{dice.randint(2, 12)}"  # the first commit of a life is that of the command, which has no supervisor
+    return f"{rng.choice(points)}:{rng.randint(2, 12)}"  # the first commit of a life is that of the command, which has no supervisor
 
 
-def _live(life: Life, tail: Tail, dice: random.Random, tally: Tally, most_kills: int, stride: int) -> tuple[int, ...]:
+def _live(life: Life, tail: Tail, rng: random.Random, tally: Tally, most_kills: int, stride: int) -> tuple[int, ...]:
     """Torment one life until it ends, or is left to itself; return the exit codes that are right for it."""
     actions = [name for name in _ACTIONS if name != "crash at a point"]
     while tally.n_kills < most_kills:
-        action = dice.choices(actions, [_ACTIONS[name] for name in actions])[0]
-        if dice.random() < _EARLY:
-            pause_s = dice.random()
+        action = rng.choices(actions, [_ACTIONS[name] for name in actions])[0]
+        if rng.random() < _EARLY:
+            pause_s = rng.random()
             began = time.monotonic()
             wait_until(lambda: not life.running or time.monotonic() > began + pause_s)  # noqa: B023
         else:
-            at = tail.count() + dice.randint(1, stride)
+            at = tail.count() + rng.randint(1, stride)
             wait_until(lambda: not life.running or tail.count() >= at)  # noqa: B023
         if not life.running:
             break
-        tally.kills[action] += _do(action, life, dice)
+        tally.kills[action] += _do(action, life, rng)
         if action == "kill the supervisor":
             return (-signal.SIGKILL, 0, 1)
         if action in _OWN_ENDS:
@@ -238,13 +238,13 @@ def _live(life: Life, tail: Tail, dice: random.Random, tally: Tally, most_kills:
     return (0, 1)  # 1: three deaths without a page between them
 
 
-def _do(action: str, life: Life, dice: random.Random) -> bool:
+def _do(action: str, life: Life, rng: random.Random) -> bool:
     """Do it; return whether there was somebody to do it to."""
     match action:
         case "kill the supervisor":
             life.signal(signal.SIGKILL)
         case "kill the agent":
-            return life.signal_agent(signal.SIGKILL, dice.choice)
+            return life.signal_agent(signal.SIGKILL, rng.choice)
         case "SIGTERM":
             life.wait_for_agent()  # before, Python itself may take the signal
             life.signal(signal.SIGTERM)
@@ -256,12 +256,12 @@ def _do(action: str, life: Life, dice: random.Random) -> bool:
             stopped: list[int] = []
 
             def chosen(pids: list[int]) -> int:
-                stopped.append(dice.choice(pids))
+                stopped.append(rng.choice(pids))
                 return stopped[0]
 
             if not life.signal_agent(signal.SIGSTOP, chosen):
                 return False
-            time.sleep(dice.uniform(0.02, 0.3))  # the process sleeps: that is the fault
+            time.sleep(rng.uniform(0.02, 0.3))  # the process sleeps: that is the fault
             send(stopped[0], signal.SIGCONT)
     return True
 

@@ -75,31 +75,31 @@ class Said(NamedTuple):
 Damage = Callable[[random.Random, bytes, list[bytes]], bytes]  # dice, a page, all pages → what lies there instead
 
 
-def _stale_copy(dice: random.Random, _page: bytes, pages: list[bytes]) -> bytes:
-    return dice.choice(pages)
+def _stale_copy(rng: random.Random, _page: bytes, pages: list[bytes]) -> bytes:
+    return rng.choice(pages)
 
 
-def _flipped(dice: random.Random, page: bytes, _pages: list[bytes]) -> bytes:
+def _flipped(rng: random.Random, page: bytes, _pages: list[bytes]) -> bytes:
     changed = bytearray(page)
-    for _ in range(dice.choice((1, 4, 64))):
-        changed[dice.randrange(len(changed))] ^= dice.randrange(1, 256)
+    for _ in range(rng.choice((1, 4, 64))):
+        changed[rng.randrange(len(changed))] ^= rng.randrange(1, 256)
     return bytes(changed)
 
 
-def _misheaded(dice: random.Random, page: bytes, _pages: list[bytes]) -> bytes:
+def _misheaded(rng: random.Random, page: bytes, _pages: list[bytes]) -> bytes:
     """The page's number, flags, bounds or the places of its first rows."""
-    at = dice.randrange(0, 40)
-    return page[:at] + dice.randbytes(2) + page[at + 2 :]
+    at = rng.randrange(0, 40)
+    return page[:at] + rng.randbytes(2) + page[at + 2 :]
 
 
 DAMAGES: dict[str, Damage] = {
-    "zeros": lambda _dice, page, _pages: bytes(len(page)),
-    "noise": lambda dice, page, _pages: dice.randbytes(len(page)),
-    "text": lambda dice, page, _pages: (b"%d log line of something else\n" % dice.randrange(10**6) * 200)[: len(page)],
+    "zeros": lambda _rng, page, _pages: bytes(len(page)),
+    "noise": lambda rng, page, _pages: rng.randbytes(len(page)),
+    "text": lambda rng, page, _pages: (b"%d log line of something else\n" % rng.randrange(10**6) * 200)[: len(page)],
     "another page": _stale_copy,
     "flipped bytes": _flipped,
     "header": _misheaded,
-    "half": lambda dice, page, _pages: page[: len(page) // 2] + dice.randbytes(len(page) // 2),
+    "half": lambda rng, page, _pages: page[: len(page) // 2] + rng.randbytes(len(page) // 2),
 }
 
 
@@ -188,17 +188,17 @@ def _manners(name: str, said: Said, codes: tuple[int, ...]) -> list[str]:
     return problems
 
 
-def damaged(store: Path, dice: random.Random) -> str:
+def damaged(store: Path, rng: random.Random) -> str:
     """Overwrite some pages of one of the two files; return which and how."""
-    env = dice.choice(("state", "state", "results"))
+    env = rng.choice(("state", "state", "results"))
     file = store / env / "data.mdb"
     content = bytearray(file.read_bytes())
     pages = [bytes(content[at : at + PAGE]) for at in range(0, len(content), PAGE)]
-    first = 0 if dice.random() < 0.1 else 2  # now and then a meta page
+    first = 0 if rng.random() < 0.1 else 2  # now and then a meta page
     done = []
-    for number in dice.sample(range(first, len(pages)), dice.choice((1, 1, 2, 3))):
-        how = dice.choice(list(DAMAGES))
-        content[number * PAGE : number * PAGE + PAGE] = DAMAGES[how](dice, pages[number], pages)
+    for number in rng.sample(range(first, len(pages)), rng.choice((1, 1, 2, 3))):
+        how = rng.choice(list(DAMAGES))
+        content[number * PAGE : number * PAGE + PAGE] = DAMAGES[how](rng, pages[number], pages)
         done.append(f"page {number} {how}")
     file.write_bytes(content)
     return f"{env}: {', '.join(done)}"

@@ -16,7 +16,7 @@ from killing import Bench, bench, torment, unreached
 
 from thresher.crawler.demo.plan import Kind
 from thresher.filters.panel import Panel, Record
-from thresher.filters.registry import plugs
+from thresher.filters.registry import specs
 from thresher.storage.packing import unpack_u64
 from thresher.storage.schema import JOURNAL
 from thresher.storage.store import Store
@@ -97,9 +97,9 @@ def test_under_kills_what_filters_learned_is_what_the_journal_says(tmp_path: Pat
     with View(tmp_path / "store") as view:
         entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.journal.read(unpack_u64(key))]
         with Store.create(tmp_path / "replayed", view.settings, 0.0) as empty:
-            panel = Panel(plugs(view.settings, view.settings.seeds), empty.memory, audit_share=view.settings.filters.audit_share)
+            panel = Panel(specs(view.settings, view.settings.seeds), empty.memory, audit_share=view.settings.filters.audit_share)
             panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in entries)
-            for plug in panel.plugs:
-                stored, replayed = dict(view.memory(plug.name).scan(b"")), dict(empty.memory(plug.name).scan(b""))
+            for spec in panel.specs:
+                stored, replayed = dict(view.memory(spec.name).scan(b"")), dict(empty.memory(spec.name).scan(b""))
                 assert stored == replayed
-            assert sum(len(dict(view.memory(plug.name).scan(b""))) for plug in panel.plugs) > 100
+            assert sum(len(dict(view.memory(spec.name).scan(b""))) for spec in panel.specs) > 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.crawler.agent.suspension import LONG_S, Sleeps
+from thresher.crawler.agent.suspension import LONG_S, SuspensionDetector
 from thresher.crawler.core.model import Cause, CrawlURL, Failed
 
 URL = CrawlURL("http://a.example/", "a.example", "http://a.example", bytes(16))
@@ -24,14 +24,14 @@ class Clocks:
 def cause_after(wall_s: float, monotonic_s: float, cause: Cause = Cause.TIMEOUT_TOTAL, *, then_s: float = 0.0) -> Cause:
     """Return the cause of a failed request that began before the clocks ran like this; then_s: it begins so long after that instead."""
     clocks = Clocks()
-    sleeps = Sleeps(lambda: clocks.wall, lambda: clocks.monotonic)
-    began = sleeps.now()
+    suspensions = SuspensionDetector(lambda: clocks.wall, lambda: clocks.monotonic)
+    began = suspensions.now()
     clocks.run(wall_s, monotonic_s)
     if then_s:
-        sleeps.look()
+        suspensions.look()
         clocks.run(then_s, then_s)
-        began = sleeps.now()
-    outcome = sleeps.excuse(Failed(URL, cause, ""), began)
+        began = suspensions.now()
+    outcome = suspensions.excuse(Failed(URL, cause, ""), began)
     assert isinstance(outcome, Failed)
     return outcome.cause
 

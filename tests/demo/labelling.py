@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from urllib.parse import urldefrag, urljoin
 
 from thresher.crawler.core.url import URLRules, URLSpace
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.truth import split
 from thresher.crawler.demo.web import Reply

@@ -6,7 +6,7 @@ import pytest
 from labelling import check_purity, check_truth, fetch, labelled, links, words
 
 from thresher.crawler.demo.aliases import KINDS, AliasPart, PlantedRule
-from thresher.crawler.demo.knobs import PROFILES, profile
+from thresher.crawler.demo.demo_settings import PROFILES, profile
 from thresher.crawler.demo.labelled import LabelledWeb
 
 SMALL = {"part_pages": 90}

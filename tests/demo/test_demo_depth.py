@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from labelling import check_purity, check_truth, fetch, labelled, links, words
 
+from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.depth import N_CHAPTERS, N_LEVELS
-from thresher.crawler.demo.knobs import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
 
 SMALL = {"part_pages": 80}

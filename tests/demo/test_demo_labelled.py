@@ -11,7 +11,7 @@ import pytest
 from labelling import PORT, fetch, labelled
 
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.crawler.demo.knobs import PARTS, PROFILES, Knobs, profile
+from thresher.crawler.demo.demo_settings import PARTS, PROFILES, DemoSettings, profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.opening import open_web
 from thresher.crawler.demo.process import ServerProcess
@@ -62,8 +62,8 @@ def test_hosts_of_all_parts_may_share_sites() -> None:
 
 
 def test_a_web_without_parts_is_the_plain_one() -> None:
-    assert isinstance(open_web(Knobs()), Web)
-    assert all(bool(knobs.parts) == (name in (*PARTS, "labelled", "bench_sites")) for name, knobs in PROFILES.items())
+    assert isinstance(open_web(DemoSettings()), Web)
+    assert all(bool(demo_settings.parts) == (name in (*PARTS, "labelled", "bench_sites")) for name, demo_settings in PROFILES.items())
 
 
 @pytest.mark.parametrize(

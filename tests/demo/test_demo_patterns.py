@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import pytest
 from labelling import check_purity, check_truth, fetch, labelled, words
 
-from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.labels import Label
 from thresher.crawler.demo.patterns import N_COPIES, TRANSLATED

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from labelling import check_purity, check_truth, fetch, labelled, links
 
-from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.rank import RankPart
 from thresher.crawler.demo.truth import split

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from labelling import check_purity, check_truth, labelled, words
 
-from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.replicas import MANNERS, REPLICA_SHARE, SHARES, Pair, planted_mirrors, planted_pairs
 from thresher.crawler.demo.truth import split

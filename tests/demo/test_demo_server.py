@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from thresher.crawler.demo.knobs import Knobs, profile
+from thresher.crawler.demo.demo_settings import DemoSettings, profile
 from thresher.crawler.demo.log import Log
 from thresher.crawler.demo.plan import Kind
 from thresher.crawler.demo.process import ServerProcess
@@ -164,8 +164,8 @@ async def test_connection_close_is_honoured(server: Server) -> None:
 
 
 async def test_a_request_whose_client_went_away_is_logged_without_a_status(tmp_path: Path) -> None:
-    knobs = profile("story", slow_host_share=1.0, slow_delay_s=(30.0, 30.0))
-    async with Server(knobs, log=tmp_path / "log") as server:
+    demo_settings = profile("story", slow_host_share=1.0, slow_delay_s=(30.0, 30.0))
+    async with Server(demo_settings, log=tmp_path / "log") as server:
         client = await connect(server)
         client.ask(server.web.hosts()[1], "/")
         fast = await connect(server)  # its answer says that the server has looked at the first
@@ -177,7 +177,7 @@ async def test_a_request_whose_client_went_away_is_logged_without_a_status(tmp_p
 
 
 async def test_with_flush_lines_a_line_is_written_before_anything_else_happens(tmp_path: Path) -> None:
-    async with Server(Knobs(), log=tmp_path / "log", flush_lines=True) as server:
+    async with Server(DemoSettings(), log=tmp_path / "log", flush_lines=True) as server:
         client = await connect(server)
         client.ask(server.web.hosts()[0], "/robots.txt")
         await client.reply()

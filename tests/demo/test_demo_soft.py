@@ -6,7 +6,7 @@ from collections import Counter
 
 from labelling import check_purity, check_truth, fetch, labelled, words
 
-from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.phrases import ABOUT_ERRORS
 from thresher.crawler.demo.soft import HONEST, SOFT

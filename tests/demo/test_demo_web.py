@@ -18,7 +18,7 @@ from urllib.robotparser import RobotFileParser
 import pytest
 
 from thresher.crawler.core.url import URLRules, URLSpace
-from thresher.crawler.demo.knobs import PROFILES, Knobs, profile
+from thresher.crawler.demo.demo_settings import PROFILES, DemoSettings, profile
 from thresher.crawler.demo.plan import Kind
 from thresher.crawler.demo.truth import Truth, split
 from thresher.crawler.demo.web import Reply, Web
@@ -130,9 +130,9 @@ class Walker:
         return self._robots[host].can_fetch("thresher", url)
 
 
-@pytest.mark.parametrize("knobs", [profile("story"), EVERYTHING], ids=["story", "everything"])
-def test_truth_is_what_an_independent_walk_over_the_pages_finds(knobs: Knobs) -> None:
-    web = Web(knobs, port=PORT)
+@pytest.mark.parametrize("demo_settings", [profile("story"), EVERYTHING], ids=["story", "everything"])
+def test_truth_is_what_an_independent_walk_over_the_pages_finds(demo_settings: DemoSettings) -> None:
+    web = Web(demo_settings, port=PORT)
     truth = web.truth()
     walker = Walker(web, truth)
     walker.walk()

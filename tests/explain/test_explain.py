@@ -20,7 +20,7 @@ from thresher.crawler.explain.explain import Explainer, Story, without_store
 from thresher.crawler.explain.spelling import steps
 from thresher.crawler.settlement.page_record import unread_page
 from thresher.filters.panel import Panel
-from thresher.filters.registry import plugs
+from thresher.filters.registry import specs
 from thresher.storage.view import View
 
 sys.path.append(str(Path(__file__).parent / "cli"))
@@ -51,7 +51,7 @@ def robots(small: SmallStore, kind: str, body: bytes = b"", **record: float) -> 
 
 def fill_a_directory(small: SmallStore) -> None:
     """Let the path trap learn that two URLs of one shape are errors."""
-    panel = Panel(plugs(small.settings, small.settings.seeds), small.store.memory, audit_share=0.0)
+    panel = Panel(specs(small.settings, small.settings.seeds), small.store.memory, audit_share=0.0)
     for name in ("/d/1", "/d/2"):
         missing = Fetched(small.url(name), Head(small.url(name), 404, (), "127.0.0.1", 0.01), b"", 0, 0.02)
         panel.learn(panel.unread(unread_page(missing)))

@@ -32,7 +32,7 @@ from thresher.crawler.core.url import origin_of
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.filter import ReplicaGate
 from thresher.filters.near_replica.records import Known
-from thresher.filters.registry import plugs
+from thresher.filters.registry import specs
 from thresher.filters.soft_error.kinds import Kind
 from thresher.filters.soft_error.prober import Reduced
 from thresher.storage.schema import QuarantineRecord
@@ -172,12 +172,12 @@ def _news(who: str, kind: Any) -> st.SearchStrategy[News]:
 
 def _messages() -> st.SearchStrategy[Message]:
     """Return every type of message; what filters tell and are answered is of their own types."""
-    made = plugs(_settings("enforce"), (), _OWNERS)
-    own = [_news(plug.name, plug.correspondent.news_type) for plug in made if plug.correspondent]
+    made = specs(_settings("enforce"), (), _OWNERS)
+    own = [_news(spec.name, spec.peer_filter.news_type) for spec in made if spec.peer_filter]
     own += [
-        _of(inspect.type_info(plug.asker.answer_type)).map(lambda read, who=plug.name: Answered(who, msgspec.msgpack.encode(read)))
-        for plug in made
-        if plug.asker
+        _of(inspect.type_info(spec.prober.answer_type)).map(lambda read, who=spec.name: Answered(who, msgspec.msgpack.encode(read)))
+        for spec in made
+        if spec.prober
     ]
     types = cast("inspect.UnionType", inspect.type_info(Message)).types
     plain = [_struct(kind) for kind in types if isinstance(kind, inspect.StructType) and kind.cls not in (News, Answered, Ask)]
@@ -228,9 +228,9 @@ async def _tell(directory: Path, story: Sequence[Step], chosen: Settings) -> Lef
 def _take(agent: Agent, store: Store, step: Step, now: float) -> None:
     if isinstance(step, bytes):
         for _ in range(2):
-            agent._arrivals.carry_out(OTHER, step, now)
+            agent._inbox.carry_out(OTHER, step, now)
         return
-    panel = agent._tools.panel
+    panel = agent._context.panel
     agent._settler._learn((panel.page(step) if isinstance(step, Page) else panel.redirect(step),), now)
     agent._settler.close()
     store.end_visit()

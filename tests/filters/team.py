@@ -11,17 +11,17 @@ from webs import Bench, Subject
 
 from thresher.crawler.core.model import CrawlURL, Effect, Page, RedirectPair, Tell
 from thresher.crawler.core.ownership import Ownership, divided
-from thresher.filters.base import Plug
-from thresher.filters.panel import Record, Sitting
+from thresher.filters.base import FilterSpec
+from thresher.filters.panel import Deliberation, Record
 
 
 class Team:
     """One bench for each agent; a subject is learned where its site is."""
 
-    def __init__(self, n_agents: int, plugs: Callable[[Ownership | None], Sequence[Plug]], *, is_told_twice: bool = False) -> None:
+    def __init__(self, n_agents: int, specs: Callable[[Ownership | None], Sequence[FilterSpec]], *, is_told_twice: bool = False) -> None:
         table = divided(n_agents)
         self.owners = [Ownership(table, me) for me in range(n_agents)]
-        self.benches = [Bench.of(plugs(owners if n_agents > 1 else None)) for owners in self.owners]
+        self.benches = [Bench.of(specs(owners if n_agents > 1 else None)) for owners in self.owners]
         self.journals: list[list[Record]] = [[] for _ in range(n_agents)]
         self.n_news = 0
         self._n_times = 2 if is_told_twice else 1
@@ -30,18 +30,18 @@ class Team:
         """Return the bench of a URL's agent."""
         return self.benches[self.owners[0].owner(url.key)]
 
-    def judge(self, subject: Subject) -> Sitting[Any]:
+    def judge(self, subject: Subject) -> Deliberation[Any]:
         """Judge a subject where its site is; links are of one site with the page that has them."""
         return self.at(_url(subject)).judge(subject)
 
     def learn(self, subject: Subject) -> list[Effect]:
         """Judge and learn a subject, and let all news arrive; return what anybody asks for beside."""
         me = self.owners[0].owner(_url(subject).key)
-        sitting = self.judge(subject)
-        asked, record = self.benches[me].panel.learn(sitting)
+        deliberation = self.judge(subject)
+        asked, record = self.benches[me].panel.learn(deliberation)
         self.journals[me] += [record] if record else []
         found: list[Effect] = []
-        waiting = deque([*sitting.effects, *asked])
+        waiting = deque([*deliberation.effects, *asked])
         while waiting:
             who, effect = waiting.popleft()
             if not isinstance(effect, Tell):

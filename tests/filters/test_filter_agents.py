@@ -15,15 +15,15 @@ from webs import SEEDS, Subject, pages, settings, urls
 from thresher.config.settings import NearReplica, SoftError
 from thresher.crawler.core.model import LinkBatch, Page
 from thresher.crawler.core.ownership import Ownership
-from thresher.filters.base import Plug
-from thresher.filters.registry import plugs
+from thresher.filters.base import FilterSpec
+from thresher.filters.registry import specs
 
 
-def registered(owners: Ownership | None) -> Sequence[Plug]:
+def registered(owners: Ownership | None) -> Sequence[FilterSpec]:
     """Return all filters but those which count and compare what is of several sites."""
     of = settings()
     local = replace(of.filters, soft_error=SoftError(mode="off"), near_replica=NearReplica(mode="off"))
-    return plugs(replace(of, filters=local), SEEDS, owners)
+    return specs(replace(of, filters=local), SEEDS, owners)
 
 
 def _of_one_site(source: str, texts: list[str]) -> LinkBatch:
@@ -36,8 +36,8 @@ batches = st.builds(_of_one_site, st.sampled_from(("http://a.example/", "http://
 
 def said(team: Team, subject: Page | LinkBatch) -> object:
     """Return what is said of a subject."""
-    sitting = team.judge(subject)
-    return (sitting.judgement.verdicts if isinstance(subject, Page) else dict(sitting.judgement.refused)), sitting.effects
+    deliberation = team.judge(subject)
+    return (deliberation.judgement.verdicts if isinstance(subject, Page) else dict(deliberation.judgement.refused)), deliberation.effects
 
 
 @examples(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

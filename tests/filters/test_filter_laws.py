@@ -24,13 +24,13 @@ from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, se
 from thresher.config.settings import Settings
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.core.model import Answer, Effect, Mode, Page, Reason, Revise, Verdict
-from thresher.filters.base import Gate, Plug
+from thresher.filters.base import FilterSpec, Gate
 from thresher.filters.panel import Record
-from thresher.filters.registry import plugs
+from thresher.filters.registry import specs
 from thresher.storage.store import Store
 
-NAMES = [plug.name for plug in registered()]
-PARTS = [(plug.name, gate) for plug in registered() for gate, _ in plug.parts()]
+NAMES = [spec.name for spec in registered()]
+PARTS = [(spec.name, gate) for spec in registered() for gate, _ in spec.parts()]
 LEARNERS = sorted({name for name, _ in PARTS})
 each_filter = pytest.mark.parametrize("name", NAMES)
 each_learner = pytest.mark.parametrize("name", LEARNERS)
@@ -71,7 +71,7 @@ def test_deciding_twice_gives_the_same_ruling_and_changes_no_memory(
     filters = registered()
     bench = Bench.of(filters)
     bench.tell(story)
-    judge = next(part for plug in filters if plug.name == name for at, part in plug.parts() if at is gate)
+    judge = next(part for spec in filters if spec.name == name for at, part in spec.parts() if at is gate)
     memory, subject, before = bench.memories[name], data.draw(SUBJECTS[gate]), bench.rows(name)
     rulings = [judge.decide(judge.measure(subject), memory) for _ in range(2)]
     assert rulings[0] == rulings[1]
@@ -83,22 +83,22 @@ def test_deciding_twice_gives_the_same_ruling_and_changes_no_memory(
 @given(text=urls, content_type=st.sampled_from(("text/html", "image/png", "")))
 def test_a_gate_without_memory_always_says_the_same(name: str, text: str, content_type: str) -> None:
     """Mutation: `ExtensionFilter.refuses` remembered its last URL and refused it the second time."""
-    plug = next(plug for plug in registered() if plug.name == name)
-    if plug.static:
-        assert subjects.refusal(plug.static, text) == subjects.refusal(plug.static, text)
-    if plug.head:
+    spec = next(spec for spec in registered() if spec.name == name)
+    if spec.static:
+        assert subjects.refusal(spec.static, text) == subjects.refusal(spec.static, text)
+    if spec.head:
         answer = head(text, content_type=content_type)
-        assert plug.head.refuses(answer) == plug.head.refuses(answer)
+        assert spec.head.refuses(answer) == spec.head.refuses(answer)
 
 
 # -- learning
 
 
-def _naysayers(mode: Mode) -> tuple[Plug, ...]:
+def _naysayers(mode: Mode) -> tuple[FilterSpec, ...]:
     """Return filters that drop and refuse some of what comes, so that others learn from judgements that are not their own."""
     return (
-        Plug("dropper", mode, page=PageScript("dropper", drops=lambda url: "1" in url)),
-        Plug("refuser", mode, learned=LinkScript("refuser", refuses=lambda url: "2" in url)),
+        FilterSpec("dropper", mode, page=PageScript("dropper", drops=lambda url: "1" in url)),
+        FilterSpec("refuser", mode, learned=LinkScript("refuser", refuses=lambda url: "2" in url)),
     )
 
 
@@ -149,8 +149,8 @@ def test_a_filter_s_memory_of_a_site_stays_below_its_cap(name: str, story: list[
                 assert sum(len(key) + len(value) for key, value in rows.items()) <= store.memory(name).used(site) <= FEW_BYTES
 
 
-def _drop_everything() -> Plug:
-    return Plug("dropper", Mode.ENFORCE, page=PageScript("dropper", drops=lambda _: True))
+def _drop_everything() -> FilterSpec:
+    return FilterSpec("dropper", Mode.ENFORCE, page=PageScript("dropper", drops=lambda _: True))
 
 
 def _copies_called(bench: Bench, seen: list[Page]) -> list[Page]:
@@ -196,14 +196,14 @@ def test_a_filter_that_observes_changes_no_judgement_and_asks_for_nothing(story:
     """Mutation: `Panel._judge` took the verdicts of observers into `keep`; `Panel.links` merged their refusals into the judgement."""
     bench = Bench.of(registered("observe"))
     for subject in story:
-        sitting = bench.judge(subject)
-        asked, _ = bench.panel.learn(sitting)
-        if sitting.gate is Gate.LEARNED:
-            assert sitting.judgement.admitted.all()
-            assert not sitting.judgement.refused
+        deliberation = bench.judge(subject)
+        asked, _ = bench.panel.learn(deliberation)
+        if deliberation.gate is Gate.LEARNED:
+            assert deliberation.judgement.admitted.all()
+            assert not deliberation.judgement.refused
         else:
-            assert (sitting.judgement.keep, sitting.judgement.follow) == (True, True)
-        assert not sitting.effects
+            assert (deliberation.judgement.keep, deliberation.judgement.follow) == (True, True)
+        assert not deliberation.effects
         assert not asked
 
 
@@ -222,8 +222,8 @@ def test_a_filter_that_observes_learns_nothing_from_answers_and_asks_for_nothing
 @thorough(40)
 @given(text=urls, content_type=st.sampled_from(("text/html", "image/png")))
 def test_gates_without_memory_are_silent_while_they_observe(name: str, text: str, content_type: str) -> None:
-    """Mutation: `Panel.static` asked every plug whatever its mode."""
-    bench = Bench.of(tuple(plug for plug in registered("observe") if plug.name == name and plug.mode is Mode.OBSERVE))
+    """Mutation: `Panel.static` asked every filter whatever its mode."""
+    bench = Bench.of(tuple(spec for spec in registered("observe") if spec.name == name and spec.mode is Mode.OBSERVE))
     assert bench.panel.static(subjects.links(text + "/x.png")) == {}
     assert bench.panel.head(head(text, content_type=content_type, content_length="99999999999")) is None
 
@@ -233,8 +233,8 @@ def test_gates_without_memory_are_silent_while_they_observe(name: str, text: str
 @given(story=stories)
 def test_what_a_filter_remembers_does_not_depend_on_others_that_only_observe(name: str, story: list[Subject]) -> None:
     """Mutation: `Panel` let an observer's verdict on a page, or its refusals of links, into the judgement that the others learn from."""
-    alone = Bench.of(tuple(plug for plug in registered() if plug.name == name))
-    others = tuple(plug if plug.name == name else replace(plug, mode=Mode.OBSERVE) for plug in registered())
+    alone = Bench.of(tuple(spec for spec in registered() if spec.name == name))
+    others = tuple(spec if spec.name == name else replace(spec, mode=Mode.OBSERVE) for spec in registered())
     among = Bench.of((*others, *_naysayers(Mode.OBSERVE)))
     alone.tell(story)
     among.tell(story)
@@ -252,16 +252,16 @@ def test_what_is_stored_of_copies_changes_nothing_that_is_learned(life: list[Sub
     for store_copies in (False, True):
         of = settings()
         copies = replace(of.filters.exact_duplicate, store_copies=store_copies)
-        filters = plugs(replace(of, filters=replace(of.filters, exact_duplicate=copies)), ["http://a.example/"])
-        bench = Bench.of([replace(plug, mode=Mode.ENFORCE) for plug in filters])
+        filters = specs(replace(of, filters=replace(of.filters, exact_duplicate=copies)), ["http://a.example/"])
+        bench = Bench.of([replace(spec, mode=Mode.ENFORCE) for spec in filters])
         asked = []
         for subject in life:
             if isinstance(subject, Answer):
                 bench.tell([subject])
                 continue
-            sitting = bench.judge(subject)
-            effects, _ = bench.panel.learn(sitting)
-            asked.append(repr([_unstored(who, effect) for who, effect in (*sitting.effects, *effects)]))
+            deliberation = bench.judge(subject)
+            effects, _ = bench.panel.learn(deliberation)
+            asked.append(repr([_unstored(who, effect) for who, effect in (*deliberation.effects, *effects)]))
         learned.append((asked, bench.all_rows()))
     assert learned[0] == learned[1]
 

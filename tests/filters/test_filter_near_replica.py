@@ -16,7 +16,7 @@ from subjects import batch, page
 from thresher.config.settings import NearReplica
 from thresher.crawler.core.model import Effect, Judgement, Page, Park, Reason, Revise, Verdict
 from thresher.filters.base import LinkJudgement
-from thresher.filters.near_replica.filter import MirrorGate, ReplicaGate, plug
+from thresher.filters.near_replica.filter import MirrorGate, ReplicaGate, spec
 from thresher.filters.near_replica.records import Measure
 
 A, B = "http://a.example", "http://b.example"
@@ -228,7 +228,7 @@ def test_pages_of_one_template_do_not_crowd_one_another_out() -> None:
 
 def test_links_of_replicas_are_followed_until_the_budget_of_new_ones_is_used_up() -> None:
     """As of copies (filters/copy_links.py). Broken once (replicas not marked): fails."""
-    ledger = plug(NearReplica(), tells_copies=False).learned
+    ledger = spec(NearReplica(), tells_copies=False).learned
     assert ledger is not None
     bench, followed = Bench(max_links=10), []
     bench.meet(shown(f"{A}/1", text(1)))
@@ -333,8 +333,8 @@ def test_a_host_with_pages_of_its_own_is_no_mirror() -> None:
 
 
 def test_links_of_a_mirror_are_refused_where_it_is_to_be_dropped() -> None:
-    assert plug(NearReplica(), tells_copies=False).again is None
-    gate = plug(NearReplica(mirrors="drop"), tells_copies=False).learned
+    assert spec(NearReplica(), tells_copies=False).again is None
+    gate = spec(NearReplica(mirrors="drop"), tells_copies=False).learned
     assert isinstance(gate, MirrorGate)
     bench = Bench(mirrors="drop")
     links = batch(f"{A}/new", f"{B}/new", f"{B}/newer")

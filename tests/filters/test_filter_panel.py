@@ -14,19 +14,19 @@ from webs import Bench, registered
 
 from thresher.config.settings import PathTrap
 from thresher.crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Purpose, Reason, Release, Request, Rewrite, Verdict
-from thresher.filters.base import Gate, LinkJudgement, Plug
-from thresher.filters.panel import Sitting, decode_judgement, encode_judgement
-from thresher.filters.path_trap import plug as path_trap
+from thresher.filters.base import FilterSpec, Gate, LinkJudgement
+from thresher.filters.panel import Deliberation, decode_judgement, encode_judgement
+from thresher.filters.path_trap import spec as path_trap
 
 URL = "http://a.example/x"
 
 
-def pages(name: str, mode: Mode = Mode.ENFORCE, **script: object) -> Plug:
-    return Plug(name, mode, page=PageScript(name, **script))  # type: ignore[arg-type]
+def pages(name: str, mode: Mode = Mode.ENFORCE, **script: object) -> FilterSpec:
+    return FilterSpec(name, mode, page=PageScript(name, **script))  # type: ignore[arg-type]
 
 
-def links(name: str, mode: Mode = Mode.ENFORCE, **script: object) -> Plug:
-    return Plug(name, mode, learned=LinkScript(name, **script))  # type: ignore[arg-type]
+def links(name: str, mode: Mode = Mode.ENFORCE, **script: object) -> FilterSpec:
+    return FilterSpec(name, mode, learned=LinkScript(name, **script))  # type: ignore[arg-type]
 
 
 def everything(_: str) -> bool:
@@ -53,7 +53,7 @@ def test_storing_and_following_are_judged_apart() -> None:
             return Verdict(self.name, keep=self.name == "keeps", follow=self.name == "follows"), ()
 
     def word(*names: str) -> tuple[bool, bool]:
-        judgement = Bench.of([Plug(name, Mode.ENFORCE, page=Half(name)) for name in names]).panel.page(page(URL)).judgement
+        judgement = Bench.of([FilterSpec(name, Mode.ENFORCE, page=Half(name)) for name in names]).panel.page(page(URL)).judgement
         return judgement.keep, judgement.follow
 
     assert word("keeps") == (True, False)
@@ -89,7 +89,7 @@ def test_what_a_filter_learns_from_is_the_word_of_the_whole_panel() -> None:
 
 def test_redirect_pairs_are_judged_as_pages_are() -> None:
     witness = PairWitness()
-    bench = Bench.of([Plug("witness", Mode.ENFORCE, redirect=witness)])
+    bench = Bench.of([FilterSpec("witness", Mode.ENFORCE, redirect=witness)])
     records = bench.tell([pair(URL, "http://a.example/end", status=404)])
     assert [(seen.original, seen.target, seen.status) for seen in witness.pairs] == [(URL, "http://a.example/end", 404)]
     assert records[0].gate == Gate.REDIRECT
@@ -137,31 +137,33 @@ def asks(*effects: Effect) -> dict[str, tuple[Effect, ...]]:
 
 def test_effects_of_deciding_and_of_observing_name_who_asks() -> None:
     request, release = Request("http://a.example/probe", Purpose.PROBE), Release("rule")
-    bench = Bench.of([pages("asker", asks=asks(request), asks_later=asks(release))])
-    sitting = bench.panel.page(page(URL))
-    assert sitting.effects == (("asker", request),)
-    assert bench.panel.learn(sitting)[0] == (("asker", release),)
+    bench = Bench.of([pages("prober", asks=asks(request), asks_later=asks(release))])
+    deliberation = bench.panel.page(page(URL))
+    assert deliberation.effects == (("prober", request),)
+    assert bench.panel.learn(deliberation)[0] == (("prober", release),)
 
 
 def test_an_observing_filter_s_effects_are_dropped_at_every_gate() -> None:
     request = Request("http://a.example/probe", Purpose.PROBE)
-    script = PageScript("asker", asks=asks(request), asks_later=asks(request))
+    script = PageScript("prober", asks=asks(request), asks_later=asks(request))
     script.on_answer = asks(request)
-    plug = Plug("asker", Mode.OBSERVE, page=script, learned=LinkScript("asker", asks=lambda url: [Hold(url, "rule")]), asker=script)
-    bench = Bench.of([plug])
-    sitting = bench.panel.page(page(URL))
-    assert (sitting.effects, bench.panel.learn(sitting)[0]) == ((), ())
+    spec = FilterSpec(
+        "prober", Mode.OBSERVE, page=script, learned=LinkScript("prober", asks=lambda url: [Hold(url, "rule")]), prober=script
+    )
+    bench = Bench.of([spec])
+    deliberation = bench.panel.page(page(URL))
+    assert (deliberation.effects, bench.panel.learn(deliberation)[0]) == ((), ())
     of_links = bench.panel.links(farm(2))
     assert of_links.effects == ()
     assert of_links.judgement.admitted.all()
-    assert bench.panel.answered("asker", answer(URL)) == ((), None)
+    assert bench.panel.answered("prober", answer(URL)) == ((), None)
     assert not script.answers
 
 
 def test_only_the_filter_that_asked_is_told_the_answer() -> None:
     one, two = PageScript("one"), PageScript("two")
     one.on_answer = asks(Release("rule"))
-    bench = Bench.of([Plug(script.name, Mode.ENFORCE, page=script, asker=script) for script in (one, two)])
+    bench = Bench.of([FilterSpec(script.name, Mode.ENFORCE, page=script, prober=script) for script in (one, two)])
     assert bench.panel.answered("one", answer(URL, failure="timeout_total"))[0] == (("one", Release("rule")),)
     assert (one.answers, two.answers) == ([SeenAnswer(URL, failure="timeout_total")], [])
 
@@ -169,28 +171,31 @@ def test_only_the_filter_that_asked_is_told_the_answer() -> None:
 def test_what_an_answer_taught_is_taught_again_by_a_replay() -> None:
     """Mutation: `Panel.answered` returned no record for the journal."""
     lived, replayed = (
-        Bench.of([Plug(script.name, Mode.ENFORCE, page=script, asker=script)]) for script in (PageScript("asker"), PageScript("asker"))
+        Bench.of([FilterSpec(script.name, Mode.ENFORCE, page=script, prober=script)])
+        for script in (PageScript("prober"), PageScript("prober"))
     )
-    asked, record = lived.panel.answered("asker", answer(URL, status=302, target=SPACE.url("http://a.example/end")))
+    asked, record = lived.panel.answered("prober", answer(URL, status=302, target=SPACE.url("http://a.example/end")))
     assert asked == ()
     assert record is not None
     replayed.panel.replay([record])
-    assert replayed.memories["asker"].get(bytes(8) + URL.encode()) == b"http://a.example/end"
+    assert replayed.memories["prober"].get(bytes(8) + URL.encode()) == b"http://a.example/end"
 
 
 def test_links_that_are_rewritten_or_held_are_not_admitted_and_not_refused() -> None:
     def script(url: str) -> list[Effect]:
         return [Rewrite(url, "http://a.example/", "rule")] if url.endswith("/0") else [Hold(url, "rule")] if url.endswith("/1") else []
 
-    sitting = Bench.of([links("dust", asks=script)]).panel.links(farm(3))
-    assert sitting.judgement.admitted.tolist() == [False, False, True]
-    assert not sitting.judgement.refused
+    deliberation = Bench.of([links("dust", asks=script)]).panel.links(farm(3))
+    assert deliberation.judgement.admitted.tolist() == [False, False, True]
+    assert not deliberation.judgement.refused
 
 
 def test_effects_on_urls_that_are_not_in_the_batch_take_nothing_out_of_it() -> None:
-    sitting = Bench.of([links("dust", asks=lambda _: [Hold("http://a.example/elsewhere", "rule")])], audit_share=1.0).panel.links(farm(3))
-    assert sitting.judgement.admitted.all()
-    assert len(sitting.effects) == 3
+    deliberation = Bench.of([links("dust", asks=lambda _: [Hold("http://a.example/elsewhere", "rule")])], audit_share=1.0).panel.links(
+        farm(3)
+    )
+    assert deliberation.judgement.admitted.all()
+    assert len(deliberation.effects) == 3
 
 
 # -- audits
@@ -198,24 +203,24 @@ def test_effects_on_urls_that_are_not_in_the_batch_take_nothing_out_of_it() -> N
 N_AUDITED = 4_000
 
 
-def _audited(plug: Plug, share: float, subject: LinkBatch) -> Sitting[LinkJudgement]:
-    return Bench.of([plug], audit_share=share).panel.links(subject)
+def _audited(spec: FilterSpec, share: float, subject: LinkBatch) -> Deliberation[LinkJudgement]:
+    return Bench.of([spec], audit_share=share).panel.links(subject)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
 @pytest.mark.parametrize("how", ["refuse", "rewrite", "hold"])
 def test_the_share_of_what_is_set_aside_that_passes_is_the_audit_share(how: str, share: float) -> None:
     """Mutation: `_audit` compared the key's first bytes, which are the site's: all of a site passed, or none."""
-    plug = {
+    spec = {
         "refuse": links("judge", refuses=everything),
         "rewrite": links("judge", asks=lambda url: [Rewrite(url, "http://a.example/", "rule")]),
         "hold": links("judge", asks=lambda url: [Hold(url, "rule")]),
     }[how]
-    sitting = _audited(plug, share, farm(N_AUDITED))
-    n = int(sitting.judgement.admitted.sum())
+    deliberation = _audited(spec, share, farm(N_AUDITED))
+    n = int(deliberation.judgement.admitted.sum())
     assert abs(n - share * N_AUDITED) <= 4 * math.sqrt(share * (1 - share) * N_AUDITED)
-    assert sitting.audited == set(np.flatnonzero(sitting.judgement.admitted).tolist())
-    assert len(sitting.effects) == (0 if how == "refuse" else N_AUDITED - n)
+    assert deliberation.audited == set(np.flatnonzero(deliberation.judgement.admitted).tolist())
+    assert len(deliberation.effects) == (0 if how == "refuse" else N_AUDITED - n)
 
 
 def test_an_audit_is_chosen_by_the_url_s_key_alone() -> None:
@@ -229,32 +234,32 @@ def test_an_audit_is_chosen_by_the_url_s_key_alone() -> None:
 
 
 def test_what_passes_by_itself_is_no_audit() -> None:
-    sitting = _audited(links("judge", refuses=lambda url: url.endswith("7")), 1.0, farm(50))
-    assert sitting.judgement.admitted.all()
-    assert sitting.audited == {i for i, text in enumerate(farm(50).texts) if text.endswith("7")}
-    assert sitting.judgement.refused.keys() == sitting.audited
+    deliberation = _audited(links("judge", refuses=lambda url: url.endswith("7")), 1.0, farm(50))
+    assert deliberation.judgement.admitted.all()
+    assert deliberation.audited == {i for i, text in enumerate(farm(50).texts) if text.endswith("7")}
+    assert deliberation.judgement.refused.keys() == deliberation.audited
 
 
 def test_audits_of_a_real_filter_pass_its_refusals_and_are_learned_the_same_by_a_replay() -> None:
     """Mutation: `PageMeasure` left `is_ok` out of the journal: the replay closed nothing."""
     lived, replayed = (Bench.of([path_trap(PathTrap(max_per_prefix=50))], audit_share=0.25) for _ in range(2))
     records = [lived.panel.learn(lived.panel.page(page(url, status=404)))[1] for url in farm(50).texts]
-    sitting = lived.panel.links(farm(1_000))
+    deliberation = lived.panel.links(farm(1_000))
     again = lived.panel.links(farm(1_000))
-    assert again.audited == sitting.audited
-    n_refused = len(sitting.judgement.refused)
+    assert again.audited == deliberation.audited
+    n_refused = len(deliberation.judgement.refused)
     assert n_refused == 1_000
-    assert abs(len(sitting.audited) - 0.25 * n_refused) <= 4 * math.sqrt(0.25 * 0.75 * n_refused)
+    assert abs(len(deliberation.audited) - 0.25 * n_refused) <= 4 * math.sqrt(0.25 * 0.75 * n_refused)
     replayed.panel.replay([record for record in records if record is not None])
     assert replayed.all_rows() == lived.all_rows()
-    assert replayed.panel.links(farm(1_000)).audited == sitting.audited
+    assert replayed.panel.links(farm(1_000)).audited == deliberation.audited
 
 
 def test_an_observer_s_refusals_are_noted_and_not_audited() -> None:
-    sitting = _audited(replace(links("judge", refuses=everything), mode=Mode.OBSERVE), 1.0, farm(3))
-    assert sitting.said is not None
-    assert len(sitting.said) == 3
-    assert (sitting.audited, sitting.judgement.refused) == (frozenset(), {})
+    deliberation = _audited(replace(links("judge", refuses=everything), mode=Mode.OBSERVE), 1.0, farm(3))
+    assert deliberation.said is not None
+    assert len(deliberation.said) == 3
+    assert (deliberation.audited, deliberation.judgement.refused) == (frozenset(), {})
 
 
 def test_a_copy_with_the_text_of_a_kept_page_is_told_in_one_panel_of_all_filters() -> None:

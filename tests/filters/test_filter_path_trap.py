@@ -13,8 +13,8 @@ from thresher.config.settings import Filters, PathTrap, Settings
 from thresher.crawler.core.model import Page, Reason
 from thresher.filters.path_shapes import calendar_of, shape_of
 from thresher.filters.path_trap import ShapeTrap
-from thresher.filters.path_trap import plug as path_trap
-from thresher.filters.registry import plugs
+from thresher.filters.path_trap import spec as path_trap
+from thresher.filters.registry import specs
 
 BOILERPLATE = " ".join(f"menu{i}" for i in range(40))
 Text = Callable[[str], str]  # of a URL's page
@@ -94,7 +94,7 @@ class Site:
     """A crawl of URLs as a list of links gives them, through the real panel, with what it fetched and what it refused."""
 
     def __init__(self, of: Filters, text: Text = own, *, everything: bool = False) -> None:
-        filters = plugs(Settings(filters=of), ()) if everything else [path_trap(of.path_trap, judges=["exact_duplicate"])]
+        filters = specs(Settings(filters=of), ()) if everything else [path_trap(of.path_trap, judges=["exact_duplicate"])]
         self.bench = Bench.of(filters)
         self.text = text
         self.fetched: list[str] = []
@@ -106,10 +106,10 @@ class Site:
         queued, waiting = [], list(urls)
         for at in range(0, len(waiting), 50):
             links = batch(*waiting[at : at + 50])
-            sitting = self.bench.panel.links(links)
-            self.bench.panel.learn(sitting)
-            queued += [url for url, is_in in zip(links.texts, sitting.judgement.admitted, strict=True) if is_in]
-            self.refused |= {links.texts[i]: verdict.reason for i, verdict in sitting.judgement.refused.items()}
+            deliberation = self.bench.panel.links(links)
+            self.bench.panel.learn(deliberation)
+            queued += [url for url, is_in in zip(links.texts, deliberation.judgement.admitted, strict=True) if is_in]
+            self.refused |= {links.texts[i]: verdict.reason for i, verdict in deliberation.judgement.refused.items()}
         return queued
 
     def fetch(self, urls: Iterable[str], *, status: int = 200) -> None:
@@ -149,7 +149,7 @@ def test_a_large_forum_is_found_whole_in_the_default_configuration(form: str) ->
 
 
 def test_a_shape_is_closed_by_barren_answers_alone_and_then_at_once() -> None:
-    """F60. Mutation: the bound counted `answered`; `again` was left out of the plug: those that waited were fetched."""
+    """F60. Mutation: the bound counted `answered`; `again` was left out of the spec: those that waited were fetched."""
     site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), alike)
     site.fetch(site.find(numbered("http://a.example/trap/{}", 1_000)))
     assert len(site.fetched) == 51, "the first shows something new"
@@ -240,12 +240,12 @@ def test_hosts_of_one_site_are_apart() -> None:
 
 
 def test_what_a_head_gate_refused_is_barren() -> None:
-    """Attachments by number: plug asks to hear of answers that were not read."""
+    """Attachments by number: the spec asks to hear of answers that were not read."""
     bench = Bench.of([path_trap(PathTrap(max_per_prefix=5))])
     for url in numbered("http://a.example/dl.php?id={}", 5):
         bench.panel.learn(bench.panel.unread(_without_text(url)))
-    sitting = bench.panel.links(batch("http://a.example/dl.php?id=77", "http://a.example/other.php?id=77"))
-    assert sitting.judgement.admitted.tolist() == [False, True]
+    deliberation = bench.panel.links(batch("http://a.example/dl.php?id=77", "http://a.example/other.php?id=77"))
+    assert deliberation.judgement.admitted.tolist() == [False, True]
 
 
 def _without_text(url: str) -> Page:

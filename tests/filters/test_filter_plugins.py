@@ -75,7 +75,8 @@ def test_its_options_are_checked_like_ours(installed: Path, tmp_path: Path) -> N
 
 
 HEAD = (
-    "from typing import Literal\nimport msgspec\nfrom thresher.crawler.core.model import Mode\nfrom thresher.filters.base import Plug\n"
+    "from typing import Literal\nimport msgspec\nfrom thresher.crawler.core.model import Mode\n"
+    "from thresher.filters.base import FilterSpec\n"
     "from thresher.filters.plugin import FilterPlugin\n"
     "class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):\n    mode: str = 'enforce'\n"
 )
@@ -94,12 +95,16 @@ def start() -> None:
         ("raise SystemExit(3)", "torn", "SystemExit"),
         ("plugin = 3", "torn", "expected `settings`, a msgspec Struct class"),
         ("import msgspec\nclass plugin:\n    class settings(msgspec.Struct): pass", "torn", "expected an option `mode`"),
-        (HEAD + "plugin = FilterPlugin(Options, None)", "torn", "expected `plug`, which builds the filter"),
+        (HEAD + "plugin = FilterPlugin(Options, None)", "torn", "expected `spec`, which builds the filter"),
         (HEAD + "plugin = FilterPlugin(Options, lambda options: 1 / 0)", "torn", "ZeroDivisionError"),
         (HEAD + "plugin = FilterPlugin(Options, lambda options: None)", "torn", "gave NoneType, expected"),
-        (HEAD + "plugin = FilterPlugin(Options, lambda options: Plug('x', Mode.ENFORCE))", "torn", "is called 'x'"),
-        (HEAD + "plugin = FilterPlugin(Options, lambda options: Plug('torn', Mode.ENFORCE, page=3))", "torn", "gate page has no measure"),
-        (HEAD + "plugin = FilterPlugin(Options, lambda options: Plug('torn', Mode.ENFORCE))", "dust", "that of a filter of ours"),
+        (HEAD + "plugin = FilterPlugin(Options, lambda options: FilterSpec('x', Mode.ENFORCE))", "torn", "is called 'x'"),
+        (
+            HEAD + "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE, page=3))",
+            "torn",
+            "gate page has no measure",
+        ),
+        (HEAD + "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE))", "dust", "that of a filter of ours"),
     ],
 )
 def test_a_broken_plugin_is_told(code: str, name: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from dict_memory import DictMemory
 
 from thresher.filters.near_replica.collide import Grid
-from thresher.filters.near_replica.rp import F32
+from thresher.filters.near_replica.random_projection import F32
 
 _TAGS = (bytes(8),)
 

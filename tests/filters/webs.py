@@ -14,9 +14,9 @@ from subjects import SPACE, answer, batch, page, pair
 from thresher.config.settings import ExactDuplicate, Filters, NearReplica, PathTrap, PatternYield, Settings, SoftError
 from thresher.crawler.core.model import Answer, LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import Gate, Plug
-from thresher.filters.panel import Panel, Record, Sitting
-from thresher.filters.registry import plugs
+from thresher.filters.base import FilterSpec, Gate
+from thresher.filters.panel import Deliberation, Panel, Record
+from thresher.filters.registry import specs
 
 SEEDS = ("http://a.example/", "http://b.example/docs/")
 Subject = Page | LinkBatch | RedirectPair
@@ -53,8 +53,8 @@ def settings(mode: str = "enforce", of: Filters = _TIGHT) -> Settings:
     return Settings(filters=msgspec.structs.replace(of, audit_share=0.0, **every))
 
 
-def registered(mode: str = "enforce") -> tuple[Plug, ...]:
-    return plugs(settings(mode), SEEDS)
+def registered(mode: str = "enforce") -> tuple[FilterSpec, ...]:
+    return specs(settings(mode), SEEDS)
 
 
 urls = st.builds(lambda host, path: f"http://{host}{path}", st.sampled_from(_HOSTS), st.sampled_from(_PATHS))
@@ -93,7 +93,7 @@ class Bench:
     memories: dict[str, Memory]
 
     @classmethod
-    def of(cls, filters: Sequence[Plug], memory_of: Callable[[str], Memory] | None = None, *, audit_share: float = 0.0) -> Bench:
+    def of(cls, filters: Sequence[FilterSpec], memory_of: Callable[[str], Memory] | None = None, *, audit_share: float = 0.0) -> Bench:
         made: dict[str, Memory] = {}
 
         def make(name: str) -> Memory:
@@ -102,7 +102,7 @@ class Bench:
 
         return cls(Panel(filters, make, audit_share=audit_share), made)
 
-    def judge(self, subject: Subject) -> Sitting[Any]:
+    def judge(self, subject: Subject) -> Deliberation[Any]:
         match subject:
             case Page():
                 return self.panel.page(subject)
@@ -116,7 +116,7 @@ class Bench:
         records: list[Record | None] = []
         for subject in story:
             if isinstance(subject, Answer):
-                records += [self.panel.answered(plug.name, subject)[1] for plug in self.panel.plugs if plug.asker]
+                records += [self.panel.answered(spec.name, subject)[1] for spec in self.panel.specs if spec.prober]
             else:
                 records.append(self.panel.learn(self.judge(subject))[1])
         return [record for record in records if record is not None]

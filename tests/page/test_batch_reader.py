@@ -1,4 +1,4 @@
-"""The desk reads what arrived together as if each page had come alone, and one page's fault is its own."""
+"""The batch reader reads what arrived together as if each page had come alone, and one page's fault is its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.gates.link_gate import LinkGate
-from thresher.crawler.page.batch_reader import Desk, Reading
+from thresher.crawler.page.batch_reader import BatchReader, Reading
 from thresher.crawler.page.parser import Parser
 from thresher.filters.panel import Panel
 from thresher.storage.store import Store
@@ -37,7 +37,7 @@ def page(i: int) -> Fetched:
 
 
 @asynccontextmanager
-async def desk(path: Path, clock: Callable[[], float] = lambda: 7.0) -> AsyncIterator[Desk]:
+async def batch_reader(path: Path, clock: Callable[[], float] = lambda: 7.0) -> AsyncIterator[BatchReader]:
     settings = Settings()
     parser = Parser(settings.parse, "thresher", 100)
     with Store.create(path / "crawl", settings, 0.0) as store:
@@ -45,7 +45,7 @@ async def desk(path: Path, clock: Callable[[], float] = lambda: 7.0) -> AsyncIte
         try:
             panel = Panel([], store.memory, audit_share=0.0)
             links = LinkGate(URLS, store.seen, panel, settings)
-            yield Desk(parser, suspects, links, panel, urls=URLS, settings=settings, clock=clock)
+            yield BatchReader(parser, suspects, links, panel, urls=URLS, settings=settings, clock=clock)
             assert not any((path / "crawl" / "working").read_bytes())  # nobody is suspected
         finally:
             suspects.close()
@@ -59,7 +59,7 @@ def is_right(found: Reading, i: int) -> bool:
 
 
 async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -> None:
-    async with desk(tmp_path) as table:
+    async with batch_reader(tmp_path) as table:
         found = await asyncio.gather(*(table.read(page(i)) for i in range(50)))
     assert all(is_right(reading, i) for i, reading in enumerate(found))
 
@@ -97,7 +97,7 @@ async def test_a_round_of_the_loop_begins_no_step_after_5_ms(
 
     finished = html.finished
     monkeypatch.setattr(html, "finished", parse)
-    async with Rounds() as rounds, desk(tmp_path, clock=lambda: rounds.now) as table:
+    async with Rounds() as rounds, batch_reader(tmp_path, clock=lambda: rounds.now) as table:
         await asyncio.gather(*(table.read(page(i)) for i in range(150)))
     assert max(Counter(parsed_in).values()) == most
 
@@ -105,11 +105,11 @@ async def test_a_round_of_the_loop_begins_no_step_after_5_ms(
 async def test_large_pages_make_small_batches(tmp_path: Path) -> None:
     went_on_in: list[int] = []
 
-    async def journey(table: Desk) -> None:
+    async def journey(table: BatchReader) -> None:
         await table.read(fetched("large", b"word " * 300_000))
         went_on_in.append(rounds.n)
 
-    async with Rounds() as rounds, desk(tmp_path, clock=lambda: 7.0) as table:
+    async with Rounds() as rounds, batch_reader(tmp_path, clock=lambda: 7.0) as table:
         await asyncio.gather(*(journey(table) for _ in range(4)))
     assert len(set(went_on_in)) == 4
 
@@ -119,12 +119,12 @@ async def test_as_many_journeys_are_woken_as_a_round_has_time_for(tmp_path: Path
     """How long they take, those before show. Mutation: as many were woken in each round, whatever they took."""
     went_on_in: list[int] = []
 
-    async def journey(table: Desk, i: int) -> None:
+    async def journey(table: BatchReader, i: int) -> None:
         await table.read(page(i))
         went_on_in.append(rounds.n)
         rounds.now += took_s
 
-    async with Rounds() as rounds, desk(tmp_path, clock=lambda: rounds.now) as table:
+    async with Rounds() as rounds, batch_reader(tmp_path, clock=lambda: rounds.now) as table:
         await asyncio.gather(*(journey(table, i) for i in range(40)))
     woken = list(Counter(went_on_in).values())
     assert woken[0] == 1, "nobody knows yet"
@@ -139,14 +139,14 @@ async def test_a_fault_of_our_own_in_one_page_is_that_pages(tmp_path: Path, monk
 
     finished = html.finished
     monkeypatch.setattr(html, "finished", parse)
-    async with desk(tmp_path) as table:
+    async with batch_reader(tmp_path) as table:
         found = await asyncio.gather(*(table.read(page(i)) for i in range(5)), return_exceptions=True)
     assert [i for i, reading in enumerate(found) if isinstance(reading, ZeroDivisionError)] == [2]
     assert all(is_right(reading, i) for i, reading in enumerate(found) if isinstance(reading, Reading))
 
 
 async def test_who_is_gone_is_not_read_for(tmp_path: Path) -> None:
-    async with desk(tmp_path) as table:
+    async with batch_reader(tmp_path) as table:
         tasks = [asyncio.create_task(table.read(page(i))) for i in range(4)]
         await asyncio.sleep(0)
         tasks[1].cancel()
@@ -155,7 +155,7 @@ async def test_who_is_gone_is_not_read_for(tmp_path: Path) -> None:
 
 
 async def test_a_page_that_must_be_isolated_delays_no_other(tmp_path: Path) -> None:
-    async with desk(tmp_path) as table:
+    async with batch_reader(tmp_path) as table:
         bomb = asyncio.create_task(table.read(fetched("bomb", b"<title>b</title>" + b"<div>" * 10_000 + b"<a href=y>")))
         others = await asyncio.gather(*(table.read(page(i)) for i in range(5)))
         assert not bomb.done()
@@ -165,7 +165,7 @@ async def test_a_page_that_must_be_isolated_delays_no_other(tmp_path: Path) -> N
 
 
 async def test_what_is_no_text_says_nothing(tmp_path: Path) -> None:
-    async with desk(tmp_path) as table:
+    async with batch_reader(tmp_path) as table:
         picture = await table.read(fetched("picture", b"<a href=x>", "image/png"))
         disguised = await table.read(fetched("disguised", b"\0" * 100))
     assert (picture.page.flags, picture.page.text, picture.page.links, picture.page.at) == (set(), "", (), 7.0)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_batch_reader import desk, fetched
+from test_batch_reader import batch_reader, fetched
 
 from thresher.crawler.core import html
 from thresher.crawler.core.parsed import Parsed
@@ -58,7 +58,7 @@ async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_
 
     finished = html.finished
     monkeypatch.setattr(html, "finished", parse)
-    async with desk(tmp_path, clock=time.monotonic) as table:
+    async with batch_reader(tmp_path, clock=time.monotonic) as table:
 
         def accuse(host: str) -> None:
             table.set_apart(host)

@@ -55,9 +55,9 @@ def test_the_largest_are_the_largest_the_first_of_equals(values: list[int], size
 
 def test_traces_keep_few_keys_and_stand_for_all() -> None:
     """60,000 keys, each met twice: half of the meetings are the first."""
-    traces, dice = Traces[bool](2000), random.Random(7)
+    traces, rng = Traces[bool](2000), random.Random(7)
     meetings = [number.to_bytes(8, "big") for number in range(60_000)] * 2
-    dice.shuffle(meetings)
+    rng.shuffle(meetings)
     n = first = 0
     for key in meetings:
         if traces.follows(key):

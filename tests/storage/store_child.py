@@ -38,7 +38,7 @@ def body_of(n: int) -> bytes:
 class Crawl:
     def __init__(self, path: Path, seed: int) -> None:
         self.store = Store.open(path, SETTINGS, 0.0) if (path / "state" / "data.mdb").exists() else Store.create(path, SETTINGS, 0.0)
-        self.dice = random.Random(seed)
+        self.rng = random.Random(seed)
         self.now = self.store.clock
 
     def admit(self, n: int) -> int:
@@ -96,7 +96,7 @@ class Crawl:
         for n in range(1, n_visits + 1):
             if not self.visit():
                 break
-            if self.dice.random() < 0.15 and not self.store.committing:
+            if self.rng.random() < 0.15 and not self.store.committing:
                 if future is not None:
                     future.result()
                     print(*acknowledged.pop(), flush=True)

@@ -64,12 +64,12 @@ def test_killed_at_a_point_the_store_is_whole_and_goes_on(tmp_path: Path, point:
 
 def test_killed_at_random_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     """F81: five lives, killed after a random time, on one directory."""
-    dice, done = random.Random(81), 0
+    rng, done = random.Random(81), 0
     for life in range(5):
         child = start(tmp_path, life, 10**6)
         assert child.stdout is not None
         first = child.stdout.readline()
-        time.sleep(dice.uniform(0.0, 0.3))
+        time.sleep(rng.uniform(0.0, 0.3))
         child.kill()
         output = first + child.stdout.read()
         child.stdout.close()

@@ -248,17 +248,17 @@ def test_damaged_files_are_refused_without_mapping_them(tmp_path: Path, env: str
 
 def test_a_file_whose_free_tail_was_never_written_is_sound(tmp_path: Path) -> None:
     """F88: LMDB may end a file before its last page; that is no damage."""
-    dice, data = random.Random(1), tmp_path / "t" / "data.mdb"
+    rng, data = random.Random(1), tmp_path / "t" / "data.mdb"
     with lmdb.open(str(tmp_path / "t"), map_size=1 << 28, max_dbs=4, lib_version=0, sync=False) as env:
         table = env.open_db(b"t")
         for _ in range(500):
             with env.begin(write=True, db=table) as txn:
                 for _ in range(50):
-                    if dice.random() < 0.5:
-                        txn.put(pack_u64(dice.randrange(1000)), bytes(dice.choice([10, 3000, 20_000])))
+                    if rng.random() < 0.5:
+                        txn.put(pack_u64(rng.randrange(1000)), bytes(rng.choice([10, 3000, 20_000])))
                     else:
-                        txn.delete(pack_u64(dice.randrange(1000)))
-                for act in (txn.put, txn.delete) if dice.random() < 0.1 else ():
+                        txn.delete(pack_u64(rng.randrange(1000)))
+                for act in (txn.put, txn.delete) if rng.random() < 0.1 else ():
                     for n in range(2000, 2300):
                         act(pack_u64(n), bytes(20_000) if act == txn.put else b"")
             if data.stat().st_size < (env.info()["last_pgno"] + 1) * 4096:

@@ -1,4 +1,4 @@
-"""Each organ keeps its own tables' meaning, whether its rows are unwritten, being committed or on disk."""
+"""Each class of `storage/tables/` keeps its tables' meaning, whether its rows are unwritten, being committed or on disk."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.status import Status
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 from thresher.storage.packing import unpack_queue_key, unpack_queue_value
 from thresher.storage.schema import HOST, HOSTS, QUEUE, ROBOTS, Codec, EdgeRecord, FailureRecord, PageRecord, SeenRow, SkipLine
 from thresher.storage.store import Store
@@ -288,7 +288,7 @@ async def crawl(
     directory: Path,
     web: Web,
     *seeds: str,
-    filters: Sequence[Plug] | None = None,
+    filters: Sequence[FilterSpec] | None = None,
     meanwhile: Callable[[Agent], Awaitable[None]] | None = None,
     **sections: dict[str, Any],
 ) -> Found:

@@ -25,7 +25,7 @@ from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.status import Status
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 from thresher.running import Crawl, Outcome
 from thresher.storage.schema import PageRecord, SeenRow
 from thresher.storage.store import Store
@@ -175,7 +175,7 @@ class Crawled:
         return row.state if row else None
 
 
-async def crawl(path: Path, configuration: Settings, filters: Sequence[Plug] | None = None) -> Crawled:
+async def crawl(path: Path, configuration: Settings, filters: Sequence[FilterSpec] | None = None) -> Crawled:
     """Crawl to the end in this process; the store must be sound afterwards."""
     statuses: list[Status] = []
     if not (path / "state").exists():

@@ -18,7 +18,7 @@ from little_web import Crawled, LittleWeb, crawl, settings
 from thresher.config.settings import Dns, Fetch, Filters, SoftError
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.url import origin_of, queue_name
-from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.log import Log
 from thresher.crawler.demo.server import Server

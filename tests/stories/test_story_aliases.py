@@ -12,22 +12,22 @@ from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
 from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Request, Rewrite, State
-from thresher.filters.base import Plug, always
+from thresher.filters.base import FilterSpec, always
 
 ALIASES = ("a.test/1?ref=x", "a.test/1?ref=y")
 
 
-def without_ref(*, again: bool = False) -> Plug:
+def without_ref(*, again: bool = False) -> FilterSpec:
     """A filter for which `?ref=…` changes nothing.    again: asked when a URL's turn comes, too"""
 
     def asks(url: str) -> Iterable[Effect]:
         return [Rewrite(url, url.partition("?")[0], "rule")] if "?ref=" in url else []
 
     script = LinkScript("dust", asks=asks)
-    return Plug("dust", Mode.ENFORCE, learned=script, again=always if again else None)
+    return FilterSpec("dust", Mode.ENFORCE, learned=script, again=always if again else None)
 
 
-async def crawled(path: Path, web: LittleWeb, *others: Plug, again: bool = False, **sections: Any) -> Crawled:
+async def crawled(path: Path, web: LittleWeb, *others: FilterSpec, again: bool = False, **sections: Any) -> Crawled:
     return await crawl(path, settings(web, ["a.test/"], **sections), [without_ref(again=again), *others])
 
 
@@ -91,7 +91,7 @@ async def test_aliases_of_a_url_that_comes_to_be_held_go_on_as_ordinary_urls(tmp
         def holds(url: str) -> Iterable[Effect]:
             return [Hold(url, "later pattern")] if url in (web.url("a.test/1"), web.url(ALIASES[1])) else []
 
-        later = Plug("later", Mode.ENFORCE, learned=LinkScript("later", asks=holds), again=always)
+        later = FilterSpec("later", Mode.ENFORCE, learned=LinkScript("later", asks=holds), again=always)
         found = await crawled(tmp_path / "c", web, later)
         assert found.state(web.url("a.test/1")) is State.HELD
         assert [found.state(web.url(alias)) for alias in ALIASES] == [State.DONE, State.HELD]
@@ -101,7 +101,7 @@ async def test_aliases_of_a_page_that_is_dropped_as_an_error_are_fetched(tmp_pat
     async with LittleWeb() as web:
         site(web)
         script = PageScript("soft_error", drops=lambda url: url == web.url("a.test/1"))
-        found = await crawled(tmp_path / "c", web, Plug("soft_error", Mode.ENFORCE, page=script))
+        found = await crawled(tmp_path / "c", web, FilterSpec("soft_error", Mode.ENFORCE, page=script))
         assert {found.state(web.url(alias)) for alias in ALIASES} == {State.DONE}
 
 
@@ -130,7 +130,7 @@ async def test_a_page_that_is_asked_for_takes_the_place_of_the_url_for_whose_sak
 
         async def run(path: Path) -> Crawled:
             request = AskBeside(web.url("a.test/3?s=1"), web.url("a.test/3"))
-            return await crawl(path, settings(web, ["a.test/"]), [Plug("dust", Mode.ENFORCE, page=request)])
+            return await crawl(path, settings(web, ["a.test/"]), [FilterSpec("dust", Mode.ENFORCE, page=request)])
 
         found = await run(tmp_path / "c")
         place = {web.place(url): (row.seed_distance, row.site_depth) for url, row in found.rows.items()}

@@ -78,19 +78,19 @@ def kept_share(web: LabelledWeb, home: str, fetched: object) -> float:
     """Return the share of 20,000 page views of surfers, who go to a page one level deeper or else home, on pages that were fetched."""
     depths = {url: label.depth for url, label in web.truth().urls.items() if url.startswith(home)}
     deeper = {url: [to for to in links if depths.get(to) == depths[url] + 1] for url, links in web.graph() if url in depths}
-    dice, at, kept, n = random.Random(2), home, 0, 20_000
+    rng, at, kept, n = random.Random(2), home, 0, 20_000
     for _ in range(n):
-        at = dice.choice(deeper[at]) if deeper.get(at) and dice.random() < 0.6 else home
+        at = rng.choice(deeper[at]) if deeper.get(at) and rng.random() < 0.6 else home
         kept += at in fetched  # type: ignore[operator]
     return kept / n
 
 
 async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path: Path) -> None:
     """A directory begins with one text about numbers, whose pages name new ones: the audited share finds that out. Mutation: no release."""
-    dice = random.Random(1)
+    rng = random.Random(1)
 
     def prose() -> str:
-        return " ".join(dice.choice("abcdefgh") + dice.choice("klmnop") * dice.randrange(1, 9) + dice.choice("uvwxyz") for _ in range(150))
+        return " ".join(rng.choice("abcdefgh") + rng.choice("klmnop") * rng.randrange(1, 9) + rng.choice("uvwxyz") for _ in range(150))
 
     old, n = prose(), 300
     async with LittleWeb() as web:
@@ -107,10 +107,10 @@ async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path
 
 async def test_what_a_worthless_page_named_is_fetched_once_a_good_page_names_it(tmp_path: Path) -> None:
     """Pages of numbers name one more each; a late chapter names one of those. Mutation: only the first page that named it counted."""
-    dice = random.Random(1)
+    rng = random.Random(1)
 
     def prose() -> str:
-        return " ".join(dice.choice("abcdefgh") + dice.choice("klmnop") * dice.randrange(1, 9) + dice.choice("uvwxyz") for _ in range(150))
+        return " ".join(rng.choice("abcdefgh") + rng.choice("klmnop") * rng.randrange(1, 9) + rng.choice("uvwxyz") for _ in range(150))
 
     old, n = prose(), 40
     async with LittleWeb() as web:

@@ -9,7 +9,7 @@ from little_web import Crawled, LittleWeb, crawl, settings
 from thresher.config.settings import Dust, Filters, Limits, SoftError
 from thresher.crawler.analysis.dust_store import import_rules
 from thresher.crawler.core.model import State
-from thresher.filters.dust.filter import plug
+from thresher.filters.dust.filter import spec
 from thresher.filters.dust.memory import NAME, all_books
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.storage.view import View
@@ -36,7 +36,7 @@ async def told(path: Path, web: LittleWeb, *seeds: str, audit_share: float = 0.0
     own = Dust(mode="enforce", first_mining=100)
     filters = Filters(audit_share=audit_share, soft_error=SoftError(max_probes=0), dust=own)
     return await crawl(
-        path, settings(web, list(seeds), filters=filters, limits=Limits(min_free_disk=0, max_wait=5.0, max_pages=max_pages)), (plug(own),)
+        path, settings(web, list(seeds), filters=filters, limits=Limits(min_free_disk=0, max_wait=5.0, max_pages=max_pages)), (spec(own),)
     )
 
 

@@ -11,8 +11,8 @@ from planted import LinkScript, PageScript
 from thresher.config.settings import Limits
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Reason, Release, Request, Revise, Rewrite, State, Verdict
-from thresher.filters.base import Plug
-from thresher.filters.registry import plugs
+from thresher.filters.base import FilterSpec
+from thresher.filters.registry import specs
 from thresher.storage.packing import pack_u64
 from thresher.storage.schema import RULES
 from thresher.storage.store import Store
@@ -22,12 +22,12 @@ from thresher.storage.view import View
 RULE = "same page"
 
 
-def pages(script: PageScript, mode: Mode = Mode.ENFORCE) -> Plug:
-    return Plug(script.name, mode, page=script, asker=script)
+def pages(script: PageScript, mode: Mode = Mode.ENFORCE) -> FilterSpec:
+    return FilterSpec(script.name, mode, page=script, prober=script)
 
 
-def links(script: LinkScript, mode: Mode = Mode.ENFORCE) -> Plug:
-    return Plug(script.name, mode, learned=script)
+def links(script: LinkScript, mode: Mode = Mode.ENFORCE) -> FilterSpec:
+    return FilterSpec(script.name, mode, learned=script)
 
 
 def skipped(path: Path) -> set[tuple[str, str]]:
@@ -112,7 +112,7 @@ async def test_a_url_that_would_be_rewritten_out_of_the_scope_is_fetched_itself(
         web.page("a.test/", "a.test/1")
         script = LinkScript("dust", asks=lambda url: [Rewrite(url, web.url("b.test/1"), RULE)])
         configuration = settings(web, ["a.test/"], scope=ScopeSettings(type="host"))
-        crawled = await crawl(tmp_path / "c", configuration, [*plugs(configuration, configuration.seeds), links(script)])
+        crawled = await crawl(tmp_path / "c", configuration, [*specs(configuration, configuration.seeds), links(script)])
     assert web.requests == ["a.test/", "a.test/1"]
     assert not crawled.aliases
     assert crawled.state(web.url("b.test/1")) is None
@@ -237,8 +237,8 @@ async def test_an_observing_filter_s_effects_are_dropped(tmp_path: Path) -> None
             drops=lambda _: True,
         )
         on_links = LinkScript("observer", refuses=lambda url: url.endswith("2"), asks=lambda url: [Hold(url, "rule")])
-        plug = Plug("observer", Mode.OBSERVE, page=script, learned=on_links, asker=script)
-        watched = await crawl(tmp_path / "watched", settings(web, ["a.test/"]), [plug])
+        spec = FilterSpec("observer", Mode.OBSERVE, page=script, learned=on_links, prober=script)
+        watched = await crawl(tmp_path / "watched", settings(web, ["a.test/"]), [spec])
         seen, web.requests = web.requests, []
         alone = await crawl(tmp_path / "alone", settings(web, ["a.test/"]), [])
     assert seen == web.requests

@@ -11,7 +11,7 @@ from hostile import A, Answer, Question, Talk, name_server, response
 from planted import PageScript, SeenPage
 
 from thresher.crawler.core.model import Mode, Page
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8
 
@@ -280,7 +280,7 @@ async def test_a_fault_of_our_own_in_one_page_ends_that_page_only(tmp_path: Path
         web.say("a.test/", page("/bad", "/good"))
         web.say("a.test/bad", page("/never"))
         web.say("a.test/good", page("/better"))
-        found = await crawl(tmp_path, web, "a.test/", filters=[Plug("broken", Mode.ENFORCE, page=Broken("broken"))])
+        found = await crawl(tmp_path, web, "a.test/", filters=[FilterSpec("broken", Mode.ENFORCE, page=Broken("broken"))])
     assert found.causes() == {"bad": "internal_error"}
     assert "ZeroDivisionError: a bug" in found["a.test/bad"].detail
     assert len(found["a.test/bad"].detail) <= 2_000

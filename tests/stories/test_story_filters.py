@@ -13,7 +13,7 @@ from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, NearReplica, PathTrap, PatternYield, Settings
 from thresher.crawler.core.model import Reason
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.plan import Kind
 from thresher.crawler.demo.server import Server
 from thresher.crawler.demo.truth import split
@@ -24,7 +24,7 @@ from thresher.storage.tables.rules import ROWS_PER_RULE
 from thresher.storage.view import View
 
 
-def demo_settings(server: Server, **sections: Any) -> Settings:
+def crawl_settings(server: Server, **sections: Any) -> Settings:
     """Return the configuration of a crawl of a demo web without waits."""
     base: dict[str, Any] = {
         "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
@@ -56,13 +56,13 @@ def in_mode(mode: Any) -> Filters:
 
 async def test_filters_that_observe_change_nothing_but_recorded_verdicts(tmp_path: Path) -> None:
     """Mutation: `Panel.static`, `Panel.links`, `Panel._judge` each took observers at their word."""
-    knobs = profile("story", duplicate_share=0.2, canonical_share=0.5, error_share=0.0)
+    demo_settings = profile("story", duplicate_share=0.2, canonical_share=0.5, error_share=0.0)
     crawls: dict[str, Crawled] = {}
     n_requests: dict[str, int] = {}
-    async with Server(knobs) as server:
+    async with Server(demo_settings) as server:
         for mode in ("off", "observe", "enforce"):
             before = server.n_requests
-            crawls[mode] = await crawl(tmp_path / mode, demo_settings(server, filters=in_mode(mode)))
+            crawls[mode] = await crawl(tmp_path / mode, crawl_settings(server, filters=in_mode(mode)))
             n_requests[mode] = server.n_requests - before
     off, observe, enforce = crawls["off"], crawls["observe"], crawls["enforce"]
     assert n_requests["off"] == n_requests["observe"] > n_requests["enforce"]
@@ -91,7 +91,7 @@ async def test_a_wildcard_farm_gets_no_more_than_its_hosts_and_its_share(tmp_pat
     most = 20
     async with Server(profile("spam", n_sites=24)) as server:
         limits = Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=most, max_pages_per_site=40)
-        configuration = demo_settings(server, limits=limits)
+        configuration = crawl_settings(server, limits=limits)
         with Store.create(tmp_path / "c", configuration, 0.0) as store:
             store.put(RULES, b"limits:site_host_limit", pack_u64(ROWS_PER_RULE - 10))  # of the rows that the farms may have as refused
         crawled = await crawl(tmp_path / "c", configuration)
@@ -193,11 +193,11 @@ async def test_a_forum_in_one_directory_is_found_whole(tmp_path: Path, topic: st
 async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path) -> None:
     """F60: session ids stop at their host's budget, calendars at their shape's."""
     most = 100
-    knobs = profile("story", calendar_share=0.3, session_id_share=0.2, pages_per_host=(5, 9), error_share=0.0)
-    async with Server(knobs) as server:
+    demo_settings = profile("story", calendar_share=0.3, session_id_share=0.2, pages_per_host=(5, 9), error_share=0.0)
+    async with Server(demo_settings) as server:
         filters = Filters(audit_share=0.0, path_trap=PathTrap(max_calendar=2))
         limits = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=most)
-        crawled = await crawl(tmp_path / "c", demo_settings(server, filters=filters, limits=limits))
+        crawled = await crawl(tmp_path / "c", crawl_settings(server, filters=filters, limits=limits))
         truth = server.web.truth()
     assert {trap.kind for trap in truth.traps} == {Kind.CALENDAR, Kind.SESSION}
     answered = crawled.pages.keys() | crawled.edges.keys()

@@ -8,7 +8,7 @@ import msgspec
 from little_web import LittleWeb, crawl, settings
 
 from thresher.config.settings import Danger, Dns, Fetch, Filters, Scope
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.server import Server
 
@@ -23,8 +23,8 @@ def without_filters() -> Filters:
 
 async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path) -> None:
     """All parts but the one that never ends."""
-    knobs = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=10, part_sites=4)
-    async with Server(knobs) as server:
+    demo_settings = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=10, part_sites=4)
+    async with Server(demo_settings) as server:
         assert isinstance(server.web, LabelledWeb)
         sections = {
             "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),

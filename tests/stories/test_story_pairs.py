@@ -13,15 +13,15 @@ from planted import PageScript, PairWitness
 from thresher.config.settings import Frontier, Limits
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import Mode, Reason, Rewrite
-from thresher.filters.base import Plug
-from thresher.filters.registry import plugs
+from thresher.filters.base import FilterSpec
+from thresher.filters.registry import specs
 
 
 async def crawl_pairs(tmp_path: Path, web: LittleWeb, *seeds: str, **sections: object) -> tuple[Crawled, PairWitness]:
     witness = PairWitness()
     configuration = settings(web, seeds or ["a.test/"], **sections)
-    every = plugs(configuration, configuration.seeds)
-    crawled = await crawl(tmp_path / "c", configuration, [*every, Plug("witness", Mode.ENFORCE, redirect=witness)])
+    every = specs(configuration, configuration.seeds)
+    crawled = await crawl(tmp_path / "c", configuration, [*every, FilterSpec("witness", Mode.ENFORCE, redirect=witness)])
     told = {pair.original: (pair.target, pair.hops, pair.status) for pair in witness.pairs}
     assert len(told) == len(witness.pairs), "each pair is shown once"
     assert told == crawled.pairs, "what the filter is shown is what is stored"
@@ -128,7 +128,7 @@ async def test_a_target_that_becomes_an_alias_while_it_waits_is_final(tmp_path: 
         crawled = await crawl(
             tmp_path / "c",
             settings(web, ["a.test/"], frontier=Frontier(order="fifo")),
-            [Plug("dust", Mode.ENFORCE, page=dust), Plug("witness", Mode.ENFORCE, redirect=witness)],
+            [FilterSpec("dust", Mode.ENFORCE, page=dust), FilterSpec("witness", Mode.ENFORCE, redirect=witness)],
         )
     assert places(web, crawled) == {"a.test/0": ("a.test/2", 1, 0)}
     assert len(witness.pairs) == 1
@@ -137,16 +137,16 @@ async def test_a_target_that_becomes_an_alias_while_it_waits_is_final(tmp_path: 
 @pytest.mark.parametrize("seed", range(3))
 async def test_pairs_of_a_random_web_are_what_following_by_hand_gives(tmp_path: Path, seed: int) -> None:
     """Mutation: `after_redirect` forgot the originals that lead to its own; `after_end` looked one hop back."""
-    dice = random.Random(seed)
-    names = [f"{dice.choice('abc')}.test/{i}" for i in range(40)]
-    to = {name: dice.choice(names) for name in dice.sample(names, 28)}
+    rng = random.Random(seed)
+    names = [f"{rng.choice('abc')}.test/{i}" for i in range(40)]
+    to = {name: rng.choice(names) for name in rng.sample(names, 28)}
     async with LittleWeb() as web:
-        web.page("z.test/", *dice.sample(names, len(names)))
+        web.page("z.test/", *rng.sample(names, len(names)))
         for name in names:
             if name in to:
                 web.redirect(name, to[name])
             else:
-                web.page(name, status=dice.choice((200, 200, 404)))
+                web.page(name, status=rng.choice((200, 200, 404)))
         crawled, _ = await crawl_pairs(tmp_path, web, "z.test/", limits=Limits(min_free_disk=0, max_wait=5.0, max_redirects=20))
     expected = {}
     for name in to:

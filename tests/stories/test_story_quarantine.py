@@ -16,7 +16,7 @@ from thresher.crawler.agent.preparation import prepare
 from thresher.crawler.core.messages import encode
 from thresher.crawler.core.model import Mode, Purpose, Request
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, Effects, Plug
+from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.lanes import heard_durably
@@ -27,7 +27,7 @@ SITE = bytes(range(8))
 
 
 class Frail(PageScript):
-    """An asker that raises an exception over each answer, half way, until it is mended."""
+    """A prober that raises an exception over each answer, half way, until it is mended."""
 
     is_mended = False
 
@@ -45,26 +45,26 @@ async def test_an_answer_that_kills_the_agent_is_set_aside_and_requested_again_w
         web.page("a.test/", "a.test/1")
         web.page("a.test/1")
         web.page("a.test/probe")
-        asker = Frail("asker", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
-        plugs = [Plug("asker", Mode.ENFORCE, page=asker, asker=asker)]
+        prober = Frail("prober", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
+        specs = [FilterSpec("prober", Mode.ENFORCE, page=prober, prober=prober)]
         with pytest.raises(ExceptionGroup):
-            await crawl(path, settings(web, ["a.test/"]), plugs)
-        crawled = await crawl(path, settings(web, ["a.test/"]), plugs)
-        assert crawled.status.quarantined == {"answers to requests of asker": 1}
+            await crawl(path, settings(web, ["a.test/"]), specs)
+        crawled = await crawl(path, settings(web, ["a.test/"]), specs)
+        assert crawled.status.quarantined == {"answers to requests of prober": 1}
         assert set(crawled.pages) == {web.url("a.test/"), web.url("a.test/1")}
         (record,) = _offered(path)
         assert record.why == "RuntimeError: planted"
-        asker.is_mended = True
+        prober.is_mended = True
         n_before = web.requests.count("a.test/probe")
-        assert (await crawl(path, settings(web, ["a.test/"]), plugs)).status.quarantined == {}
+        assert (await crawl(path, settings(web, ["a.test/"]), specs)).status.quarantined == {}
         assert web.requests.count("a.test/probe") == n_before + 1
-    assert [answer.url for answer in asker.answers] == [web.url("a.test/probe")]
+    assert [answer.url for answer in prober.answers] == [web.url("a.test/probe")]
     with View(path) as view:
-        assert view.memory("asker").get(bytes(8) + b"half") is None
+        assert view.memory("prober").get(bytes(8) + b"half") is None
 
 
 class Pupil:
-    """A student of which the finding, or what is gathered, raises an exception."""
+    """A background learner of which the finding, or what is gathered, raises an exception."""
 
     name = "pupil"
     finding_type = str
@@ -83,15 +83,15 @@ class Pupil:
         return NO_EFFECTS
 
 
-async def _life(path: Path, plug: Plug, do: Callable[[Agent], None]) -> None:
+async def _life(path: Path, spec: FilterSpec, do: Callable[[Agent], None]) -> None:
     """Begin an agent, let it do something, and end it."""
     chosen = Settings()
     exists = (path / "state").exists()
     with Store.open(path, chosen, 0.0) if exists else Store.create(path, chosen, 0.0, secret=SECRET) as store:
-        agent = Agent(path, store, chosen, report=lambda _: None, filters=[plug])
+        agent = Agent(path, store, chosen, report=lambda _: None, filters=[spec])
         try:
             async with asyncio.TaskGroup() as agent._group:
-                await prepare(store, agent._tools, agent._settler, agent._arrivals, agent._committer, stopping=lambda: True)
+                await prepare(store, agent._context, agent._settler, agent._inbox, agent._committer, stopping=lambda: True)
                 do(agent)
         finally:
             await agent.close()
@@ -109,27 +109,27 @@ def _offered(path: Path) -> list[QuarantineRecord]:
 
 async def test_a_finding_that_kills_the_agent_is_set_aside_not_studied_again_and_done_when_it_is_offered(tmp_path: Path) -> None:
     pupil, path = Pupil(), tmp_path / "c"
-    plug = Plug("pupil", Mode.ENFORCE, student=pupil)
+    spec = FilterSpec("pupil", Mode.ENFORCE, learner=pupil)
 
     def study(agent: Agent) -> None:
         agent._studied("pupil", SITE, b"\xa4rule")
 
     with pytest.raises(ExceptionGroup):
-        await _life(path, plug, study)
-    await _life(path, plug, study)
+        await _life(path, spec, study)
+    await _life(path, spec, study)
     (record,) = _offered(path)
     assert (record.what, record.why, record.payload) == ("findings of pupil", "RuntimeError: planted", b"\xa4rule")
 
     def ask(agent: Agent) -> None:
-        agent._tools.studies.ask("pupil", SITE)
-        assert not agent._tools.studies.busy
+        agent._context.studies.ask("pupil", SITE)
+        assert not agent._context.studies.busy
 
     with pytest.raises(ExceptionGroup):
-        await _life(path, plug, ask)  # it is offered, and kills once more
-    await _life(path, plug, ask)
+        await _life(path, spec, ask)  # it is offered, and kills once more
+    await _life(path, spec, ask)
     assert [record.offered for record in _offered(path)] == [False]
     pupil.is_mended = True
-    await _life(path, plug, lambda _: None)
+    await _life(path, spec, lambda _: None)
     assert pupil.findings == ["rule"]
     assert _offered(path) == []
 
@@ -140,10 +140,10 @@ async def test_what_cannot_be_read_is_set_aside_in_the_visit_that_acknowledges_i
 
     def hear(agent: Agent) -> None:
         before = agent._store.pending_visits
-        agent._arrivals.carry_out(3, encode((99, "nonsense")), 1.0)
+        agent._inbox.carry_out(3, encode((99, "nonsense")), 1.0)
         assert agent._store.pending_visits == before + 1
 
-    await _life(path, Plug("none", Mode.ENFORCE), hear)
+    await _life(path, FilterSpec("none", Mode.ENFORCE), hear)
     (record,) = _offered(path)
     assert (record.what, record.sender, record.number, record.why.split(":")[0]) == ("unreadable messages", 3, 1, "cannot be read")
     with Store.open(path, None, 0.0) as store:

@@ -16,7 +16,7 @@ from thresher.crawler.core.minhash import shingles
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import is_home
-from thresher.crawler.demo.knobs import PROFILES
+from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.replicas import planted_mirrors
 from thresher.crawler.demo.server import Server

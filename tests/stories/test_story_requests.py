@@ -10,17 +10,17 @@ from planted import LinkScript, PageScript
 
 from thresher.config.settings import Dns, Filters, Limits, Politeness, Retry
 from thresher.crawler.core.model import Hold, Mode, Purpose, Release, Request, Rewrite, State
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 
 RULE = "same page"
 
 
-def pages(script: PageScript, mode: Mode = Mode.ENFORCE) -> Plug:
-    return Plug(script.name, mode, page=script, asker=script)
+def pages(script: PageScript, mode: Mode = Mode.ENFORCE) -> FilterSpec:
+    return FilterSpec(script.name, mode, page=script, prober=script)
 
 
-def links(script: LinkScript, mode: Mode = Mode.ENFORCE) -> Plug:
-    return Plug(script.name, mode, learned=script)
+def links(script: LinkScript, mode: Mode = Mode.ENFORCE) -> FilterSpec:
+    return FilterSpec(script.name, mode, learned=script)
 
 
 async def test_a_probe_is_answered_to_its_filter_and_is_no_page_of_the_crawl(tmp_path: Path) -> None:
@@ -30,13 +30,13 @@ async def test_a_probe_is_answered_to_its_filter_and_is_no_page_of_the_crawl(tmp
         web.page("a.test/2")
         web.page("a.test/probe", "a.test/behind", text="what a probe finds")
         web.page("a.test/missing", status=404)
-        asker = PageScript("asker", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
-        asker.on_answer = {web.url("a.test/probe"): (Request(web.url("a.test/missing"), Purpose.VALIDATION),)}
+        prober = PageScript("prober", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
+        prober.on_answer = {web.url("a.test/probe"): (Request(web.url("a.test/missing"), Purpose.VALIDATION),)}
         other = PageScript("other")
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker), pages(other)])
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(prober), pages(other)])
     assert web.requests == ["a.test/", "a.test/probe", "a.test/missing", "a.test/1", "a.test/2"], "ahead of their host's queue"
-    assert [(web.place(answer.url), answer.status) for answer in asker.answers] == [("a.test/probe", 200), ("a.test/missing", 404)]
-    assert "what a probe finds" in (asker.answers[0].text or "")
+    assert [(web.place(answer.url), answer.status) for answer in prober.answers] == [("a.test/probe", 200), ("a.test/missing", 404)]
+    assert "what a probe finds" in (prober.answers[0].text or "")
     assert not other.answers
     assert other.judged == [web.url(place) for place in ("a.test/", "a.test/1", "a.test/2")]
     assert set(crawled.rows) == set(crawled.pages) == {web.url(place) for place in ("a.test/", "a.test/1", "a.test/2")}
@@ -50,10 +50,10 @@ async def test_a_probe_of_a_known_url_leaves_the_url_what_it_is(tmp_path: Path) 
         web.page("a.test/", "a.test/1")
         web.page("a.test/1")
         probes = tuple(Request(web.url(place), Purpose.PROBE) for place in ("a.test/", "a.test/1"))
-        asker = PageScript("asker", asks={web.url("a.test/"): probes})
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker)])
+        prober = PageScript("prober", asks={web.url("a.test/"): probes})
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(prober)])
     assert web.requests == ["a.test/", "a.test/", "a.test/1", "a.test/1"]
-    assert [web.place(answer.url) for answer in asker.answers] == ["a.test/", "a.test/1"]
+    assert [web.place(answer.url) for answer in prober.answers] == ["a.test/", "a.test/1"]
     assert crawled.status.pages == 2
     assert {row.state for row in crawled.rows.values()} == {State.DONE}
 
@@ -69,9 +69,9 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
         web.page("a.test/error", status=500)
         web.redirect("a.test/moved", "a.test/elsewhere")
         asked = [*(web.url(place) for place in places), "http://[bad/"]
-        asker = PageScript("asker", asks={web.url("x.site.test/"): tuple(Request(url, Purpose.PROBE) for url in asked)})
+        prober = PageScript("prober", asks={web.url("x.site.test/"): tuple(Request(url, Purpose.PROBE) for url in asked)})
         vain = "http://[bad/", web.url("y.site.test/")
-        asker.on_answer = {url: (Request(url, Purpose.PROBE), Release(url)) for url in vain}  # asked again in vain; the rest is heard
+        prober.on_answer = {url: (Request(url, Purpose.PROBE), Release(url)) for url in vain}  # asked again in vain; the rest is heard
         holder = LinkScript("holder", asks=lambda url: [Hold(url, name) for name in vain] if url.endswith("held") else [])
         configuration = settings(
             web,
@@ -80,8 +80,8 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
             retry=Retry(scale=1e-6, max_tries=2),
             dns=Dns(static={".test": web.address}, servers=["127.0.0.1:9"], timeout=0.05),
         )
-        crawled = await crawl(tmp_path / "c", configuration, [pages(asker), links(holder)])
-    told = {web.place(answer.url): (answer.failure or web.place(answer.target), answer.status) for answer in asker.answers}
+        crawled = await crawl(tmp_path / "c", configuration, [pages(prober), links(holder)])
+    told = {web.place(answer.url): (answer.failure or web.place(answer.target), answer.status) for answer in prober.answers}
     assert told == {
         "robots.test/private/1": ("robots_denied", 0),
         "a.test/error": ("http_5xx", 500),
@@ -90,8 +90,8 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
         "y.site.test/": ("site_host_limit", 0),
         "[bad/": ("bad_url", 0),
     }
-    assert {answer.text for answer in asker.answers} == {None}
-    assert len(asker.answers) == len(asked)
+    assert {answer.text for answer in prober.answers} == {None}
+    assert len(prober.answers) == len(asked)
     assert "robots.test/private/1" not in web.requests
     assert {web.place(url): row.state for url, row in crawled.rows.items()} == dict.fromkeys(
         ("a.test/", "x.site.test/", "a.test/held"), State.DONE
@@ -103,11 +103,13 @@ async def test_a_probe_keeps_its_host_s_delay(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1")
         web.page("a.test/1")
-        asker = PageScript("asker", asks={web.url("a.test/"): tuple(Request(web.url(f"a.test/probe{i}"), Purpose.PROBE) for i in range(3))})
+        prober = PageScript(
+            "prober", asks={web.url("a.test/"): tuple(Request(web.url(f"a.test/probe{i}"), Purpose.PROBE) for i in range(3))}
+        )
         configuration = settings(
             web, ["a.test/"], politeness=Politeness(min_delay=delay_s, delay_factor=0.0, jitter=0.0, address_delay=0.0)
         )
-        await crawl(tmp_path / "c", configuration, [pages(asker)])
+        await crawl(tmp_path / "c", configuration, [pages(prober)])
     assert web.requests == ["a.test/", "a.test/probe0", "a.test/probe1", "a.test/probe2", "a.test/1"]
     assert min(web.gaps("a.test")) >= delay_s
 
@@ -117,12 +119,12 @@ async def test_a_probe_that_waits_when_the_crawl_stops_is_answered_in_the_next_l
         web.page("a.test/", "a.test/1")
         web.page("a.test/1")
         web.page("a.test/probe")
-        asker = PageScript("asker", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
-        await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_pages=1)), [pages(asker)])
-        assert not asker.answers
-        await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(asker)])
+        prober = PageScript("prober", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
+        await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_pages=1)), [pages(prober)])
+        assert not prober.answers
+        await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(prober)])
     assert web.requests == ["a.test/", "a.test/probe", "a.test/1"]
-    assert [web.place(answer.url) for answer in asker.answers] == ["a.test/probe"]
+    assert [web.place(answer.url) for answer in prober.answers] == ["a.test/probe"]
 
 
 async def test_an_audit_revives_what_was_set_aside_and_counts_as_a_page(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from planted import PageScript
 from thresher.config.settings import Limits, Override
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import Mode, Reason, State
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 from thresher.storage.view import View
 
 # -- scope
@@ -163,7 +163,7 @@ async def test_a_waiting_url_that_is_found_nearer_to_a_seed_leads_as_far_as_if_i
         clerk = PageScript("clerk")
         clerk.heard = lambda url: busy.set() if url == web.url("slow.test/") else None
         configuration = settings(web, ["slow.test/", "a.test/"], limits=Limits(min_free_disk=0, max_depth=3))
-        crawled = await crawl(tmp_path / "c", configuration, [Plug("clerk", Mode.OBSERVE, page=clerk)])
+        crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert crawled.rows[web.url(place)].seed_distance == crawled.pages[web.url(place)].seed_distance == 1
     assert crawled.rows[web.url("b.test/3")].seed_distance == 2
     assert web.requests[-1] == "b.test/3"
@@ -185,7 +185,7 @@ async def test_a_url_found_nearer_while_robots_txt_is_asked_for_in_its_name_lead
         next_gate = {web.url("slow.test/"): late, web.url("late.test/1"): robots}
         clerk.heard = lambda url: next_gate[url].set() if url in next_gate else None
         configuration = settings(web, ["slow.test/", "late.test/", "a.test/"], limits=Limits(min_free_disk=0, max_depth=3))
-        crawled = await crawl(tmp_path / "c", configuration, [Plug("clerk", Mode.OBSERVE, page=clerk)])
+        crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     target = web.url("b.test/x/target")
     assert (crawled.rows[target].seed_distance, crawled.rows[target].site_depth) == (1, 0)
     assert crawled.pages[target].seed_distance == 1
@@ -206,7 +206,7 @@ async def test_a_waiting_url_that_a_link_finds_again_has_no_redirects_behind_it(
         clerk = PageScript("clerk")
         clerk.heard = lambda url: busy.set() if url == web.url("a.test/1") else None
         configuration = settings(web, ["t.test/", "a.test/"], limits=Limits(min_free_disk=0, max_redirects=2))
-        crawled = await crawl(tmp_path / "c", configuration, [Plug("clerk", Mode.OBSERVE, page=clerk)])
+        crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert crawled.state(web.url("t.test/end")) is State.DONE
 
 
@@ -224,7 +224,7 @@ async def test_a_host_s_pages_come_by_their_depth_in_the_site_then_by_worth_then
         gate = web.hold_back("b.test/robots.txt")
         clerk = PageScript("clerk")
         clerk.heard = lambda url: gate.set() if url == web.url("a.test/111") else None
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [Plug("clerk", Mode.OBSERVE, page=clerk)])
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert [place for place in web.requests if place.startswith("a")] == ["a.test/", "a.test/1", "a.test/11", "a.test/12", "a.test/111"]
     of_b = [place for place in web.requests if place.startswith("b")]
     assert of_b == ["b.test/", "b.test/x/mid", "b.test/flat", "b.test/z/z/one-down", "b.test/x/two-down", "b.test/x/y/deep"]
@@ -248,7 +248,7 @@ async def test_a_second_site_s_link_brings_a_page_to_the_front_of_its_site(tmp_p
                 gate.set()
 
         clerk.heard = hear
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/", "c.test/"]), [Plug("clerk", Mode.OBSERVE, page=clerk)])
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/", "c.test/"]), [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert [place for place in web.requests if place.startswith("b")] == ["b.test/x/y/deep", "b.test/flat"]
     assert crawled.rows[web.url("b.test/x/y/deep")].site_depth == 0
 

@@ -24,7 +24,7 @@ SITE = SPACE.site_key("a.example")
 
 
 def bench(mode: Mode = Mode.ENFORCE, max_urls: int = 10_000) -> Bench:
-    return Bench.of((replace(dust.plug(Dust(first_mining=80, max_urls=max_urls)), mode=mode),))
+    return Bench.of((replace(dust.spec(Dust(first_mining=80, max_urls=max_urls)), mode=mode),))
 
 
 def text(name: str) -> str:
@@ -57,8 +57,8 @@ def studied(at: Bench) -> tuple[list[Effect], Record]:
 
 
 def rewrites(at: Bench, *links: str) -> dict[str, str]:
-    sitting = at.panel.links(batch(*links))
-    return {effect.url: effect.to for _, effect in sitting.effects if isinstance(effect, Rewrite)}
+    deliberation = at.panel.links(batch(*links))
+    return {effect.url: effect.to for _, effect in deliberation.effects if isinstance(effect, Rewrite)}
 
 
 def standings(at: Bench) -> dict[str, str]:
@@ -372,7 +372,7 @@ def test_the_list_of_a_site_ends_at_its_cap() -> None:
 
 def in_company() -> Bench:
     """Return a bench on which another filter tells copies."""
-    return Bench.of((exact_duplicate.plug(ExactDuplicate()), dust.plug(Dust(first_mining=80), judges=["exact_duplicate"])))
+    return Bench.of((exact_duplicate.spec(ExactDuplicate()), dust.spec(Dust(first_mining=80), judges=["exact_duplicate"])))
 
 
 def titled(number: int, title: str, form: str = "story_") -> Page:

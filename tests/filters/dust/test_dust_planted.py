@@ -8,7 +8,7 @@ import pytest
 
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.crawler.demo.aliases import KINDS, AliasPart
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.filters.dust.canonize import Canonizer, applier
 from thresher.filters.dust.mine import mine

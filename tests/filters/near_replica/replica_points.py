@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from thresher.filters.near_replica.rp import F64
+from thresher.filters.near_replica.random_projection import F64
 
 
 def brute(points: F64, tolerances: list[float]) -> set[tuple[int, int]]:

@@ -13,7 +13,7 @@ from thresher.filters.near_replica.batch import Candidates, Neighbours, Space, T
 from thresher.filters.near_replica.evaluate import break_even, curve, judge
 from thresher.filters.near_replica.indexes import same_children
 from thresher.filters.near_replica.mirrors import mirrors
-from thresher.filters.near_replica.rp import Counting
+from thresher.filters.near_replica.random_projection import Counting
 from thresher.filters.near_replica.sketching import Recipe
 
 N = 40

@@ -10,7 +10,7 @@ from replica_points import brute, clustered
 
 from thresher.filters.near_replica import collide
 from thresher.filters.near_replica.collide import close_pairs
-from thresher.filters.near_replica.rp import F64
+from thresher.filters.near_replica.random_projection import F64
 
 
 def _found(points: F64, tolerances: list[float]) -> set[tuple[int, int]]:

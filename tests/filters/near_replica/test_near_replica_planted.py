@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from benchmarks.quality.replicas_demo import CS, DS, best, replicas_of, sketched
-from thresher.crawler.demo.knobs import profile
+from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.replicas import planted_mirrors
 from thresher.filters.near_replica.batch import Space, Tolerance

@@ -20,7 +20,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.panel import Panel, Record
 from thresher.filters.pattern_yield.evidence import Evidence
-from thresher.filters.pattern_yield.filter import holder, plug
+from thresher.filters.pattern_yield.filter import holder, spec
 from thresher.filters.pattern_yield.news import Said, news
 from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
@@ -35,7 +35,7 @@ TIGHT = PatternYield(mode="enforce", min_yield=0.5, error=0.5, audit_share=0.0) 
 
 
 def panel(memory: Memory, settings: PatternYield = TIGHT) -> Panel:
-    return Panel([plug(settings)], lambda _: memory, audit_share=0.0)
+    return Panel([spec(settings)], lambda _: memory, audit_share=0.0)
 
 
 def told(url: str, text: str, *, via: str = "", status: int = 200, depth: int = 1) -> Page:
@@ -60,38 +60,36 @@ class Crawl:
     def sit(self, subject: Any) -> Any:
         match subject:
             case Page():
-                sitting: Any = self.panel.page(subject)
+                deliberation: Any = self.panel.page(subject)
             case LinkBatch():
-                sitting = self.panel.links(subject)
+                deliberation = self.panel.links(subject)
             case ("unread", Page() as refused):
-                sitting = self.panel.unread(refused)
+                deliberation = self.panel.unread(refused)
             case _:
-                sitting = self.panel.redirect(subject)
-        asked, record = self.panel.learn(sitting)
-        self.asked += [effect for _, effect in (*sitting.effects, *asked)]
+                deliberation = self.panel.redirect(subject)
+        asked, record = self.panel.learn(deliberation)
+        self.asked += [effect for _, effect in (*deliberation.effects, *asked)]
         if record is not None:
             self.journal.append(record)
-        return sitting
+        return deliberation
 
 
 def story(seed: int, n: int = 150) -> list[Any]:
     """Return a random crawl: pages new and not, some named by others, redirects before and after their targets, feeds."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     urls = [f"http://a.example/{kind}/{i}" for kind in ("wiki", "edit", "go") for i in range(30)] + [
         "http://b.example/",
         "http://b.example/1",
     ]
     make: list[Callable[[], Any]] = [
-        lambda: told(
-            dice.choice(urls), dice.choice(["one", "two", str(dice.random())]), via=dice.choice(["", *urls]), depth=dice.randrange(4)
-        ),
-        lambda: told(dice.choice(urls), "gone", status=404),
-        lambda: batch(*dice.sample(urls, 3), source=dice.choice(urls)),
-        lambda: redirect(dice.choice(urls), dice.choice(urls)),
-        lambda: pair(dice.choice(urls), dice.choice(urls)),
-        lambda: ("unread", replace(page(dice.choice(urls), ""), tokens=np.zeros(0, dtype=np.uint64), fingerprint=b"")),
+        lambda: told(rng.choice(urls), rng.choice(["one", "two", str(rng.random())]), via=rng.choice(["", *urls]), depth=rng.randrange(4)),
+        lambda: told(rng.choice(urls), "gone", status=404),
+        lambda: batch(*rng.sample(urls, 3), source=rng.choice(urls)),
+        lambda: redirect(rng.choice(urls), rng.choice(urls)),
+        lambda: pair(rng.choice(urls), rng.choice(urls)),
+        lambda: ("unread", replace(page(rng.choice(urls), ""), tokens=np.zeros(0, dtype=np.uint64), fingerprint=b"")),
     ]
-    return [dice.choice(make)() for _ in range(n)]
+    return [rng.choice(make)() for _ in range(n)]
 
 
 def test_the_journal_teaches_an_empty_memory_the_same_again() -> None:
@@ -143,9 +141,9 @@ def test_holds_are_asked_for_by_pattern_and_taken_back_with_it() -> None:
     crawl = Crawl(DictMemory(), SURE)
     barren(crawl)
     url = "http://a.example/edit/70"
-    sitting = crawl.sit(batch(url, "http://a.example/wiki/70"))
-    assert [effect for _, effect in sitting.effects] == [Hold(url, holder("a.example/edit/<n>"))]
-    assert sitting.judgement.admitted.tolist() == [False, True]
+    deliberation = crawl.sit(batch(url, "http://a.example/wiki/70"))
+    assert [effect for _, effect in deliberation.effects] == [Hold(url, holder("a.example/edit/<n>"))]
+    assert deliberation.judgement.admitted.tolist() == [False, True]
     assert crawl.panel.turn(SPACE.url(url, site_depth=1)).held
     crawl.sit(told("http://a.example/edit/71", "something new"))
     assert crawl.asked[-1] == Release(holder("a.example/edit/<n>"))
@@ -174,8 +172,8 @@ def test_what_speaks_for_itself_is_spared_by_a_barren_pattern_above_it() -> None
         reached = {"depths": -1, "magnitudes": -1}
         memory.put(pattern_key(SITE, coarse), encode(Pattern(coarse, Evidence(90, 0, 27, 0, 1, True, 1), **reached)))
         memory.put(pattern_key(SITE, form), encode(Pattern(form, evidence, **reached)))
-        sitting = panel(memory, SURE).links(batch(f"http://{form}"))
-        assert [effect for _, effect in sitting.effects] == ([Hold(f"http://{form}", holder(coarse))] if is_held else [])
+        deliberation = panel(memory, SURE).links(batch(f"http://{form}"))
+        assert [effect for _, effect in deliberation.effects] == ([Hold(f"http://{form}", holder(coarse))] if is_held else [])
 
 
 def test_home_pages_are_never_held() -> None:
@@ -189,10 +187,10 @@ def test_home_pages_are_never_held() -> None:
 def test_an_observer_says_what_it_would_set_back_and_asks_for_nothing() -> None:
     crawl = Crawl(DictMemory(), msgspec.structs.replace(SURE, mode="observe"))
     barren(crawl)
-    sitting = crawl.sit(batch("http://a.example/edit/70"))
-    assert not sitting.effects
-    assert sitting.judgement.admitted.all()
-    (verdict,) = sitting.said.values()
+    deliberation = crawl.sit(batch("http://a.example/edit/70"))
+    assert not deliberation.effects
+    assert deliberation.judgement.admitted.all()
+    (verdict,) = deliberation.said.values()
     assert (verdict.reason, verdict.evidence["pattern"]) == (Reason.HELD_BY_FILTER, "a.example/edit/<n>")
     assert crawl.panel.turn(SPACE.url("http://a.example/edit/70", site_depth=1)).said == ("pattern_yield",)
 
@@ -206,7 +204,7 @@ def yields(
 ) -> Evidence:
     """Return what a pattern has shown after n pages that these filters dropped, beside as many that were kept."""
     memory = DictMemory()
-    part: Any = plug(settings, judges=("exact_duplicate", *judges)).page
+    part: Any = spec(settings, judges=("exact_duplicate", *judges)).page
     verdicts = tuple([Verdict(name, keep=False) for name in dropping])
     for i in range(n):
         for url, said, judgement in (

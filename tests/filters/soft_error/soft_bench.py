@@ -10,7 +10,7 @@ from webs import Bench
 
 from thresher.config.settings import SoftError
 from thresher.crawler.core.model import Answer, CrawlURL, Effect, Page, Reason, RedirectPair, Request, Revise
-from thresher.filters.soft_error.filter import plug
+from thresher.filters.soft_error.filter import spec
 from thresher.filters.soft_error.probe import N_LETTERS
 
 DAY_S = 86_400.0
@@ -19,13 +19,13 @@ NOT_FOUND = "Sorry, the page that you asked for could not be found here. It may 
 
 
 def bench(**options: float) -> Bench:
-    return Bench.of([plug(SoftError(**options))])  # type: ignore[arg-type]
+    return Bench.of([spec(SoftError(**options))])  # type: ignore[arg-type]
 
 
 def learn(of: Bench, subject: Page | RedirectPair) -> list[Effect]:
     """Judge and learn one subject; return what is asked for."""
-    sitting = of.judge(subject)
-    return [effect for _, effect in (*sitting.effects, *of.panel.learn(sitting)[0])]
+    deliberation = of.judge(subject)
+    return [effect for _, effect in (*deliberation.effects, *of.panel.learn(deliberation)[0])]
 
 
 def says(of: Bench, subject: Page | RedirectPair) -> dict[str, str | int | float]:

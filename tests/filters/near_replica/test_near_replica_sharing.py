@@ -14,12 +14,12 @@ from webs import Bench
 from thresher.config.settings import NearReplica
 from thresher.crawler.core.model import Effect, Page, Park, Reason, Revise
 from thresher.crawler.core.ownership import Ownership
-from thresher.filters.base import Plug
-from thresher.filters.near_replica.filter import plug
+from thresher.filters.base import FilterSpec
+from thresher.filters.near_replica.filter import spec
 
 
-def plugs(owners: Ownership | None) -> Sequence[Plug]:
-    return [plug(NearReplica(mode="enforce"), owners, tells_copies=True)]
+def specs(owners: Ownership | None) -> Sequence[FilterSpec]:
+    return [spec(NearReplica(mode="enforce"), owners, tells_copies=True)]
 
 
 def words(seed: int, n: int = 300) -> list[str]:
@@ -48,16 +48,16 @@ def replicas(team: Team, story: Sequence[Page]) -> dict[str, str]:
 
 def test_three_agents_find_the_replicas_that_one_finds_and_each_journal_replays() -> None:
     """Mutation: `Panel.replay` passed over what was told."""
-    names = sites(Team(3, plugs), each=2)
+    names = sites(Team(3, specs), each=2)
     rng = random.Random(1)
     story = [
         shown(site, f"page/{i}", [*words(i)[:-1], site], 100 * i + at) for i in range(8) for at, site in enumerate(rng.sample(names, 3))
     ]
-    three, said = Team(3, plugs), replicas(Team(1, plugs), story)
+    three, said = Team(3, specs), replicas(Team(1, specs), story)
     assert replicas(three, story) == said
     assert len(said) == 16
     for owners, bench, journal in zip(three.owners, three.benches, three.journals, strict=True):
-        again = Bench.of(plugs(owners))
+        again = Bench.of(specs(owners))
         again.panel.replay(journal)
         assert again.memories["near_replica"].rows == bench.memories["near_replica"].rows  # type: ignore[attr-defined]
 
@@ -68,25 +68,25 @@ def test_it_does_not_matter_which_of_two_replicas_is_heard_of_first(turn: int) -
 
     Mutation: who is offered a page takes it for the original.
     """
-    one, other, _ = sites(Team(3, plugs))
+    one, other, _ = sites(Team(3, specs))
     story = [shown(one, "1", words(1), 10.0), shown(other, "1", words(1), 11.0)]
-    assert replicas(Team(3, plugs), story[::turn]) == {f"http://{other}/1": f"http://{one}/1"}
+    assert replicas(Team(3, specs), story[::turn]) == {f"http://{other}/1": f"http://{one}/1"}
 
 
 def test_the_canonical_one_is_kept_and_a_seed_is_whichever_came_first() -> None:
-    one, other, _ = sites(Team(3, plugs))
+    one, other, _ = sites(Team(3, specs))
     canonical = f"http://{other}/1"
-    assert replicas(Team(3, plugs), [shown(one, "1", words(1), 10.0), shown(other, "1", words(1), 11.0, canonical)]) == {
+    assert replicas(Team(3, specs), [shown(one, "1", words(1), 10.0), shown(other, "1", words(1), 11.0, canonical)]) == {
         f"http://{one}/1": canonical
     }
     seeds = [shown(site, "1", words(1), at, distance=0) for at, site in enumerate((one, other))]
-    assert replicas(Team(3, plugs), seeds) == {}
-    assert replicas(Team(3, plugs), [shown(one, "1", words(1), 10.0), seeds[1]]) == {f"http://{one}/1": canonical}
+    assert replicas(Team(3, specs), seeds) == {}
+    assert replicas(Team(3, specs), [shown(one, "1", words(1), 10.0), seeds[1]]) == {f"http://{one}/1": canonical}
 
 
 def test_the_next_replica_of_another_agent_s_page_is_known_for_one_at_once() -> None:
-    one, other, _ = sites(Team(3, plugs))
-    team = Team(3, plugs)
+    one, other, _ = sites(Team(3, specs))
+    team = Team(3, specs)
     replicas(team, [shown(one, "1", words(1), 10.0), shown(other, "1", words(1), 11.0)])
     (verdict,) = team.at(SPACE.url(f"http://{other}/")).judge(shown(other, "2", words(1), 12.0)).judgement.verdicts
     assert verdict.evidence["replica_of"] == SPACE.url(f"http://{one}/1").key.hex()
@@ -94,19 +94,19 @@ def test_the_next_replica_of_another_agent_s_page_is_known_for_one_at_once() -> 
 
 def test_neighbourhoods_are_compared_with_what_both_agents_have_fetched() -> None:
     """The same text, and links to other paths: a replica if what they lead to is alike. Mutation: nothing was lent."""
-    one, other, _ = sites(Team(3, plugs))
+    one, other, _ = sites(Team(3, specs))
     for seed, is_replica in ((20, True), (40, False)):
         links = [tuple(f"http://{site}/{name}{i}" for i in range(4)) for site, name in ((one, "a"), (other, "b"))]
         texts = [(one, f"a{i}", words(20 + i)) for i in range(4)] + [(other, f"b{i}", words(seed + i)) for i in range(4)]
         children = [shown(*text, 0.0, distance=0) for text in texts]  # seeds are no replicas: nobody knows those of the other
         parents = [shown(site, name, words(1), 10.0 + i, links=links[i]) for i, (site, name) in enumerate(((one, "x"), (other, "y")))]
-        found = replicas(Team(3, plugs), [*children, *parents])
+        found = replicas(Team(3, specs), [*children, *parents])
         assert (f"http://{other}/y" in found) == is_replica
 
 
 def test_a_host_whose_pages_replicate_another_agent_s_host_is_a_mirror() -> None:
-    one, other, _ = sites(Team(3, plugs))
-    team = Team(3, plugs)
+    one, other, _ = sites(Team(3, specs))
+    team = Team(3, specs)
     asked = [effect for i in range(24) for site in (one, other) for effect in team.learn(shown(site, f"{i}", words(i), i))]
     assert Park(f"http://{other}", Reason.MIRROR) in asked or Park(f"http://{one}", Reason.MIRROR) in asked
 
@@ -118,8 +118,8 @@ def test_a_replica_at_another_path_of_a_host_of_many_pages_makes_no_mirror_of_it
     Mutation: `_mirror` counted the origins of a host that replicates none.
     """
 
-    def of_mode(owners: Ownership | None) -> Sequence[Plug]:
-        return [plug(NearReplica(mode=mode), owners, tells_copies=True)]
+    def of_mode(owners: Ownership | None) -> Sequence[FilterSpec]:
+        return [spec(NearReplica(mode=mode), owners, tells_copies=True)]
 
     one, other, _ = sites(Team(3, of_mode))
     alone = [shown(other, f"{i}", words(100 + i), i) for i in range(24)]

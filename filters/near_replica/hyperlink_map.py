@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from thresher.filters.near_replica.rp import F64
+from thresher.filters.near_replica.random_projection import F64
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from thresher.crawler.demo.ground import Ground
-from thresher.crawler.demo.sheets import Anchor, Sheet, Skin
+from thresher.crawler.demo.page_truth import Anchor, PageTruth, Skin
+from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.words import SUBJECTS
 
 _FANOUT = 6
@@ -28,7 +28,7 @@ class Software:
 
     kind: str  # of its odd URLs
     variant: str
-    answer: Callable[[House, str, int], Sheet]  # (house, path, number of the odd URL or -1)
+    answer: Callable[[SoftErrorHost, str, int], PageTruth]  # (house, path, number of the odd URL or -1)
     directory: str = ""  # of its odd URLs; "" among the pages
     ending: str = ".html"
     has_pages: bool = True
@@ -40,20 +40,20 @@ class Software:
     keeps_paths: bool = False  # its odd URLs are its peer's pages by path
 
 
-class House:
+class SoftErrorHost:
     """One host."""
 
-    def __init__(self, ground: Ground, number: int, software: Software, lang: str, *, host: str = "") -> None:
-        self.ground, self.software, self.lang, self.number = ground, software, lang, number
-        self.host = host or ground.domain(number)
-        self.origin = ground.origin(self.host)
-        self.peers: tuple[House, ...] = ()  # other houses that it sends visitors to
-        n_urls = max(4, int(ground.n_pages * software.size)) if software.size else 0
+    def __init__(self, context: PartContext, number: int, software: Software, lang: str, *, host: str = "") -> None:
+        self.context, self.software, self.lang, self.number = context, software, lang, number
+        self.host = host or context.domain(number)
+        self.origin = context.origin(self.host)
+        self.peers: tuple[SoftErrorHost, ...] = ()  # other houses that it sends visitors to
+        n_urls = max(4, int(context.n_pages * software.size)) if software.size else 0
         self.n_odd = round(n_urls * software.odd_share) if software.has_pages else n_urls
         self.n_pages = n_urls - self.n_odd if software.has_pages else 0
         self._words = SUBJECTS[number % len(SUBJECTS)].words
         menu = tuple(Anchor(self.page_url(i), self.page_title(i)) for i in range(min(1 + _MENU, self.n_pages)))
-        self.skin: Skin = ground.skin(self.host, lang, subject=number, menu=menu, n_aside=software.n_aside)
+        self.skin: Skin = context.skin(self.host, lang, subject=number, menu=menu, n_aside=software.n_aside)
 
     # names
 
@@ -72,17 +72,17 @@ class House:
         return self.origin + self.odd_path(number)
 
     def _path(self, what: str, number: int, directory: str, ending: str) -> str:
-        throw, words = self.ground.throw(what, self.host, number), self._words
+        throw, words = self.context.throw(what, self.host, number), self._words
         directory = directory or words[throw % _N_DIRECTORIES]
         shown = number if what == "page" else number + self.n_pages
         return f"/{directory}/{words[(throw >> 8) % len(words)]}-{words[(throw >> 24) % len(words)]}-{shown}{ending}"
 
     def page_title(self, page: int) -> str:
-        return self.ground.text(self.lang, self.number).title(self.host, page)
+        return self.context.text(self.lang, self.number).title(self.host, page)
 
     # what stands where
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         page, odd = self.numbers(path)
         if page >= 0:
             return self.page(page)
@@ -101,14 +101,14 @@ class House:
         odd = number - self.n_pages
         return -1, odd if 0 <= odd < self.n_odd and self.odd_path(odd) == path else -1
 
-    def page(self, page: int) -> Sheet:
+    def page(self, page: int) -> PageTruth:
         """Return a real page."""
         url = self.page_url(page)
         links = [
             Anchor(self.page_url(i), self.page_title(i)) for i in range(page * _FANOUT + 1, min(page * _FANOUT + _FANOUT + 1, self.n_pages))
         ]
         links += [Anchor(self.odd_url(i), f"{self.page_title(page)} {i}") for i in range(page, self.n_odd, self.n_pages)]
-        return Sheet(
+        return PageTruth(
             kind="page",
             variant=self.software.variant,
             document=url,
@@ -120,9 +120,9 @@ class House:
         )
 
     def _text_of(self, page: int) -> list[str]:
-        n_words = self.ground.dice.within(self.software.n_words, "length", self.host, page)
+        n_words = self.context.rng.within(self.software.n_words, "length", self.host, page)
         insert = self.software.insert
-        return [*insert[page % max(1, len(insert)) :][:1], *self.ground.text(self.lang, self.number).paragraphs(n_words, self.host, page)]
+        return [*insert[page % max(1, len(insert)) :][:1], *self.context.text(self.lang, self.number).paragraphs(n_words, self.host, page)]
 
     def entries(self) -> Iterator[Anchor]:
         """Yield what a portal must link so that all of the house is reached."""

@@ -143,17 +143,17 @@ class Shared:
 
     def _sought(self, news: Sought, memory: Memory) -> Iterator[Effect]:
         """Hint at what is near; from now on the page is found, too."""
-        asker = self._owners.owner(news.page)
+        prober = self._owners.owner(news.page)
         near = sorted(
-            (rp, name) for name, rp in self._bands.near(news.signature, memory, _bands(news.asked)) if self._is_like(name, news, asker)
+            (rp, name) for name, rp in self._bands.near(news.signature, memory, _bands(news.asked)) if self._is_like(name, news, prober)
         )
         for _, name in near[: compare.MOST_CANDIDATES]:
             yield Tell(name[:_SITE], _encode(Hint(name[_SITE:][:NAME], news.page, news.name[:NAME], news.asked)))
         self._bands.add(news.page[:_SITE] + news.name, news.signature, memory, _bands(news.tags))
 
-    def _is_like(self, name: bytes, news: Sought, asker: int) -> bool:
+    def _is_like(self, name: bytes, news: Sought, prober: int) -> bool:
         brief = news.name[NAME:]
-        return self._owners.owner(name) != asker and compare.may_resemble(brief, name[_SITE:], self._resemblance)
+        return self._owners.owner(name) != prober and compare.may_resemble(brief, name[_SITE:], self._resemblance)
 
     def _hinted(self, news: Hint, memory: Memory) -> Effects:
         """Offer the page that is meant, or the one that it replicates itself."""

@@ -39,7 +39,7 @@ def no_text() -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class PageTruth:
     """What stands under one URL."""
 
     kind: str  # what it truly is; the part's module lists its kinds
@@ -63,28 +63,28 @@ class Sheet:
         return (*self.skin.menu, *self.links) if self.skin is not None else self.links
 
 
-def gone(skin: Skin | None = None, status: int = 404) -> Sheet:
+def gone(skin: Skin | None = None, status: int = 404) -> PageTruth:
     """Return an honest error page."""
-    return Sheet(kind=GONE, status=status, title="Not found", skin=skin)
+    return PageTruth(kind=GONE, status=status, title="Not found", skin=skin)
 
 
-def moved(target: str, kind: str, *, variant: str = "", status: int = 301) -> Sheet:
+def moved(target: str, kind: str, *, variant: str = "", status: int = 301) -> PageTruth:
     """Return a redirect."""
-    return Sheet(kind=kind, variant=variant, status=status, target=target, title="Moved")
+    return PageTruth(kind=kind, variant=variant, status=status, target=target, title="Moved")
 
 
-def print_sheet(sheet: Sheet, origin: str) -> bytes:
+def print_sheet(truth: PageTruth, origin: str) -> bytes:
     """Return the body; links to the page's own `origin` are written as paths."""
-    if sheet.raw:
-        return sheet.raw.encode()
-    skin = sheet.skin or Skin("en", "")
+    if truth.raw:
+        return truth.raw.encode()
+    skin = truth.skin or Skin("en", "")
     brand = f" &ndash; {escape(skin.brand)}" if skin.brand else ""
-    text = "".join([f"<p>{escape(paragraph)}</p>\n" for paragraph in sheet.text()])
+    text = "".join([f"<p>{escape(paragraph)}</p>\n" for paragraph in truth.text()])
     aside = "".join([f"<p>{escape(paragraph)}</p>\n" for paragraph in skin.aside])
     return (
-        f'<!DOCTYPE html>\n<html lang="{skin.lang}">\n<head><meta charset="utf-8"><title>{escape(sheet.title)}{brand}</title></head>\n'
+        f'<!DOCTYPE html>\n<html lang="{skin.lang}">\n<head><meta charset="utf-8"><title>{escape(truth.title)}{brand}</title></head>\n'
         f"<body>\n<header><p>{escape(skin.brand)}</p>{_list(skin.menu, origin)}</header>\n"
-        f"<main>\n<h1>{escape(sheet.title)}</h1>\n{text}{_list(sheet.links, origin)}</main>\n"
+        f"<main>\n<h1>{escape(truth.title)}</h1>\n{text}{_list(truth.links, origin)}</main>\n"
         f"{f'<aside>{aside}</aside>{chr(10)}' if aside else ''}<footer><p>{escape(skin.foot)}</p></footer>\n</body>\n</html>\n"
     ).encode()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thresher.crawler.core.sketch import token_hashes
-from thresher.filters.near_replica.rp import Counting, Scale, bucket_table, project, project_buckets, weights
+from thresher.filters.near_replica.random_projection import Counting, Scale, bucket_table, project, project_buckets, weights
 
 BY_HAND = np.array([[2.5, -0.2], [-1.0, 0.4], [2.0, -1.8]])  # Π·D of 002.c-7
 

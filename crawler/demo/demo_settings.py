@@ -16,7 +16,7 @@ _NO_RANGES = ("error_statuses", "parts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knobs:
+class DemoSettings:
     """What one demo web is made of. Two webs with equal knobs and port are equal to the byte."""
 
     seed: int = 0  # 0..2^64-1
@@ -105,7 +105,7 @@ class Knobs:
             raise ValueError("part_sites, part_pages and shared_sites: expected 0 or more")
 
 
-_PLANTED = Knobs(
+_PLANTED = DemoSettings(
     redirect_share=0.1,
     broken_share=0.05,
     error_share=0.02,
@@ -125,9 +125,11 @@ _PLANTED = Knobs(
     forward_share=0.2,
     shared_address_share=0.3,
 )
-_BENCH = Knobs(n_sites=1000, hosts_per_site=(2, 2), pages_per_host=(64, 400), n_seeds=2000, robots_missing_share=0.5, cross_site_share=0.1)
+_BENCH = DemoSettings(
+    n_sites=1000, hosts_per_site=(2, 2), pages_per_host=(64, 400), n_seeds=2000, robots_missing_share=0.5, cross_site_share=0.1
+)
 
-PROFILES: dict[str, Knobs] = {
+PROFILES: dict[str, DemoSettings] = {
     # some 350 hosts with everything planted: what `thresher demo` crawls
     "demo": replace(
         _PLANTED,
@@ -161,31 +163,31 @@ PROFILES: dict[str, Knobs] = {
     # 2,000 hosts without errors: every page exactly 4,000 bytes and 15 links, some 260 words
     "bench_small": replace(_BENCH, size="small", fanout=6, state_bytes=400, attribute_bytes=160),
     # 20 sites of some 10,000 URLs each, on some seven hosts: aliases on each, soft errors on each, replicas on nine
-    "bench_sites": Knobs(parts=("aliases", "soft", "replicas"), part_sites=20, part_pages=1_900, shared_sites=20),
+    "bench_sites": DemoSettings(parts=("aliases", "soft", "replicas"), part_sites=20, part_pages=1_900, shared_sites=20),
     # an ordinary web of 30 hosts that links to two wildcard farms
-    "spam": Knobs(n_sites=15, hosts_per_site=(2, 2), pages_per_host=(20, 20), n_seeds=3, n_farms=2),
+    "spam": DemoSettings(n_sites=15, hosts_per_site=(2, 2), pages_per_host=(20, 20), n_seeds=3, n_farms=2),
     # some 50 hosts of up to 300 URLs: soft errors of nine kinds, and honest hosts that look like them
-    "soft": Knobs(parts=("soft",)),
+    "soft": DemoSettings(parts=("soft",)),
     # three sites of 600 documents and 1,500 URLs: nine kinds of aliases, and decoys
-    "aliases": Knobs(parts=("aliases",)),
+    "aliases": DemoSettings(parts=("aliases",)),
     # six hosts of some 6,000 URLs: forum, booking calendar, wiki with dead links, late bloomer, paginated archive, half-translated manual
-    "patterns": Knobs(parts=("patterns",)),
+    "patterns": DemoSettings(parts=("patterns",)),
     # four hosts of 1,650 real pages: an endless calendar, endless facets and session ids; a chain of 40 pages, a tree of seven levels
-    "depth": Knobs(parts=("depth",)),
+    "depth": DemoSettings(parts=("depth",)),
     # nine hosts of some 1,750 pages: edits of known size in two languages, two mirrors, template twins, indexes of one archive
-    "replicas": Knobs(parts=("replicas",)),
+    "replicas": DemoSettings(parts=("replicas",)),
     # 304 sites of 8,700 pages with a known link graph: hubs, local-link farms, Zipf's law for sizes and popularity
-    "rank": Knobs(parts=("rank",)),
+    "rank": DemoSettings(parts=("rank",)),
     # all labelled parts together: some 36,000 URLs
-    "labelled": Knobs(parts=PARTS),
+    "labelled": DemoSettings(parts=PARTS),
 }
 
 
-def profile(name: str, **changes: object) -> Knobs:
+def profile(name: str, **changes: object) -> DemoSettings:
     """Return a ready-made profile, with `changes`. Raises ValueError for an unknown name or knob."""
     if name not in PROFILES:
         raise ValueError(f"profile: expected one of {', '.join(PROFILES)}, got {name!r}")
-    known = {field.name for field in fields(Knobs)}
+    known = {field.name for field in fields(DemoSettings)}
     if unknown := sorted(changes.keys() - known):
         raise ValueError(f"unknown knob {unknown[0]!r}; there are {', '.join(sorted(known))}")
     return replace(PROFILES[name], **changes)  # type: ignore[arg-type]  # the names are checked above, the values by __post_init__

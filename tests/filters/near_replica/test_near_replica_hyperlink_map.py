@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.filters.near_replica import hm
-from thresher.filters.near_replica.hm import Children, hyperlink_map, scaled
-from thresher.filters.near_replica.rp import F64
+from thresher.filters.near_replica.hyperlink_map import Children, hyperlink_map, scaled
+from thresher.filters.near_replica.random_projection import F64
 
 
 def _map(links: list[tuple[int, int]], r: list[list[float]], gamma: float, iterations: int, *, mean: bool = False) -> F64:
@@ -58,7 +57,7 @@ def test_a_small_graph_with_cycles() -> None:
 @pytest.mark.parametrize("mean", [False, True])
 def test_blocks_of_links_give_what_the_plain_recursion_gives(mean: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a dense matrix; blocks of 7 links, so that pages with none, with a few and with more than a block all occur."""
-    monkeypatch.setattr(hm, "_BLOCK", 7)
+    monkeypatch.setattr("thresher.filters.near_replica.hyperlink_map._BLOCK", 7)
     rng = np.random.default_rng(3)
     n, k, gamma = 40, 3, 0.02
     matrix = (rng.random((n, n)) < rng.choice([0, 0.05, 0.6], n)[:, None]).astype(float)

@@ -27,7 +27,7 @@ _SCRIPT = (
 )
 
 
-class Press:
+class HtmlRenderer:
     """Prints the pages of one host."""
 
     def __init__(self, host: Host, navigation: list[Link], prose: Prose, *, state_bytes: int = 0, attribute_bytes: int = 0) -> None:

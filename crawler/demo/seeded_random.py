@@ -23,7 +23,7 @@ _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _BY_30, _BY_27, _BY_31, _BY_32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 
 
-class Dice:
+class SeededRandom:
     """Throws under one seed. Stateless: safe to share."""
 
     def __init__(self, seed: int) -> None:

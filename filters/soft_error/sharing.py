@@ -25,7 +25,7 @@ from msgspec import Meta
 from thresher.crawler.core.model import Answer, Effect, Judgement, RedirectPair, Tell, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, Asker, Effects
+from thresher.filters.base import NO_EFFECTS, Effects, Prober
 from thresher.filters.soft_error import hyperloglog, stream
 from thresher.filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, FaultySites, Table, Target
 from thresher.filters.soft_error.redirects import Measure, RedirectGate
@@ -175,7 +175,7 @@ class SharedProber:
 
     name = NAME
 
-    def __init__(self, prober: Asker, shared: Shared) -> None:
+    def __init__(self, prober: Prober, shared: Shared) -> None:
         self.answer_type = prober.answer_type
         self._prober = prober
         self._shared = shared

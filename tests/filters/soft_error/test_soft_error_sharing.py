@@ -16,20 +16,20 @@ from webs import Bench
 from thresher.config.settings import SoftError
 from thresher.crawler.core.model import Page, Reason, RedirectPair, Revise
 from thresher.crawler.core.ownership import Ownership
-from thresher.filters.base import Plug
+from thresher.filters.base import FilterSpec
 from thresher.filters.soft_error import stream
-from thresher.filters.soft_error.filter import plug
+from thresher.filters.soft_error.filter import spec
 
 THRESHOLD = 1.3  # of 8 originals, 3 of each host; of 4 of one host alone it would be 1.2
 SORRY = "Sorry, the page that you asked for could not be found here. It may have been removed, or its name may have changed."
 
 
-def plugs(owners: Ownership | None) -> Sequence[Plug]:
-    return [plug(SoftError(threshold=THRESHOLD), owners)]
+def specs(owners: Ownership | None) -> Sequence[FilterSpec]:
+    return [spec(SoftError(threshold=THRESHOLD), owners)]
 
 
 def team(n_agents: int, **options: bool) -> Team:
-    return Team(n_agents, plugs, **options)
+    return Team(n_agents, specs, **options)
 
 
 def moved(site: str, name: str, target: str) -> RedirectPair:
@@ -60,7 +60,7 @@ def test_the_owner_of_a_target_counts_as_one_agent_does_and_a_replay_of_each_jou
             assert known <= n
             assert not known or n <= 8 or known > n / 2
     for owners, bench, journal in zip(three.owners, three.benches, three.journals, strict=True):
-        again = Bench.of(plugs(owners))
+        again = Bench.of(specs(owners))
         again.panel.replay(journal)
         assert again.memories["soft_error"].rows == bench.memories["soft_error"].rows  # type: ignore[attr-defined]
 

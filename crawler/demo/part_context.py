@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from thresher.crawler.demo.dice import Dice, Word
 from thresher.crawler.demo.labels import Trap
-from thresher.crawler.demo.sheets import Anchor, Sheet, Skin, gone
+from thresher.crawler.demo.page_truth import Anchor, PageTruth, Skin, gone
+from thresher.crawler.demo.seeded_random import SeededRandom, Word
 from thresher.crawler.demo.texts import Text
 from thresher.crawler.demo.words import SITE_HEADS, SITE_TAILS
 
 N_WORDS = (110, 300)  # of an ordinary page
 
 
-class Ground:
+class PartContext:
     """Dice, origins and texts of one part. Names and texts of two parts never meet: the part's name is in every throw."""
 
     def __init__(
-        self, part: str, dice: Dice, origin: Callable[[str], str], *, n_sites: int = 0, n_pages: int = 0, n_shared: int = 0
+        self, part: str, rng: SeededRandom, origin: Callable[[str], str], *, n_sites: int = 0, n_pages: int = 0, n_shared: int = 0
     ) -> None:
         """n_sites, n_pages: as asked for; 0: the part's own number.    n_shared: sites that all parts share; 0: none."""
-        self.part, self.dice, self.origin = part, dice, origin
+        self.part, self.rng, self.origin = part, rng, origin
         self.n_sites, self.n_pages = n_sites, n_pages
         self._n_shared = n_shared
         self._texts: dict[tuple[str, int], Text] = {}
@@ -30,14 +30,14 @@ class Ground:
     def text(self, lang: str = "en", subject: int = 0) -> Text:
         key = lang, subject % 10
         if (text := self._texts.get(key)) is None:
-            text = self._texts[key] = Text(self.dice, *key)
+            text = self._texts[key] = Text(self.rng, *key)
         return text
 
     def throw(self, *question: Word) -> int:
-        return self.dice.throw(self.part, *question)
+        return self.rng.throw(self.part, *question)
 
     def unit(self, *question: Word) -> float:
-        return self.dice.unit(self.part, *question)
+        return self.rng.unit(self.part, *question)
 
     def domain(self, number: int) -> str:
         """Return the domain of a part's site, registrable where sites are not shared; numbers give different names."""
@@ -45,7 +45,7 @@ class Ground:
         return f"{own}.{self._name('shared', number % self._n_shared)}.example" if self._n_shared else f"{own}.example"
 
     def _name(self, of: str, number: int) -> str:
-        return f"{self.dice.pick(SITE_HEADS, of, 'head', number)}{self.dice.pick(SITE_TAILS, of, 'tail', number)}-{of}{number}"
+        return f"{self.rng.pick(SITE_HEADS, of, 'head', number)}{self.rng.pick(SITE_TAILS, of, 'tail', number)}-{of}{number}"
 
     def skin(self, host: str, lang: str = "en", *, subject: int = 0, menu: tuple[Anchor, ...] = (), n_aside: int = 40) -> Skin:
         """Return a host's template, `n_aside` words beside its menu and brand."""
@@ -61,7 +61,7 @@ class Part(Protocol):
     def seeds(self) -> list[str]: ...
     def traps(self) -> tuple[Trap, ...]: ...
 
-    def find(self, host: str, path: str) -> Sheet:
+    def find(self, host: str, path: str) -> PageTruth:
         """Return what stands under a path (with query) of one of the part's hosts."""
         ...
 
@@ -69,7 +69,7 @@ class Part(Protocol):
 class Site(Protocol):
     """One host of a part."""
 
-    def find(self, path: str) -> Sheet:
+    def find(self, path: str) -> PageTruth:
         """Return what stands under a path of the host."""
         ...
 
@@ -77,10 +77,10 @@ class Site(Protocol):
 class Sites:
     """A part of hosts that know nothing of one another, each of them a seed."""
 
-    def __init__(self, ground: Ground, sites: Mapping[str, Site], traps: tuple[Trap, ...] = ()) -> None:
+    def __init__(self, context: PartContext, sites: Mapping[str, Site], traps: tuple[Trap, ...] = ()) -> None:
         """sites: by host"""
         self.by_host = sites
-        self._seeds = [ground.origin(host) + "/" for host in sites]
+        self._seeds = [context.origin(host) + "/" for host in sites]
         self._traps = traps
 
     def hosts(self) -> list[str]:
@@ -92,7 +92,7 @@ class Sites:
     def traps(self) -> tuple[Trap, ...]:
         return self._traps
 
-    def find(self, host: str, path: str) -> Sheet:
+    def find(self, host: str, path: str) -> PageTruth:
         return self.by_host[host].find(path)
 
 
@@ -101,7 +101,7 @@ class Estate:
 
     def __init__(
         self,
-        ground: Ground,
+        context: PartContext,
         host: str,
         lang: str = "en",
         *,
@@ -110,10 +110,10 @@ class Estate:
         n_aside: int = 40,
     ) -> None:
         """menu: paths and texts of the links on every page. n_aside: words of the template."""
-        self.ground, self.host, self.subject = ground, host, subject
-        self.origin = ground.origin(host)
-        self.text = ground.text(lang, subject)
-        self.skin = ground.skin(host, lang, subject=subject, menu=self.links(menu), n_aside=n_aside)
+        self.context, self.host, self.subject = context, host, subject
+        self.origin = context.origin(host)
+        self.text = context.text(lang, subject)
+        self.skin = context.skin(host, lang, subject=subject, menu=self.links(menu), n_aside=n_aside)
 
     def links(self, paths: Iterable[tuple[str, str]]) -> tuple[Anchor, ...]:
         """Return links to paths of this host."""
@@ -134,12 +134,12 @@ class Estate:
         text: Callable[[], Sequence[str]] | None = None,
         lang: str = "",
         is_endless: bool = False,
-    ) -> Sheet:
+    ) -> PageTruth:
         """Return a page. own: path of the document that it shows, by default its own; "" for none. text: by default that of `own`."""
         shown = path if own is None else own
-        words = self.ground.text(lang, self.subject) if lang else self.text
-        n_words = self.ground.dice.within(N_WORDS, "length", self.host, shown)
-        return Sheet(
+        words = self.context.text(lang, self.subject) if lang else self.text
+        n_words = self.context.rng.within(N_WORDS, "length", self.host, shown)
+        return PageTruth(
             kind=kind,
             variant=variant,
             document=self.origin + shown if shown else "",
@@ -151,7 +151,7 @@ class Estate:
             skin=self.skin,
         )
 
-    def gone(self) -> Sheet:
+    def gone(self) -> PageTruth:
         return gone(self.skin)
 
 
