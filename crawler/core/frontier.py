@@ -121,7 +121,11 @@ class Frontier:
             return True
         if record.parked or record.backoff_until > now:
             return False
-        return not record.n_queued or not any(self._store.head(queue, lane, 1) for lane in Lane if lane is not Lane.RETRY)
+        host = self._bench.hosts.get(queue)
+        lanes = [lane for lane in Lane if lane is not Lane.RETRY]
+        if not record.n_queued or (host is not None and any(host.rows[lane] for lane in lanes)):
+            return not record.n_queued
+        return not any(self._store.head(queue, lane, 1) for lane in lanes)
 
     def n_pages(self, queue: bytes) -> int:
         """Return how many pages of a host were fetched."""
