@@ -28,7 +28,7 @@ from thresher.crawler.core.order.by_name import order_by_name
 from thresher.crawler.core.outage import TRIAL_MAX_S, Outage
 from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
 from thresher.crawler.core.politeness import RETRIES, Pace, Rulebook
-from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
 from thresher.crawler.core.url import URLSpace, hostname_of
 from thresher.crawler.core.workbench import Workbench
 
@@ -61,6 +61,11 @@ class Frontier:
     def push(self, entry: Entry, now: float) -> Reason | None:
         """Queue a URL whose `seen` row is written. Returns a reason when its site has too many hosts to take another."""
         return self._intake.push(entry, now)
+
+    def record(self, queue: bytes) -> HostRecord | None:
+        """Return the record of a host queue, None if there is none."""
+        host = self._bench.hosts.get(queue)
+        return host.record if host is not None else self._store.host(queue)
 
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""

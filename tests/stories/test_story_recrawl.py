@@ -1,0 +1,371 @@
+"""Rounds of revisits from outside: what is asked again and how, what is told of it; the server's log is the witness."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from email.utils import formatdate
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from changing_web import DAY_S, HOST, LONG_AGO, ChangingWeb, again, changes, counts, first, go_on, kinds, response
+from witness import Request, page
+
+from thresher.config.settings import Dns, Fetch, Limits, Recrawl
+from thresher.config.settings import Store as StoreSettings
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import State
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.start.rounds import trust
+from thresher.crawler.terminal.rounds import round_rows
+from thresher.storage.export.pages import current_pages
+from thresher.storage.schema import MEMORY
+from thresher.storage.view import View
+
+WORDS = " ".join(f"word{i}" for i in range(300))
+
+
+async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *(f"/{i}" for i in range(10)))
+        for i in range(10):
+            web.put(f"/{i}", f"page {i} " + WORDS[i:])
+        await first(tmp_path / "c", web)
+        assert len(web.asked()) == 11
+        web.put("/3", "something else altogether " + WORDS[1000:], "/new")
+        web.put("/new", "a new page that only the third one names")
+        await again(tmp_path / "c", web)
+        asked = web.asked()
+        assert sorted(asked) == sorted(["/", *(f"/{i}" for i in range(10)), "/new"])
+        assert kinds(tmp_path / "c") == {"/3": "changed", "/new": "new"}
+        assert counts(tmp_path / "c") == {"not_modified": 10, "changed": 1}
+        assert all(web.last(f"/{i}").header("if-none-match") for i in range(10))
+        assert [row.kind for row in changes(tmp_path / "c", "0")].count("new") == 12
+
+
+async def test_a_clock_at_the_foot_is_no_change_and_a_date_that_moves_is_one(tmp_path: Path) -> None:
+    """Each answer differs in its bytes; validators are left out, so every page is sent again."""
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/clock", "/random", "/event", "/markup", "/short")
+
+        def clock(_: Request) -> bytes:
+            return page(
+                f"<p>{WORDS}</p><footer>{datetime.now(UTC):%A, %d %B %Y %H:%M:%S} · generated in 0.{time.monotonic_ns()} s</footer>"
+            )
+
+        web.answers["/clock"] = clock
+        web.answers["/short"] = lambda _: page(f"<p>Three words only</p>{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}")
+        web.answers["/random"] = lambda _: page(f'<p>{WORDS}</p><input type="hidden" value="{uuid4()}"> token {uuid4().hex}')
+        event = ["The fair is on 14 March 2031 at 10:00 in the town hall"]
+        web.answers["/event"] = lambda _: page(event[0])
+        style = ["a.css"]
+        web.answers["/markup"] = lambda _: page(f'<link rel="stylesheet" href="/{style[0]}"><p>{WORDS}</p>')
+        await first(tmp_path / "c", web)
+        style[0] = "b.css"
+        await again(tmp_path / "c", web)
+        assert kinds(tmp_path / "c") == {}
+        assert counts(tmp_path / "c") == {"not_modified": 1, "alike": 4, "same": 1}
+        event[0] = event[0].replace("14 March", "15 March")
+        await again(tmp_path / "c", web)
+        assert kinds(tmp_path / "c", "3") == {"/event": "changed"}
+
+
+async def test_without_stored_bodies_a_sketch_tells_how_much_has_changed(tmp_path: Path) -> None:
+    sections = {"store": StoreSettings(bodies=False, versions=2)}
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a")
+        web.put("/a", WORDS + " one two three")
+        await first(tmp_path / "c", web, **sections)
+        web.put("/a", WORDS + " and now for something else")
+        await again(tmp_path / "c", web, **sections)
+        (row,) = changes(tmp_path / "c")
+        assert (row.kind, row.amount) == ("changed", None)  # of the first visit there is a fingerprint only
+        half = " ".join(f"other{i}" for i in range(300))
+        web.put("/a", WORDS + " " + half)
+        await again(tmp_path / "c", web, **sections)
+        (row,) = changes(tmp_path / "c", "3")
+        assert row.amount is not None
+        assert 0.3 < row.amount < 0.7
+
+
+async def test_a_page_is_gone_with_410_or_with_404_on_two_days(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *(f"/{i}" for i in range(4)))
+        for i in range(4):
+            web.put(f"/{i}", f"{i} {WORDS}")
+        await first(tmp_path / "c", web)
+        web.say("/0", "410 Gone")
+        web.take("/1")
+        web.take("/2")
+        await again(tmp_path / "c", web)
+        assert kinds(tmp_path / "c") == {"/0": "gone"}
+        await again(tmp_path / "c", web)  # the same day: a second 404 proves no more than the first
+        assert kinds(tmp_path / "c", "3") == {}
+        web.put("/2", f"2 {WORDS}")  # it is back, and was never gone
+        web.asked()
+        crawled = await again(tmp_path / "c", web, days=1.0)
+        assert kinds(tmp_path / "c", "4") == {"/1": "gone"}
+        assert "/0" not in web.asked()  # gone is gone
+        assert crawled.pages[web.url("a.test", "/1")].status == 404
+        await again(tmp_path / "c", web, days=1.0)
+        assert sorted(web.asked()) == ["/", "/2", "/3"]
+        web.put("/1", "it has come back")
+        await again(tmp_path / "c", web, where=("gone=yes",))
+        assert kinds(tmp_path / "c", "6") == {"/1": "new"}
+
+
+async def test_a_page_that_redirects_now_has_moved_and_its_target_is_fetched(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a", "/b")
+        web.put("/a", "a " + WORDS)
+        web.say("/b", "301 Moved", location="/c")
+        web.put("/c", "c " + WORDS)
+        web.put("/d", "d " + WORDS)
+        crawled = await first(tmp_path / "c", web)
+        assert web.url("a.test", "/b") in crawled.edges
+        web.say("/a", "308 Moved", location="/d")
+        web.put("/b", "b is a page now " + WORDS)
+        crawled = await again(tmp_path / "c", web)
+        rows = {row.url.rpartition("/")[2]: row for row in changes(tmp_path / "c")}
+        assert {name: row.kind for name, row in rows.items()} == {"a": "moved", "d": "new", "b": "new"}
+        assert rows["a"].to == web.url("a.test", "/d")
+        assert crawled.edges == {web.url("a.test", "/a"): web.url("a.test", "/d")}
+        web.asked()
+        await again(tmp_path / "c", web)
+        assert kinds(tmp_path / "c", "3") == {}
+        assert sorted(web.asked()) == ["/", "/a", "/b", "/c", "/d"]
+
+
+async def test_a_host_whose_304_lies_is_asked_without_conditions_from_then_on(tmp_path: Path) -> None:
+    """Every 304 is checked by a second request here; a page that truly changes between the two is no lie."""
+    sections = {"recrawl": Recrawl(audit_share=1.0)}
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a", "/clock")
+        web.headers["/a"] = {"etag": '"always"'}
+        web.put("/a", "a " + WORDS)
+        web.answers["/clock"] = lambda request: (
+            response("304 Not Modified", b"", {"etag": '"c"'})
+            if request.header("if-none-match")
+            else page(f"{WORDS} {datetime.now(UTC):%H:%M:%S.%f}", "200 OK", 'etag: "c"')
+        )
+        await first(tmp_path / "c", web, **sections)
+        web.asked()
+        await again(tmp_path / "c", web, **sections)
+        assert sorted(web.asked()) == ["/", "/", "/a", "/a", "/clock", "/clock"]
+        assert kinds(tmp_path / "c") == {}
+        web.put("/a", "quite another page " + WORDS[900:])
+        await again(tmp_path / "c", web, **sections)
+        assert kinds(tmp_path / "c", "3") == {"/a": "changed"}
+        web.asked()
+        await again(tmp_path / "c", web, **sections)
+        assert sorted(web.asked()) == ["/", "/a", "/clock"]
+        assert not any(web.last(path).header("if-none-match") for path in ("/", "/a", "/clock"))
+
+
+async def test_what_is_no_validator_is_not_sent_back(tmp_path: Path) -> None:
+    tomorrow = formatdate(time.time() + 86_400, usegmt=True)
+    odd = {
+        "/huge": {"etag": f'"{"x" * 20_000}"'},
+        "/bare": {"etag": "no-quotes"},
+        "/weak": {"etag": 'W/"1"'},
+        "/future": {"last-modified": tomorrow},
+        "/now": {"date": formatdate(time.time(), usegmt=True), "last-modified": formatdate(time.time(), usegmt=True)},
+        "/nonsense": {"last-modified": "yesterday"},
+        "/both": {"etag": '"b"', "last-modified": formatdate(LONG_AGO, usegmt=True)},
+    }
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *odd)
+        for path, headers in odd.items():
+            web.headers[path] = headers
+            web.put(path, f"{path} {WORDS}")
+        await first(tmp_path / "c", web)
+        await again(tmp_path / "c", web)
+        sent = {path: (web.last(path).header("if-none-match"), web.last(path).header("if-modified-since")) for path in odd}
+        nothing = dict.fromkeys(("/huge", "/bare", "/future", "/now", "/nonsense"), ("", ""))
+        assert sent == {**nothing, "/weak": ('W/"1"', ""), "/both": ('"b"', formatdate(LONG_AGO, usegmt=True))}
+        assert kinds(tmp_path / "c") == {}
+
+
+async def test_an_etag_of_a_megabyte_and_a_304_that_nobody_asked_for_change_nothing(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a", "/b")
+        for path in ("/a", "/b"):
+            web.headers[path] = {"cache-control": "no-store"}
+            web.put(path, f"{path} {WORDS}")
+        await first(tmp_path / "c", web)
+        web.say("/a", "304 Not Modified")
+        web.say("/b", "200 OK", b"whatever", etag=f'"{"x" * 1_000_000}"')
+        crawled = await again(tmp_path / "c", web)
+        assert kinds(tmp_path / "c") == {}
+        assert counts(tmp_path / "c") == {"not_modified": 1, "failed": 2}
+        assert crawled.pages[web.url("a.test", "/a")].status == 200
+        with View(tmp_path / "c") as view:
+            urls = URLSpace(view.secret, url_rules(view.settings))
+            check = view.rounds.check(urls.key(web.url("a.test", "/a")))
+        assert check is not None
+        assert check.failed == "status 304 that nobody asked for"
+
+
+async def test_a_sudden_mass_of_404s_halts_the_host_and_asks(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *(f"/{i}" for i in range(40)))
+        for i in range(40):
+            web.put(f"/{i}", f"{i} {WORDS}")
+        await first(tmp_path / "c", web)
+        bodies = dict(web.bodies)
+        web.bodies = {"/": bodies["/"]}
+        web.asked()
+        await again(tmp_path / "c", web)
+        assert len(web.asked()) == 11  # the home page, then as many losses as it takes
+        assert kinds(tmp_path / "c") == {}
+        with View(tmp_path / "c") as view:
+            said = "\n".join(round_rows(view, tmp_path / "c"))
+        assert f"{HOST}:{web.port} is halted: 10 of its last 11 answers were losses" in said
+        assert "--trust" in said
+        await again(tmp_path / "c", web, days=1.0)  # another day of the same: still nothing is gone
+        assert kinds(tmp_path / "c") == {}
+        web.bodies = bodies
+        await again(tmp_path / "c", web, days=1.0)
+        assert kinds(tmp_path / "c") == {}
+        assert counts(tmp_path / "c") == {"not_modified": 31, "same": 10}
+
+
+async def test_a_trusted_host_goes_on_and_what_it_lost_is_gone_the_next_day(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *(f"/{i}" for i in range(40)))
+        for i in range(40):
+            web.put(f"/{i}", f"{i} {WORDS}")
+        await first(tmp_path / "c", web)
+        web.bodies = {"/": web.bodies["/"]}
+        await again(tmp_path / "c", web)
+        web.asked()
+        trust(tmp_path / "c", [f"{HOST}:{web.port}"])
+        await go_on(tmp_path / "c", web)
+        assert len(web.asked()) == 30
+        assert counts(tmp_path / "c") == {"not_modified": 1, "missing": 40}
+        await again(tmp_path / "c", web, days=1.0)
+        trust(tmp_path / "c", [HOST])
+        await go_on(tmp_path / "c", web)
+        assert set(kinds(tmp_path / "c").values()) == {"gone"}
+        assert len(kinds(tmp_path / "c")) == 40
+
+
+async def test_robots_txt_is_read_anew_and_a_page_it_forbids_now_is_not_asked(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a", "/b")
+        web.put("/a", "a " + WORDS)
+        web.put("/b", "b " + WORDS)
+        crawled = await first(tmp_path / "c", web)
+        web.say("/robots.txt", "200 OK", b"User-agent: *\nDisallow: /a\n", content_type="text/plain")
+        web.asked()
+        crawled = await again(tmp_path / "c", web)
+        assert sorted(web.asked()) == ["/", "/b"]
+        assert counts(tmp_path / "c") == {"not_modified": 2, "refused": 1}
+        assert crawled.state(web.url("a.test", "/a")) is State.DONE
+        assert sum(request.path == "/robots.txt" for request in web.requests) == 2
+
+
+async def test_a_host_that_is_gone_loses_no_page(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a")
+        web.put("/a", "a " + WORDS)
+        await first(tmp_path / "c", web)
+        nowhere = Dns(static={".test": "127.0.0.1"}, servers=[])
+        crawled = await again(tmp_path / "c", web, fetch=Fetch(allow_addresses=["10.0.0.0/8"], allow_ports=[web.port]), dns=nowhere)
+        assert kinds(tmp_path / "c") == {}
+        assert {page.status for page in crawled.pages.values()} == {200}
+
+
+async def test_only_so_many_versions_are_kept_and_the_newest_is_exported(tmp_path: Path) -> None:
+    for kept, n in ((1, 1), (2, 2), ("all", 4)):
+        path = tmp_path / str(kept)
+        sections = {"store": StoreSettings(versions=kept)}
+        with ChangingWeb() as web:
+            web.put("/", WORDS, "/a")
+            web.put("/a", "first of all " + WORDS)
+            await first(path, web, **sections)
+            for version in ("second", "third", "fourth"):
+                web.put("/a", f"{version} " * 50)
+                await again(path, web, **sections)
+            await again(path, web, **sections)  # what is outdated goes with a later commit
+            with View(path) as view:
+                bodies = [view.bodies.get(visit) or b"" for visit, page in view.all_pages() if page.url == web.url("a.test", "/a")]
+                (newest,) = [page for _, page in current_pages(view) if page.url == web.url("a.test", "/a")]
+            assert len(bodies) == n
+            assert b"fourth" in bodies[-1]
+            assert newest.sha256 == sha256(bodies[-1]).digest()
+
+
+async def test_a_round_asks_only_what_is_old_enough_and_selected(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a", "/b/c")
+        web.put("/a", "a " + WORDS)
+        web.put("/b/c", "b " + WORDS)
+        await first(tmp_path / "c", web)
+        web.asked()
+        await again(tmp_path / "c", web, older_than_s=DAY_S)
+        assert web.asked() == []
+        await again(tmp_path / "c", web, where=("url=*/b/*",))
+        assert web.asked() == ["/b/c"]
+        await again(tmp_path / "c", web, days=2.0, older_than_s=DAY_S, where=("status=2xx,3xx", "depth=0"))
+        assert web.asked() == ["/"]
+
+
+async def test_limits_count_for_a_round(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *(f"/{i}" for i in range(10)))
+        for i in range(10):
+            web.put(f"/{i}", f"{i} {WORDS}")
+        await first(tmp_path / "c", web)
+        web.asked()
+        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=4)
+        crawled = await again(tmp_path / "c", web, limits=limits)
+        assert crawled.ending.why == "limits.max_pages reached"
+        assert len(web.asked()) == 4
+        await again(tmp_path / "c", web)  # the next round takes over what waits, and asks for the others too
+        assert len(web.asked()) == 11
+        per_host = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=11)
+        await again(tmp_path / "c", web, limits=per_host)
+        assert len(web.asked()) == 11
+
+
+async def test_filters_learn_nothing_from_a_revisit(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a")
+        web.put("/a", "a " + WORDS)
+        await first(tmp_path / "c", web)
+        before = memories(tmp_path / "c")
+        assert before
+        web.put("/a", "something else " * 40)
+        await again(tmp_path / "c", web)
+        assert kinds(tmp_path / "c") == {"/a": "changed"}
+        assert memories(tmp_path / "c") == before
+
+
+async def test_the_stream_of_changes_goes_on_behind_a_cursor(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *(f"/{i}" for i in range(5)))
+        for i in range(5):
+            web.put(f"/{i}", f"{i} {WORDS}")
+        await first(tmp_path / "c", web)
+        for i in range(5):
+            web.put(f"/{i}", f"{i} other words " * 50)
+        await again(tmp_path / "c", web)
+        rows = changes(tmp_path / "c", "0")
+        for n, row in enumerate(rows, 1):
+            assert [other.url for other in changes(tmp_path / "c", row.cursor)] == [other.url for other in rows[n:]]
+        assert changes(tmp_path / "c", "2") == [row for row in rows if row.round == 2]
+        assert changes(tmp_path / "c", "2020-01-01") == rows
+        assert changes(tmp_path / "c", "2999-01-01") == []
+        for text in ("9", "yesterday", "c1.x"):
+            with pytest.raises(UsageError, match="--since"):
+                changes(tmp_path / "c", text)
+
+
+def memories(path: Path) -> list[tuple[bytes, bytes]]:
+    """Return what the filters have learned."""
+    with View(path) as view:
+        return list(view.rows(MEMORY))
