@@ -138,7 +138,7 @@ class Collection:
         if self._frontier.push(Entry(lane, rank, seq, 0, url), now) is not None:
             self._store.requests.pop(seq)
             return
-        self._store.rounds.save_revisit(url.key, RevisitRecord(seq, record.number))
+        self._store.rounds.save_revisit(url.key, RevisitRecord(record.number))
         if self._store.rounds.check(url.key) is None:
             self._store.rounds.save_check(url.key, check)
         record.n_queued += 1

@@ -131,7 +131,7 @@ class Revisits:
         """Queue the URL once more, without conditions, to see whether a 304 was true."""
         seq = self._store.requests.add(url, ASKER, now)
         if self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
-            self._store.rounds.save_revisit(url.key, RevisitRecord(seq, revisit.round, is_audit=True, said_at=now))
+            self._store.rounds.save_revisit(url.key, RevisitRecord(revisit.round, is_audit=True, said_at=now))
         else:
             self._store.requests.pop(seq)
 

@@ -62,7 +62,6 @@ class RoundRecord(msgspec.Struct, array_like=True):
 class RevisitRecord(msgspec.Struct, array_like=True):
     """A revisit that waits."""
 
-    seq: int  # of its request
     round: int
     is_audit: bool = False  # without conditions, to see whether the 304 that it follows was true
     said_at: float = 0.0  # audit: when that 304 came
@@ -237,6 +236,13 @@ def validators_of(headers: list[tuple[bytes, bytes]], at: float) -> Validators:
     for name, value in headers:
         found.setdefault(name.lower(), value.decode("latin-1").strip())
     return validators(found.get(b"etag", ""), found.get(b"last-modified", ""), found.get(b"date", ""), at)
+
+
+def moved_check(value: bytes) -> bytes:
+    """Return a row of `checks` as another shard has it: results stay where they are, so their visits say nothing there."""
+    check = _CHECK.decode(value)
+    check.versions = []
+    return _CHECK.encode(check)
 
 
 def first_check(page: PageRecord, visit: int) -> CheckRecord:
