@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import random
 import signal
 import subprocess
@@ -41,6 +42,7 @@ from thresher.storage.verify import verify  # noqa: E402
 MIN_DELAY_S = 0.05
 LEAST_SPARED = 0.9
 CHANGED_SHARE = 0.01
+AUDITED_SHARE = 0.02
 LINKS = 8
 WORDS = 500
 _LOST_TO_A_KILL = 600  # requests in flight and two groups of commits: DESIGN 5
@@ -126,9 +128,10 @@ class Site:
         try:
             yield
         finally:
-            loop.call_soon_threadsafe(server.close)
+            asyncio.run_coroutine_threadsafe(_stop(server), loop).result(10)
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
+            loop.close()
 
     def change(self, rng: random.Random) -> set[str]:
         """Change one page in a hundred and set as many other clocks; return the URLs that have changed."""
@@ -139,6 +142,15 @@ class Site:
         for page in chosen[n:]:
             self.clocks[page] += 1
         return {self.url(page) for page in chosen[:n]}
+
+
+async def _stop(server: asyncio.Server) -> None:
+    """Close a server and end whatever its connections still do."""
+    server.close()
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 @dataclass
@@ -227,8 +239,8 @@ def judge(
         faults.append(f"{len(counts)} of {n_pages} pages were asked")
     if not 0 <= over <= n_lost:
         faults.append(f"{len(found.pages)} requests for {n_pages} pages and {n_audits} audits, and kills may have cost {n_lost}")
-    if not 0.005 * n_pages <= n_audits <= 0.04 * n_pages:
-        faults.append(f"{n_audits} audits of {n_pages} pages, expected about 2 %")
+    if abs(n_audits - AUDITED_SHARE * n_pages) > 7 * math.sqrt(AUDITED_SHARE * n_pages):  # of a Poisson distribution: once in ten million
+        faults.append(f"{n_audits} audits of {n_pages} pages, expected about {AUDITED_SHARE * n_pages:g}")
     if told != dict.fromkeys(planted, "changed"):
         missed, wrong = planted - told.keys(), told.keys() - planted
         faults.append(f"changes: {len(missed)} missed, {len(wrong)} invented of {len(planted)}: {sorted(missed)[:3]} {sorted(wrong)[:3]}")

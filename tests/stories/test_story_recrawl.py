@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, datetime
 from email.utils import formatdate
@@ -15,6 +16,7 @@ from witness import Request, page
 
 from thresher.config.settings import Dns, Fetch, Limits, Recrawl
 from thresher.config.settings import Store as StoreSettings
+from thresher.crawler.cli import thresher
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
@@ -371,3 +373,40 @@ def memories(path: Path) -> list[tuple[bytes, bytes]]:
     """Return what the filters have learned."""
     with View(path) as view:
         return list(view.rows(MEMORY))
+
+
+async def test_explain_status_and_export_know_rounds_and_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "c"
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a", "/b")
+        web.put("/a", "a " + WORDS)
+        web.put("/b", "b " + WORDS)
+        await first(store, web)
+        assert "visited again" not in told(capsys, "explain", store, web.url(HOST, "/a"))
+        web.put("/a", "other words " * 40)
+        web.take("/b")
+        await again(store, web)
+        await again(store, web)
+        said = told(capsys, "explain", store, web.url(HOST, "/a"))
+        assert "visited again 2 times, last in round 3" in said
+        assert "it changed 1 time(s)" in said
+        assert "conditionally; 2 version(s) kept" in said
+        said = told(capsys, "explain", store, web.url(HOST, "/b"))
+        assert "It has been missing since" in said
+        assert "round 3: 3 of 3 visited again; not modified 2, missing 1" in told(capsys, "status", store)
+        rows = [json.loads(line) for line in told(capsys, "export", store, "--what", "versions").splitlines()]
+        assert [(row["round"], row["kind"], row["newest"]) for row in rows if row["url"].endswith("/a")] == [
+            (1, "new", False),
+            (2, "changed", True),
+        ]
+        rows = [json.loads(line) for line in told(capsys, "changes", store, "--since", "2").splitlines()]
+        assert [(row["kind"], row["url"], row["round"]) for row in rows] == [("changed", web.url(HOST, "/a"), 2)]
+        assert rows[0]["amount"] > 0.9
+        assert told(capsys, "changes", store, "--since", rows[0]["cursor"]) == ""
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    """Return what a command prints."""
+    capsys.readouterr()
+    thresher.main([*map(str, arguments)], standalone_mode=False)
+    return " ".join(capsys.readouterr().out.split(" "))
