@@ -278,7 +278,7 @@ class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.02  # of the 304s, asked for once more without conditions
-    min_change: Share = 0.02  # of the text: less is no change
+    min_change: Share = 0.02  # of the text: less is looked at twice
     halt: bool = True  # a host that loses much at once waits for a word of the operator
 
 

@@ -4,6 +4,7 @@
     304 to a conditional request    not modified                        the check
     200 with the digest it had      same                                the check
     200, the text as before         alike (a clock, other markup)       the check, new links
+    200, a little otherwise         alike, until a second look          the check, a second request
     200, another text               changed, or new                     a version, the change, new links
     301, 302, 303, 307, 308         moved, if it leads elsewhere now    the edge, the change, the target
     410; 404 on two days            gone                                a record, the change
@@ -127,11 +128,11 @@ class Revisits:
             record.stage, record.ended_at = "done", now
         self._store.rounds.save(record)
 
-    def ask_again(self, url: CrawlURL, revisit: RevisitRecord, now: float) -> None:
-        """Queue the URL once more, without conditions, to see whether a 304 was true."""
+    def ask_again(self, url: CrawlURL, revisit: RevisitRecord, now: float, *, first_look: bytes = b"") -> None:
+        """Queue the URL once more, without conditions: to see whether a 304 was true, or if it shows the same as at the first look."""
         seq = self._store.requests.add(url, ASKER, now)
         if self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
-            self._store.rounds.save_revisit(url.key, RevisitRecord(revisit.round, is_audit=True, said_at=now))
+            self._store.rounds.save_revisit(url.key, RevisitRecord(revisit.round, True, 0.0 if first_look else now, first_look))
         else:
             self._store.requests.pop(seq)
 
@@ -206,18 +207,30 @@ class _Answer:
         is_new, comparison = check.standing != "page", visit.comparison
         if not is_new and comparison is None:  # no version to compare with is left
             comparison = Comparison(is_change=True, amount=None)
-        if self._revisit.is_audit and comparison is not None:
+        if self._revisit.said_at and comparison is not None:
             asked = Validators(check.etag, check.last_modified)
             if has_lied(asked, known, is_change=comparison.is_change, said_at=self._revisit.said_at):
                 self._watch.lied_at = self._now
         check.etag, check.last_modified, check.wire_bytes = known.etag, known.last_modified, outcome.wire_bytes
         if visit.page is None:
             return "same", False
+        if comparison is not None and comparison.is_small:
+            comparison = self._looked_twice(comparison)
         if is_new or (comparison is not None and comparison.is_change):
             self._keep(visit, outcome)
             return self._changed(comparison, visit)
         self._follow(visit)
         return "alike", False
+
+    def _looked_twice(self, comparison: Comparison) -> Comparison:
+        """Tell a small change from a page that every request sees otherwise, by a second request."""
+        first_look, check = self._revisit.first_look, self._check
+        if first_look:
+            check.is_restless = first_look != comparison.text
+            return comparison._replace(is_change=not check.is_restless)
+        if not check.is_restless and not self._revisit.is_audit:
+            self._revisits.ask_again(self._url, self._revisit, self._now, first_look=comparison.text)
+        return comparison
 
     def _keep(self, visit: Visit, outcome: Fetched) -> None:
         """Store a new version, with its links."""

@@ -63,8 +63,9 @@ class RevisitRecord(msgspec.Struct, array_like=True):
     """A revisit that waits."""
 
     round: int
-    is_audit: bool = False  # without conditions, to see whether the 304 that it follows was true
-    said_at: float = 0.0  # audit: when that 304 came
+    is_audit: bool = False  # a second request, without conditions
+    said_at: float = 0.0  # when the 304 came that it is to prove true or false
+    first_look: bytes = b""  # fingerprint of what the first request showed, where it differed by little
 
 
 class CheckRecord(msgspec.Struct, array_like=True):
@@ -85,6 +86,7 @@ class CheckRecord(msgspec.Struct, array_like=True):
     wire_bytes: int = 0
     missing_since: float = 0.0  # first of its 404s in a row
     gone_at: float = 0.0
+    is_restless: bool = False  # every request sees it a little otherwise
     failed: str = ""  # why the last revisit gave no answer that counts
     versions: list[int] = []  # visits whose records are kept, oldest first; the last is the newest
 
@@ -198,7 +200,7 @@ class Rounds:
     # -- versions
 
     def outdate(self, visit: int) -> None:
-        """Have a version deleted once the visit being settled is on disk."""
+        """Have a version, which has a record, deleted once the visit being settled is on disk."""
         self._rows.put(OUTDATED, pack_u64(visit), pack_u64(self._rows.visit))
         self._may_prune = True
 
@@ -210,11 +212,9 @@ class Rounds:
         self._may_prune = bool(rows)
         ready = [key for key, by in rows if unpack_u64(by) < first_uncommitted]
         for key in ready:
-            if self._rows.get(PAGES, key) is not None:
-                self._rows.counters.add(_N_ROWS, -1)
+            self._rows.counters.add(_N_ROWS, -1)  # also of a record that is gone already: a kill came between results and state
             for table in (PAGES, BODIES, LINKS):
-                if self._rows.get(table, key) is not None:
-                    self._rows.delete(table, key)
+                self._rows.delete(table, key)
             self._rows.delete(OUTDATED, key)
         return len(ready)
 

@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime
 from email.utils import formatdate
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
@@ -69,10 +70,30 @@ async def test_a_clock_at_the_foot_is_no_change_and_a_date_that_moves_is_one(tmp
         style[0] = "b.css"
         await again(tmp_path / "c", web)
         assert kinds(tmp_path / "c") == {}
-        assert counts(tmp_path / "c") == {"not_modified": 1, "alike": 4, "same": 1}
+        assert counts(tmp_path / "c") == {"not_modified": 1, "alike": 6, "same": 1}  # one was looked at twice
+        web.asked()
         event[0] = event[0].replace("14 March", "15 March")
         await again(tmp_path / "c", web)
         assert kinds(tmp_path / "c", "3") == {"/event": "changed"}
+        assert web.asked().count("/random") == 1  # by now it is known to be another at every request
+
+
+async def test_a_small_change_in_a_long_page_is_found_and_a_counter_is_none(tmp_path: Path) -> None:
+    """Both differ by two words of 300: a second request tells them apart."""
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/price", "/counter")
+        web.put("/price", f"price 19 euro {WORDS}")
+        visitors = count(17)
+        web.answers["/counter"] = lambda _: page(f"<p>{WORDS}</p> you are visitor {next(visitors)}")
+        await first(tmp_path / "c", web)
+        web.put("/price", f"price 24 euro {WORDS}")
+        web.asked()
+        await again(tmp_path / "c", web)
+        assert kinds(tmp_path / "c") == {"/price": "changed"}
+        assert sorted(web.asked()) == ["/", "/counter", "/counter", "/price", "/price"]
+        await again(tmp_path / "c", web)
+        assert kinds(tmp_path / "c", "3") == {}
+        assert sorted(web.asked()) == ["/", "/counter", "/price"]
 
 
 async def test_without_stored_bodies_a_sketch_tells_how_much_has_changed(tmp_path: Path) -> None:
