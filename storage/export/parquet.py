@@ -44,10 +44,11 @@ _NAMES: Final = {
         "final_status",
         "urls",
         "told",
+        "round",
     ),
-    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked"),
+    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked", "newest"),
     "word": ("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
-    "float": ("elapsed", "lastmod_believed", "priority"),
+    "float": ("elapsed", "amount", "lastmod_believed", "priority"),
     "bytes": ("body",),
 }
 _BY_NAME: Final = {name: held for held, names in _NAMES.items() for name in names}
