@@ -15,7 +15,7 @@ import pytest
 from changing_web import DAY_S, HOST, LONG_AGO, ChangingWeb, again, changes, counts, first, go_on, kinds, response
 from witness import Request, page
 
-from thresher.config.settings import Dns, Fetch, Limits, Recrawl
+from thresher.config.settings import Archive, Dns, Fetch, Limits, Recrawl, Scope
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.cli import thresher
 from thresher.crawler.core.errors import UsageError
@@ -431,3 +431,68 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     capsys.readouterr()
     thresher.main([*map(str, arguments)], standalone_mode=False)
     return " ".join(capsys.readouterr().out.split(" "))
+
+
+@pytest.mark.parametrize("how", ["moved to one place", "one text for all"])
+async def test_a_host_that_answers_everything_alike_is_halted(tmp_path: Path, how: str) -> None:
+    """A login that every page leads to, a notice of maintenance with status 200: no 404, and an outage all the same."""
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *(f"/{i}" for i in range(40)))
+        for i in range(40):
+            web.put(f"/{i}", f"{i} {WORDS}")
+        web.put("/login", "please log in")
+        await first(tmp_path / "c", web)
+        for i in range(40):
+            if how == "moved to one place":
+                web.say(f"/{i}", "302 Found", location="/login")
+            else:
+                web.put(f"/{i}", "We are down for maintenance, back in an hour")
+        web.asked()
+        crawled = await again(tmp_path / "c", web)
+        assert len([path for path in web.asked() if path not in ("/", "/login")]) == 11  # the first of them proves nothing
+        assert crawled.status.hosts_parked == {"sudden_loss": 1}
+
+
+async def test_a_site_that_moves_page_by_page_is_not_halted(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, *(f"/{i}" for i in range(40)))
+        for i in range(40):
+            web.put(f"/{i}", f"{i} {WORDS}")
+            web.put(f"/new/{i}", f"{i} {WORDS}")
+        await first(tmp_path / "c", web)
+        for i in range(40):
+            web.say(f"/{i}", "301 Moved", location=f"/new/{i}")
+        await again(tmp_path / "c", web)
+        found = changes(tmp_path / "c")
+        assert {row.url: row.to for row in found if row.kind == "moved"} == {
+            web.url(HOST, f"/{i}"): web.url(HOST, f"/new/{i}") for i in range(40)
+        }
+        assert sum(row.kind == "new" for row in found) == 40
+
+
+async def test_what_is_held_or_refused_stays_so(tmp_path: Path) -> None:
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a", "/refused", "http://elsewhere.test/x")
+        web.put("/a", "a " + WORDS)
+        web.put("/refused", "never asked")
+        scope = Scope(exclude=["/refused$"])
+        before = await first(tmp_path / "c", web, scope=scope)
+        web.asked()
+        after = await again(tmp_path / "c", web, scope=scope)
+        assert sorted(web.asked()) == ["/", "/a"]
+        assert {url: row.state for url, row in after.rows.items()} == {url: row.state for url, row in before.rows.items()}
+
+
+async def test_a_round_writes_an_archive_like_the_first_crawl(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    sections = {"archive": Archive(format="warc")}
+    with ChangingWeb() as web:
+        web.put("/", WORDS, "/a", "/b", "/c")
+        for path in ("/a", "/b", "/c"):
+            web.put(path, f"{path} {WORDS}")
+        await first(tmp_path / "c", web, **sections)
+        web.put("/a", "something else " * 30)
+        web.say("/b", "410 Gone", b"gone")
+        web.say("/c", "301 Moved", location="/a")
+        await again(tmp_path / "c", web, **sections)  # which verifies the archive, too
+        assert kinds(tmp_path / "c") == {"/a": "changed", "/b": "gone", "/c": "moved"}
