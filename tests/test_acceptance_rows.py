@@ -48,7 +48,6 @@ OPEN = {
     "S43": "versions are bounded by pyproject.toml, not pinned by hash, not checked at start",
     "P37": "there is no proxy feature, and nothing to test",
     "P38": "no `whoami`",
-    "P39": "no recrawl, so no conditional requests",
     "P50": "no off-peak window, no global rate",
     "P52": "no opt-out list",
     "P53": "no report for a site's owner",

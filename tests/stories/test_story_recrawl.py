@@ -32,6 +32,7 @@ WORDS = " ".join(f"word{i}" for i in range(300))
 
 
 async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path: Path) -> None:
+    """P39: what has not changed is answered by a 304 without a body. Broken once: conditions never sent."""
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(10)))
         for i in range(10):
