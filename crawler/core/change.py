@@ -1,7 +1,7 @@
 """Is a page that is visited again another one? Told by its digest, and where that differs by the words that it shows.
 
 Bytes that differ are no change by themselves: a clock at the foot, a token in a form, a new style sheet. So the visible texts are compared,
-by the share of their shingles (3 words in a row) that both have [Broder 97], without what tells when the page was made:
+by the share of their shingles (3 words in a row) that both have [BRO97], without what tells when the page was made:
 
     dates         of the day of the visit, a day before or behind it      3 March 2026 · Mar 3, 2026 · 2026-03-03 · 03.03.2026
     times of day  whose minutes are those of the visit in any time zone   12:31 · 12:31:07 · 12:31 pm

@@ -10,8 +10,9 @@ A host queue is http, https, www and bare of one name. Invariants, each a law in
   order's (crawler/core/order);
 - budgets are exact: a host has one request in flight, a site no more than its budget has left.
 
-Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG; differs in that queues lie in one ordered store
-rather than in files, and in that address and site are reserved with the host. Time: O(log bench) per call. Memory: the bench.
+Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG [HN99, BMSV18]; differs in that queues lie in
+one ordered store rather than in files, and in that address and site are reserved with the host. Time: O(log bench) per call. Memory: the
+bench.
 """
 
 from __future__ import annotations
