@@ -9,6 +9,7 @@ from email.utils import formatdate
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 import pytest
@@ -31,17 +32,19 @@ from thresher.storage.view import View
 WORDS = " ".join(f"word{i}" for i in range(300))
 
 
-async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path: Path) -> None:
+@pytest.mark.parametrize("client", ["lean", "aiohttp"])
+async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path: Path, client: Literal["lean", "aiohttp"]) -> None:
     """P39: what has not changed is answered by a 304 without a body. Broken once: conditions never sent."""
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(10)))
         for i in range(10):
             web.put(f"/{i}", f"page {i} " + WORDS[i:])
-        await first(tmp_path / "c", web)
+        fetch = Fetch(client=client, allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8)
+        await first(tmp_path / "c", web, fetch=fetch)
         assert len(web.asked()) == 11
         web.put("/3", "something else altogether " + WORDS[1000:], "/new")
         web.put("/new", "a new page that only the third one names")
-        await again(tmp_path / "c", web)
+        await again(tmp_path / "c", web, fetch=fetch)
         asked = web.asked()
         assert sorted(asked) == sorted(["/", *(f"/{i}" for i in range(10)), "/new"])
         assert kinds(tmp_path / "c") == {"/3": "changed", "/new": "new"}
