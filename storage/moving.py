@@ -51,6 +51,11 @@ from thresher.storage.schema import (
     SITEMAPS,
     SITES,
     SUSPECTS,
+    TAIL_CLASSES,
+    TAIL_DRAWS,
+    TAIL_HOSTS,
+    TAIL_MEMBERS,
+    TAIL_PLACES,
     URL,
     URLS,
     VERDICTS,
@@ -59,6 +64,7 @@ from thresher.storage.schema import (
 from thresher.storage.store import Store
 from thresher.storage.tables.rounds import moved_check
 
+_OF_TAILS = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 _OF_SITEMAPS = (SITEMAPS, ANNOUNCERS, ANNOUNCED, ANNOUNCING)
 _OF_ROUNDS = (REVISITS, CHECKS, WATCHES)
 _OF_ALIASES = (ALIASES, ALIAS_OF, LETTING_GO)
@@ -73,6 +79,7 @@ _BY_SITE = (
     FAILURES,
     VERDICTS,
     SUSPECTS,
+    *_OF_TAILS,
     *_OF_ALIASES,
     *_OF_SITEMAPS,
     *_OF_ROUNDS,

@@ -29,6 +29,7 @@ from thresher.storage.tables.site_links import SiteLinks
 from thresher.storage.tables.sitemaps import SitemapTables
 from thresher.storage.tables.skips import Skips
 from thresher.storage.tables.suspects import SuspectTable
+from thresher.storage.tables.tail import TailTables
 from thresher.storage.tables.verdicts import Verdicts
 
 
@@ -52,6 +53,7 @@ class Tables:
         self.rules = Rules(rows)
         self.rounds = Rounds(rows)
         self.held = Held(rows)
+        self.tail = TailTables(rows)
         self.requests = Requests(rows)
         self.sitemaps = SitemapTables(rows)
         self.site_links = SiteLinks(rows, self.queues)
