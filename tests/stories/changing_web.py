@@ -11,7 +11,7 @@ with ChangingWeb() as web:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +24,7 @@ from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, Poli
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.start.rounds import begin_round
 from thresher.crawler.status import Status
+from thresher.filters.base import FilterSpec
 from thresher.running import Crawl
 from thresher.storage.export.changes import Changes, Row
 from thresher.storage.shards import open_view
@@ -124,15 +125,22 @@ def settings(web: ChangingWeb, **sections: Any) -> Settings:
     return Settings(seeds=[web.url(HOST)], **{**base, **sections})
 
 
-async def first(path: Path, web: ChangingWeb, **sections: Any) -> Crawled:
+async def first(path: Path, web: ChangingWeb, plugged: Sequence[FilterSpec] | None = None, **sections: Any) -> Crawled:
     """Crawl for the first time."""
     configuration = settings(web, **sections)
     Store.create(path, configuration, 0.0, secret=SECRET).close()
-    return await _run(path, configuration)
+    return await _run(path, configuration, plugged)
 
 
 async def again(
-    path: Path, web: ChangingWeb, *, where: tuple[str, ...] = (), days: float = 0.0, older_than_s: float = 0.0, **sections: Any
+    path: Path,
+    web: ChangingWeb,
+    *,
+    where: tuple[str, ...] = (),
+    days: float = 0.0,
+    older_than_s: float = 0.0,
+    plugged: Sequence[FilterSpec] | None = None,
+    **sections: Any,
 ) -> Crawled:
     """Crawl a further round.    days: that have passed since the last one"""
     if days:
@@ -140,7 +148,7 @@ async def again(
             store.clock += days * DAY_S
             store.end_visit()
     begin_round(path, older_than_s=older_than_s, where=where)
-    return await _run(path, settings(web, **sections))
+    return await _run(path, settings(web, **sections), plugged)
 
 
 async def go_on(path: Path, web: ChangingWeb, **sections: Any) -> Crawled:
@@ -148,9 +156,9 @@ async def go_on(path: Path, web: ChangingWeb, **sections: Any) -> Crawled:
     return await _run(path, settings(web, **sections))
 
 
-async def _run(path: Path, configuration: Settings) -> Crawled:
+async def _run(path: Path, configuration: Settings, plugged: Sequence[FilterSpec] | None = None) -> Crawled:
     statuses: list[Status] = []
-    ending = await Crawl(path, settings=configuration).run(on_status=statuses.append)
+    ending = await Crawl(path, settings=configuration, filters=plugged).run(on_status=statuses.append)
     assert verify(path) == []
     return read(path, ending, statuses[-1])
 

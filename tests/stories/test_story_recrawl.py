@@ -14,17 +14,19 @@ from uuid import uuid4
 
 import pytest
 from changing_web import DAY_S, HOST, LONG_AGO, ChangingWeb, again, changes, counts, first, go_on, kinds, response
+from planted import LinkScript
 from witness import Request, page
 
-from thresher.config.settings import Archive, Dns, Fetch, Limits, Recrawl, Scope
+from thresher.config.settings import Archive, Dns, Fetch, Limits, Recrawl
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.cli import thresher
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.core.model import State
+from thresher.crawler.core.model import Hold, Mode, Rewrite, State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.rounds import trust
 from thresher.crawler.terminal.rounds import round_rows
+from thresher.filters.base import FilterSpec
 from thresher.storage.export.pages import current_pages
 from thresher.storage.schema import MEMORY
 from thresher.storage.view import View
@@ -476,13 +478,22 @@ async def test_a_site_that_moves_page_by_page_is_not_halted(tmp_path: Path) -> N
 
 async def test_what_is_held_or_refused_stays_so(tmp_path: Path) -> None:
     with ChangingWeb() as web:
-        web.put("/", WORDS, "/a", "/refused", "http://elsewhere.test/x")
+        web.put("/", WORDS, "/a", "/a?x", "/refused", "/held")
         web.put("/a", "a " + WORDS)
-        web.put("/refused", "never asked")
-        scope = Scope(exclude=["/refused$"])
-        before = await first(tmp_path / "c", web, scope=scope)
+        script = LinkScript(
+            "script",
+            refuses=lambda url: url.endswith("refused"),
+            asks=lambda url: (
+                [Hold(url, "rule")] if url.endswith("held") else [Rewrite(url, url[:-2], "same")] if url.endswith("?x") else []
+            ),
+        )
+        plugged = [FilterSpec("script", Mode.ENFORCE, learned=script)]
+        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=2)  # with more, what is held has its turn at the end
+        before = await first(tmp_path / "c", web, plugged, limits=limits)
+        states = {row.state for row in before.rows.values()}
+        assert states == {State.DONE, State.HELD, State.REFUSED, State.ALIAS}
         web.asked()
-        after = await again(tmp_path / "c", web, scope=scope)
+        after = await again(tmp_path / "c", web, plugged=plugged, limits=limits)
         assert sorted(web.asked()) == ["/", "/a"]
         assert {url: row.state for url, row in after.rows.items()} == {url: row.state for url, row in before.rows.items()}
 
