@@ -275,6 +275,13 @@ class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     commit_visits: Positive = 256
     commit_bytes: Bytes = 8 << 20
     skip_sample: Count = 100  # skips written per host and reason before sampling sets in
+    versions: Positive | Literal["all"] = 1  # of a page that are kept, the newest among them
+
+
+class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    audit_share: Share = 0.02  # of the 304s, asked for once more without conditions
+    min_change: Share = 0.02  # of the text: less is looked at twice
+    halt: bool = True  # a host that loses much at once waits for a word of the operator
 
 
 class Archive(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -309,6 +316,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     parse: Parse = field(default_factory=Parse)
     filters: Filters = field(default_factory=Filters)
     store: Store = field(default_factory=Store)
+    recrawl: Recrawl = field(default_factory=Recrawl)
     archive: Archive = field(default_factory=Archive)
     log: Log = field(default_factory=Log)
     overrides: list[Override] = field(default_factory=list)

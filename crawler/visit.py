@@ -18,6 +18,7 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
+from thresher.crawler.core.change import Comparison
 from thresher.crawler.core.errors import ThresherError
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import (
@@ -51,6 +52,9 @@ from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.filters.panel import FREE, Asked, Deliberation, Panel, Turn
 from thresher.storage.tables.bare_seeds import BareSeeds
+from thresher.storage.tables.bodies import Bodies
+from thresher.storage.tables.pages import Pages
+from thresher.storage.tables.rounds import Rounds
 
 _OF_LINKS_AND_SITEMAPS = (Purpose.PAGE, Purpose.ANNOUNCED)
 _NO_FAULT_OF_SITEMAPS = frozenset((Reason.OUT_OF_SCOPE, Reason.BAD_TYPE, Reason.PATH_TRAP, Reason.PREFIX_BUDGET))
@@ -73,6 +77,9 @@ class VisitContext(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
     bare: BareSeeds
     sitemaps: SitemapReader
+    rounds: Rounds
+    pages: Pages
+    bodies: Bodies
     ownership: Ownership | None = None  # None: every site is this agent's
 
 
@@ -92,6 +99,8 @@ class Visit(msgspec.Struct):
     charset: str = ""
     signals: tuple[str, ...] = ()
     deliberation: Deliberation[Judgement] | None = None
+    was_conditional: bool = False  # revisit: with If-None-Match or If-Modified-Since
+    comparison: Comparison | None = None  # revisit: with the last version; None: nothing was compared
     sifted: Sifted | None = None
     target: str = ""  # canonical target of a redirect
     gives_way: bool = False  # a seed given without a scheme: https cannot be spoken with its host
@@ -117,7 +126,7 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, await _robots_txt(url, context), robots_origins=context.robots.waiting_for(url))
     is_sitemap = url.purpose is Purpose.SITEMAP
     refusal = sitemap_fault(url.text, context) if is_sitemap else context.links.check(url.text)
-    stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await _ask_robots(lease, context)
+    stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await ask_robots(lease, context)
     if stop is not None:
         return stop
     if is_sitemap:
@@ -128,7 +137,7 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, refused=Skip(url.text, verdict.reason or Reason.REFUSED_BY_FILTER, verdict.filter), saved_by=verdict.filter)
     if turn.held:
         return Visit(lease, held=turn.held)
-    outcome = await context.fetcher.fetch(url, head_gate=lambda head: _head_gate(head, context))
+    outcome = await context.fetcher.fetch(url, head_gate=lambda head: head_gate(head, context))
     try:
         made = await _after_response(lease, outcome, context)
         made.said = turn.said
@@ -136,15 +145,20 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
     except (ThresherError, MemoryError):  # no page's fault alone: the store is damaged, its disk refuses, there is no memory left
         raise
     except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
-        detail = "".join(traceback.format_exception(error))[-2000:]
-        body = outcome.body if isinstance(outcome, Fetched) else b""
-        failed = Failed(
-            url, Cause.INTERNAL_ERROR, detail, outcome.elapsed_s, outcome.wire_bytes, head=outcome.head, body=body, wire=outcome.wire
-        )
-        return Visit(lease, failed)
+        return failed_by_us(lease, outcome, error)
 
 
-async def _ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
+def failed_by_us(lease: Lease, outcome: Outcome, error: Exception) -> Visit:
+    """Return the visit of a URL whose answer our own code failed with, in the handler of that error."""
+    detail = "".join(traceback.format_exception(error))[-2000:]
+    body = outcome.body if isinstance(outcome, Fetched) else b""
+    failed = Failed(
+        outcome.url, Cause.INTERNAL_ERROR, detail, outcome.elapsed_s, outcome.wire_bytes, head=outcome.head, body=body, wire=outcome.wire
+    )
+    return Visit(lease, failed)
+
+
+async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
     """Return the visit that takes place instead of a request for the URL, or None if it may be requested."""
     url = lease.entry.url
     standing = context.robots.ask(url, context.clock())
@@ -205,10 +219,10 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
         case Failed():
             return _failed(lease, outcome, context)
         case Redirect():
-            return _redirected(lease, outcome, context)
+            return redirected(lease, outcome, context)
         case Fetched(refused=None):
             reading = await context.batch_reader.read(outcome)
-            return _page(lease, outcome, reading, context)
+            return read_page(lease, outcome, reading, context)
         case _:
             return Visit(lease, outcome)
 
@@ -218,7 +232,7 @@ def _failed(lease: Lease, outcome: Failed, context: VisitContext) -> Visit:
     return Visit(lease, outcome, gives_way=context.bare.gives_way(outcome.url, outcome))
 
 
-def _redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit:
+def redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit:
     """Judge the target as a link is judged; it waits in its own host's queue."""
     url = outcome.url
     try:
@@ -234,7 +248,7 @@ def _redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit
     return Visit(lease, outcome, target=target, sifted=context.links.sift(url, context.links.gate([target]), is_redirect=True))
 
 
-def _page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:
+def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:
     """Have the page judged, and sift its links if they may be followed; an opinion of a filter only puts them last."""
     page = reading.page
     visit = Visit(lease, outcome, page=page, charset=reading.charset)
@@ -258,6 +272,6 @@ def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
     return by_header if header else not by_header
 
 
-def _head_gate(head: Head, context: VisitContext) -> Reason | None:
+def head_gate(head: Head, context: VisitContext) -> Reason | None:
     refusal = context.panel.head(head)
     return refusal[0] if refusal else None

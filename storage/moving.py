@@ -26,6 +26,7 @@ from thresher.storage.schema import (
     ANNOUNCED,
     ANNOUNCERS,
     ANNOUNCING,
+    CHECKS,
     EDGE,
     EDGES,
     EDGES_IN,
@@ -41,6 +42,7 @@ from thresher.storage.schema import (
     QUEUE,
     RELEASING,
     REQUESTS,
+    REVISITS,
     ROBOTS,
     ROBOTS_FILES,
     SEEN,
@@ -57,11 +59,14 @@ from thresher.storage.schema import (
     URL,
     URLS,
     VERDICTS,
+    WATCHES,
 )
 from thresher.storage.store import Store
+from thresher.storage.tables.rounds import moved_check
 
 _OF_TAILS = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 _OF_SITEMAPS = (SITEMAPS, ANNOUNCERS, ANNOUNCED, ANNOUNCING)
+_OF_ROUNDS = (REVISITS, CHECKS, WATCHES)
 _OF_ALIASES = (ALIASES, ALIAS_OF, LETTING_GO)
 _BY_SITE = (
     ROBOTS,
@@ -77,6 +82,7 @@ _BY_SITE = (
     *_OF_TAILS,
     *_OF_ALIASES,
     *_OF_SITEMAPS,
+    *_OF_ROUNDS,
 )
 _BY_FILTER = (MEMORY, MEMORY_BYTES)
 _WHOLE = (ROBOTS_FILES, RELEASING)  # by what belongs to no site
@@ -113,7 +119,7 @@ class Move:
         """Copy, then delete."""
         for table in _BY_SITE:
             for key, value in self._rows(table):
-                self._copy(table, key, value)
+                self._copy(table, key, moved_check(value) if table == CHECKS else value)
         for table in _WHOLE:
             for key, value in _scan(self._from, table, b"", None):
                 self._copy(table, key, value)

@@ -74,6 +74,7 @@ REASONS: Final = (
     *(Reason.SITE_BUDGET, Reason.SITE_HOST_LIMIT, Reason.HOST_DEAD, Reason.REDIRECT_LIMIT, Reason.REDIRECT_INVALID),
     *(Reason.QUARANTINED, Reason.UNSAFE, Reason.SOFT_ERROR, Reason.WALLED, Reason.NEAR_REPLICA, Reason.MIRROR, Reason.NO_HTTPS),
     *(Reason.ANNOUNCED_TYPE, Reason.NOT_ITS_HOST, Reason.SITEMAP_LIMIT),
+    Reason.SUDDEN_LOSS,
 )
 SEEN_ROW: Final = np.dtype(
     [

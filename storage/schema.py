@@ -39,6 +39,11 @@ state
     announcing    kh of the sitemap 16 ‖ number 4     → what of it is to be admitted: see thresher.crawler.core.sitemap
     counters      name                                → signed 8
     captured      sha1 of a payload 20, or kh 16      → Capture
+    rounds        number 8                            → these five: see storage/tables/rounds.py
+    revisits      kh 16
+    checks        kh 16
+    watches       q 16
+    outdated      visit 8
     outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): see storage/tables/lanes.py
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
@@ -46,6 +51,7 @@ results, keyed by the number of the visit, append-only
     links         visit 8                             → the targets' seqs, ascending: see `pack_links`
     journal       visit 8                             → list of JournalEntry
     captures      visit 8                             → Place of its records in `archive/`: see storage/archive/files.py
+    changes       visit 8                             → ChangeRecord: see storage/tables/rounds.py
 
 Behind each value are four bytes that seal it (storage/seal.py). A record is one version byte, then msgpack of an array: a field may be
 appended with a default, never moved or removed. `skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per
@@ -114,6 +120,12 @@ LINKS: Final = "links"
 JOURNAL: Final = "journal"
 CAPTURES: Final = "captures"
 CAPTURED: Final = "captured"
+ROUNDS: Final = "rounds"
+REVISITS: Final = "revisits"
+CHECKS: Final = "checks"
+WATCHES: Final = "watches"
+OUTDATED: Final = "outdated"
+CHANGES: Final = "changes"
 
 
 class Table(NamedTuple):
@@ -170,6 +182,12 @@ TABLES: Final[dict[str, Table]] = {
     JOURNAL: Table(RESULTS, append=True),
     CAPTURES: Table(RESULTS, append=True),
     CAPTURED: Table(STATE),
+    ROUNDS: Table(STATE, prefix=0),
+    REVISITS: Table(STATE),
+    CHECKS: Table(STATE),
+    WATCHES: Table(STATE),
+    OUTDATED: Table(STATE, prefix=0),
+    CHANGES: Table(RESULTS, append=True),
 }
 
 

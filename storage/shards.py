@@ -39,6 +39,7 @@ from thresher.storage.partitions import require_crawl, shard_paths
 from thresher.storage.schema import (
     BODIES,
     CAPTURES,
+    CHANGES,
     COUNTERS,
     JOURNAL,
     LINKS,
@@ -55,7 +56,7 @@ from thresher.storage.schema import (
 from thresher.storage.tables import Tables
 from thresher.storage.view import View
 
-_BY_NUMBER = frozenset((URLS, REQUESTS, PAGES, BODIES, LINKS, JOURNAL, CAPTURES))  # tables whose keys are a number
+_BY_NUMBER = frozenset((URLS, REQUESTS, PAGES, BODIES, LINKS, JOURNAL, CAPTURES, CHANGES))  # tables whose keys are a number
 _SUMS = frozenset((COUNTERS, RULES))
 _OF_A_SHARD = (b"lane:", b"state:outbox")  # counters that say nothing of the whole
 _CHUNK = 1000

@@ -26,10 +26,11 @@ from thresher.crawler.cluster.inbox import Inbox
 from thresher.crawler.cluster.member import Member, Team
 from thresher.crawler.core.errors import DiskError, ThresherError
 from thresher.crawler.core.frontier import Frontier, Lease, Wait
-from thresher.crawler.core.model import Cause, Failed
+from thresher.crawler.core.model import Cause, Failed, Purpose
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.fetch.request_log import RequestLog
 from thresher.crawler.page.loop_watch import LoopWatch
+from thresher.crawler.revisit import revisit
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
@@ -97,6 +98,8 @@ class Agent:
         self._rate = Rate()
         self._paused, self._prepared = "", False
         self._left_behind = left_behind or Status()  # of one that is alone: what shards without an agent used up of its limits
+        round_ = store.rounds.last()
+        self._used_before = (round_.pages_before, round_.bytes_before) if round_ is not None else (0, 0)  # of limits: they are a round's
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
         self._tails_at: bytes | None = b""  # host up to which tails were served; None: none has anything to serve
@@ -119,7 +122,9 @@ class Agent:
             self._group = group
             studying = group.create_task(self._context.studies.run(self._studied))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
-            await prepare(self._store, self._context, self._settler, self._inbox, self._committer, stopping=self._ended.is_set)
+            await prepare(
+                self._store, self._context, self._settler, self._inbox, self._committer, self._frontier, stopping=self._ended.is_set
+            )
             self._prepared = True
             announcing = group.create_task(self._announcer.run(self._told))
             talking = [group.create_task(self._member.run(self._told))] if self._member is not None else []
@@ -180,7 +185,7 @@ class Agent:
                     continue
             try:
                 began = self._suspensions.now()
-                made = await visit(lease, self._context)
+                made = await (revisit if lease.entry.url.purpose is Purpose.REVISIT else visit)(lease, self._context)
                 made.outcome = self._suspensions.excuse(made.outcome, began)
                 now = self._clock()
                 self._settle(made, now)
@@ -260,10 +265,11 @@ class Agent:
 
     def _over_limit(self, in_flight: int) -> str:
         limits, totals, elsewhere = self._settings.limits, self._settler.totals, self._left_behind
+        pages_before, bytes_before = self._used_before if self._member is None else (0, 0)
         max_pages = limits.max_pages if self._member is None or limits.max_pages is None else self._member.may_have
-        if max_pages is not None and totals.pages + elsewhere.pages + in_flight >= max_pages:
+        if max_pages is not None and totals.pages + elsewhere.pages + in_flight - pages_before >= max_pages:
             return "limits.max_pages"
-        if limits.max_bytes is not None and totals.wire_bytes + elsewhere.wire_bytes >= limits.max_bytes:
+        if limits.max_bytes is not None and totals.wire_bytes + elsewhere.wire_bytes - bytes_before >= limits.max_bytes:
             return "limits.max_bytes"
         if limits.max_time is not None and self._clock() - self._started_at >= limits.max_time:
             return "limits.max_time"

@@ -1,7 +1,7 @@
 """What an agent does before its first request.
 
 It counts what the last life died of, lets what was left alone be judged anew if the threshold has changed, tries again what the operator
-offers, admits the seeds, and carries out what a resume changed.
+offers, admits the seeds, carries out what a resume changed, and queues what a round of revisits asks for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable
 from thresher.crawler.agent.offered_again import Offered
 from thresher.crawler.agent.seeder import Seeder
 from thresher.crawler.cluster.inbox import Inbox
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.settlement.collecting import Collection
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.readmission import Readmission
 from thresher.crawler.settlement.settler import Settler
@@ -19,7 +21,14 @@ from thresher.storage.store import Store
 
 
 async def prepare(
-    store: Store, context: VisitContext, settler: Settler, inbox: Inbox, committer: Committer, *, stopping: Callable[[], bool]
+    store: Store,
+    context: VisitContext,
+    settler: Settler,
+    inbox: Inbox,
+    committer: Committer,
+    frontier: Frontier,
+    *,
+    stopping: Callable[[], bool],
 ) -> None:
     """Do all of it, in groups that are committed. Once `stopping`, seeds and changes are left to the next life."""
     if context.suspects.accuse():
@@ -32,3 +41,4 @@ async def prepare(
         committer, context.settings.seeds, context.clock(), stopping=stopping
     )
     await Readmission(store, settler, context).run(committer, context.clock, stopping=stopping)
+    await Collection(store, frontier, context).run(committer, context.clock, stopping=stopping)

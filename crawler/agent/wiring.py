@@ -63,6 +63,7 @@ def assemble(
     parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
     links = LinkGate(urls, store.seen, panel, settings, ownership)
+    round_ = store.rounds.last()
     return VisitContext(
         settings=settings,
         urls=urls,
@@ -70,7 +71,7 @@ def assemble(
         fetcher=fetcher,
         parser=parser,
         batch_reader=BatchReader(parser, suspects, links, panel, urls=urls, settings=settings, clock=clock),
-        robots=RobotsCache(store.robots, urls, settings, agent=identity.agent),
+        robots=RobotsCache(store.robots, urls, settings, agent=identity.agent, not_before=round_.began_at if round_ is not None else 0.0),
         panel=panel,
         links=links,
         suspects=suspects,
@@ -78,5 +79,8 @@ def assemble(
         clock=clock,
         bare=bare,
         sitemaps=SitemapReader(settings),
+        rounds=store.rounds,
+        pages=store.pages,
+        bodies=store.bodies,
         ownership=ownership,
     )

@@ -35,7 +35,7 @@ from thresher.storage.store import Store
 
 _GRACEFUL = (0, 3, 4)
 _INTERRUPTED = 130
-_PAGES = frozenset((Purpose.PAGE, Purpose.AUDIT))
+_PAGES = frozenset((Purpose.PAGE, Purpose.AUDIT, Purpose.ANNOUNCED, Purpose.REVISIT))
 _SET = "--set "
 
 OnPage = Callable[["Page"], Awaitable[object] | object]

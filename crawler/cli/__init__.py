@@ -19,6 +19,8 @@ from thresher.crawler.version import VERSION
 COMMANDS = {
     "crawl": "crawl",
     "resume": "crawl",
+    "recrawl": "recrawl",
+    "changes": "changes",
     "check": "check",
     "status": "status",
     "stats": "stats",
@@ -49,6 +51,7 @@ READERS = (
     "seeds",
     "explain",
     "export",
+    "changes",
     "rank",
     "report",
     "soft-errors",

@@ -30,6 +30,7 @@ from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
 from thresher.crawler.process.supervisor import Display, Supervisor, write_status
 from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
+from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.terminal.progress import Lines, LiveBlock, Silent, headline, summary
 from thresher.storage.export.reading import reading
 from thresher.storage.lock import lock_holder
@@ -110,7 +111,7 @@ def run(directory: Path, progress: str) -> int:
         settings = view.settings
     if code := _adapt(directory, settings):
         return code
-    supervisor = _supervisor(directory, display, settings)
+    supervisor = _supervisor(directory, display, for_this_round(settings, directory))
     try:
         code = asyncio.run(supervisor.run())
     finally:

@@ -112,6 +112,10 @@ def _identity(story: Story) -> Iterator[_Row]:
         words = (("lastmod", said.lastmod and said.lastmod + held), ("changefreq", said.changefreq), ("priority", said.priority))
         yield "saying", ", ".join(f"{name} {word}" for name, word in words if word is not None)
     yield "purpose", story.purpose
+    if (again := story.visited_again) is not None:
+        yield "visited again", f"{again.visits} time(s), last in round {again.last_round} at {again.last_at}; {again.changes} change(s)"
+        how = "conditionally" if again.is_conditional and (again.etag or again.last_modified) else "without conditions"
+        yield "asked again", f"{how}; {again.versions} version(s) kept"
     yield "alias of", story.alias_of and f"{story.alias_of['url']} by rule {story.alias_of['rule']}"
     yield "held by", ", ".join(story.holders)
     yield "crashes", f"{story.crashes} process(es) of ours died while they worked on it" if story.crashes else None

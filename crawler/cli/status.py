@@ -12,6 +12,7 @@ from thresher.crawler.core.governing import counted
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import Status
 from thresher.crawler.terminal.progress import clock, size, standing
+from thresher.crawler.terminal.rounds import round_rows
 from thresher.storage.export.fields import iso
 from thresher.storage.export.reading import reading
 from thresher.storage.lock import lock_holder
@@ -26,6 +27,7 @@ class Report(Status, kw_only=True):
     pid: int = 0  # of the supervisor that wrote the status; 0: the status is read from the store
     alive: bool = False  # a process holds the store's lock
     holder: int = 0  # that process; 0: none
+    round: str = ""  # of revisits, in words; "": there was none
 
 
 @click.command(epilog="Example: thresher status example --json")
@@ -39,10 +41,12 @@ def status(directory: str, as_json: bool) -> int:
     path = Path(directory)
     with reading(path) as view:
         report = _report(path, view)
+        rounds = round_rows(view, path)
+        report.round = rounds[0] if rounds else ""
     if as_json:
         print_json(report)
     else:
-        print_table(("", ""), _rows(report))
+        print_table(("", ""), [*_rows(report), *(("round", words) for words in rounds)])
     return 0
 
 

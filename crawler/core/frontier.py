@@ -63,6 +63,11 @@ class Frontier:
         """Queue a URL whose `seen` row is written. Returns a reason when its site has too many hosts to take another."""
         return self._intake.push(entry, now)
 
+    def record(self, queue: bytes) -> HostRecord | None:
+        """Return the record of a host queue, None if there is none."""
+        host = self._bench.hosts.get(queue)
+        return host.record if host is not None else self._store.host(queue)
+
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""
         return self._intake.refuses(url)

@@ -41,6 +41,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.NEAR_REPLICA: ("filters.near_replica.mode",),
     Reason.MIRROR: ("filters.near_replica.mirrors",),
     Reason.NOT_ITS_HOST: ("sitemaps",),
+    Reason.SUDDEN_LOSS: ("recrawl.halt",),
     Reason.SITEMAP_LIMIT: ("limits.max_sitemaps_per_host", "limits.max_announced_per_host"),
     Cause.BLOCKED_ADDRESS: ("fetch.allow_addresses", "profile"),
     Cause.DNS_FAIL: ("dns.servers",),

@@ -19,7 +19,7 @@ NO_KEY = b""
 
 
 class Purpose(IntEnum):
-    """Why a request is made. Only `PAGE`, `AUDIT` and `ANNOUNCED` count as pages of the crawl."""
+    """Why a request is made. Only `PAGE`, `AUDIT`, `ANNOUNCED` and `REVISIT` count as pages of the crawl."""
 
     PAGE = 0
     ROBOTS = 1
@@ -28,6 +28,7 @@ class Purpose(IntEnum):
     VALIDATION = 4
     SITEMAP = 5
     ANNOUNCED = 6  # a page that a sitemap named; one that a link names while it waits is a PAGE
+    REVISIT = 7  # a page that was visited before
 
 
 FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION)  # requests of a filter's: no pages of the crawl, judged by no filter that learns
@@ -83,6 +84,7 @@ class Reason(StrEnum):
     ANNOUNCED_TYPE = "announced_type"  # the link says that what is there is of a type that is not read
     NOT_ITS_HOST = "not_its_host"  # announced by a sitemap that may not speak for its host
     SITEMAP_LIMIT = "sitemap_limit"  # of the sitemaps of a host, or of what they announce
+    SUDDEN_LOSS = "sudden_loss"  # most of what a host was asked for again is missing, fails or has moved to one place
     NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
 
 

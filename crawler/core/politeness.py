@@ -294,9 +294,9 @@ class Pace:
 
     def why_parked(self, record: HostRecord, rules: HostRules, now: float) -> str:
         """Judge the host anew: return why nothing of it is fetched, "" if it is served. A word of the operator stands."""
-        if rules.max_pages is not None and record.n_pages >= rules.max_pages:
+        if rules.max_pages is not None and record.n_pages - record.n_pages_before >= rules.max_pages:
             return Reason.HOST_BUDGET
-        if rules.max_bytes is not None and record.n_bytes >= rules.max_bytes:
+        if rules.max_bytes is not None and record.n_bytes - record.n_bytes_before >= rules.max_bytes:
             return Reason.HOST_BUDGET
         if self._politeness.respect_crawl_delay and record.crawl_delay > self._politeness.max_crawl_delay:
             return Reason.CRAWL_DELAY_TOO_LONG

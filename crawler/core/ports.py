@@ -55,6 +55,8 @@ class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
     parked: str = ""  # why nothing of it is fetched: a Reason, "" if it is served
     parked_until: float = 0.0  # 0 with `parked`: until the configuration changes
     rule: str = ""  # of politeness, that set `next_at`
+    n_pages_before: int = 0  # of earlier rounds: its budget is that of one
+    n_bytes_before: int = 0
 
     @property
     def has_answered(self) -> bool:
@@ -69,6 +71,7 @@ class SiteRecord(msgspec.Struct, array_like=True, kw_only=True):
     n_hosts: int = 0
     n_pages: int = 0
     n_linking: int = 0  # other sites that link to it; counted under an order that asks for it
+    n_pages_before: int = 0  # of earlier rounds: its budget is that of one
 
 
 class QueueStore(Protocol):

@@ -297,7 +297,7 @@ class Workbench:
         if self._max_pages_per_site is None:
             return None
         record = self._store.site(site)
-        return self._max_pages_per_site - (record.n_pages if record else 0)
+        return self._max_pages_per_site - (record.n_pages - record.n_pages_before if record else 0)
 
     # -- what is waited for
 

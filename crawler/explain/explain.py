@@ -22,6 +22,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.explain.announced import Announced, announced
 from thresher.crawler.explain.spelling import Step, steps
 from thresher.crawler.explain.today import Today, decide
+from thresher.crawler.explain.visited_again import VisitedAgain, visited_again, words_of
 from thresher.storage.export.fields import iso
 from thresher.storage.export.judged import Standing, named_keys, verdict_object
 from thresher.storage.export.pages import page_object
@@ -74,6 +75,7 @@ class Story(msgspec.Struct, kw_only=True):
     detail: str | None = None
     found_at: str | None = None
     announced: Announced | None = None
+    visited_again: VisitedAgain | None = None
     chain: list[Hop] = []  # from what named the URL back to a seed
     depth: int | None = None
     site_depth: int | None = None
@@ -127,7 +129,8 @@ class Explainer:
         story.option = _option(story)
         story.today = self._today(asked if story.url is None else story.url, story)
         by = f" It is announced by {story.announced.by}." if story.announced is not None else ""
-        story.answer = f"{recorded(story)}{by} Found today, it would {story.today.outcome}."
+        again = words_of(story.visited_again) if story.visited_again is not None else ""
+        story.answer = f"{recorded(story)}{again}{by} Found today, it would {story.today.outcome}."
         return story
 
     def _known_form(self, asked: str, url: CrawlURL) -> tuple[CrawlURL, SeenRow | None]:
@@ -159,6 +162,7 @@ class Explainer:
             story.alias_of = {"url": alias.to_text, "rule": alias.rule}
         story.crashes = self._view.suspects.crashes(url.key)
         story.announced = announced(self._view, url.key, self._own.queue_key(url.host))
+        story.visited_again = visited_again(self._view, url.key, self._own.queue_key(url.host))
 
     def _chain(self, key: bytes, record: UrlRecord) -> list[Hop]:
         """Walk from what named the URL back to a seed."""

@@ -8,7 +8,7 @@ import asyncio
 import functools
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -105,10 +105,16 @@ class AiohttpClient:
         )
         self._session._retry_connection = False  # it would send any request twice, politeness or not
 
-    def get(self, text: str, exchange: Exchange) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Return a context that requests `text`, a canonical URL, and is left when its response is done with."""
+    def get(
+        self, text: str, exchange: Exchange, conditions: Sequence[tuple[bytes, bytes]] = ()
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """Return a context that requests `text`, a canonical URL, and is left when its response is done with.
+
+        conditions: headers of this request alone
+        """
         CURRENT.set(exchange)
-        return self._session.get(_request_url(text), allow_redirects=False)
+        more = {name.decode("latin-1"): value.decode("latin-1") for name, value in conditions}
+        return self._session.get(_request_url(text), allow_redirects=False, headers=more)
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""

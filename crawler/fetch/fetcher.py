@@ -26,7 +26,7 @@ import functools
 import resource
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from thresher.crawler.fetch.aiohttp_client import AiohttpClient
 
 HeadGate = Callable[[Head], Reason | None]
+Conditions = Sequence[tuple[bytes, bytes]]  # headers that make a request conditional
 
 
 class Body(Protocol):
@@ -99,7 +100,7 @@ class Client(Protocol):
         """Return why the request failed."""
         ...
 
-    def get(self, text: str, exchange: Exchange, /) -> AbstractAsyncContextManager[Response]: ...
+    def get(self, text: str, exchange: Exchange, conditions: Conditions, /) -> AbstractAsyncContextManager[Response]: ...
 
     async def close(self) -> None: ...
 
@@ -147,19 +148,20 @@ class Fetcher:
         max_body: int | None = None,
         total_timeout: float | None = None,
         sink: Callable[[bytes], object] | None = None,
+        conditions: Conditions = (),
     ) -> Outcome:
         """Request `url` once. Never raises for what the web does.
 
         head_gate: judges status and headers; a reason refuses the body.    max_body: bytes, decoded.    total_timeout: seconds.
-        sink: takes the body as it comes; that of the outcome is but its end.
+        sink: takes the body as it comes; that of the outcome is but its end.    conditions: headers sent beside the usual ones
         """
         at_most = self._settings.max_body if max_body is None else max_body
         total_s = self._settings.total_timeout if total_timeout is None else total_timeout
         exchange = self._exchange(at_most)
-        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink), total_s)
+        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, conditions), total_s)
         if _was_stale(outcome, exchange):
             exchange = self._exchange(at_most)
-            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink), total_s)
+            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, conditions), total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
         return structs.replace(outcome, wire=exchange.wire()) if self._records else outcome
@@ -175,7 +177,7 @@ class Fetcher:
     async def _request(self, fetch: _Fetch, total_s: float) -> Outcome:
         watch = self._watches.start(fetch.exchange, total_s)
         try:
-            async with self._client.get(fetch.url.text, fetch.exchange) as response:
+            async with self._client.get(fetch.url.text, fetch.exchange, fetch.conditions) as response:
                 return await fetch.read(response, watch)
         except asyncio.CancelledError:
             if not watch.absorb():
@@ -198,6 +200,7 @@ class _Fetch:
     head_gate: HeadGate | None
     max_body: int
     sink: Callable[[bytes], object] | None = None
+    conditions: Conditions = ()
 
     async def read(self, response: Response, watch: Watch) -> Outcome:
         """Read the response as far as it is wanted."""

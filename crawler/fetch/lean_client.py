@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import TracebackType
 
@@ -57,9 +57,12 @@ class LeanClient:
         self._busy: set[LeanConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def get(self, text: str, exchange: Exchange) -> _Request:
-        """Return a context that requests `text`, a canonical URL, and is left when its response is done with."""
-        return _Request(self, text, exchange)
+    def get(self, text: str, exchange: Exchange, conditions: Sequence[tuple[bytes, bytes]] = ()) -> _Request:
+        """Return a context that requests `text`, a canonical URL, and is left when its response is done with.
+
+        conditions: headers of this request alone
+        """
+        return _Request(self, text, exchange, b"".join(b"%s: %s\r\n" % pair for pair in conditions))
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""
@@ -70,8 +73,8 @@ class LeanClient:
         self._idle.clear()
         await asyncio.sleep(0)  # lets the transports go
 
-    async def acquire(self, text: str, exchange: Exchange) -> LeanConnection:
-        """Send the request on a kept connection or a new one and wait for the final response's head."""
+    async def acquire(self, text: str, exchange: Exchange, conditions: bytes) -> LeanConnection:
+        """Send the request on a kept connection or a new one and wait for the final response's head.    conditions: lines of headers"""
         scheme, authority, target = _parts(text)
         origin = text[: len(scheme) + 3 + len(authority)]
         idle = self._idle.get(origin)
@@ -82,7 +85,9 @@ class LeanClient:
             connection = await self._connect(origin, scheme, authority)
         self._busy.add(connection)
         try:
-            connection.begin(exchange, b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target.encode(), authority.encode(), self._head))
+            connection.begin(
+                exchange, b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target.encode(), authority.encode(), self._head + conditions)
+            )
             await connection.head()
         except BaseException:
             self.release(connection, is_wanted=False)
@@ -184,15 +189,16 @@ class LeanClient:
 class _Request:
     """`async with client.get(…) as response`."""
 
-    __slots__ = ("_client", "_connection", "_exchange", "_text")
+    __slots__ = ("_client", "_conditions", "_connection", "_exchange", "_text")
 
-    def __init__(self, client: LeanClient, text: str, exchange: Exchange) -> None:
+    def __init__(self, client: LeanClient, text: str, exchange: Exchange, conditions: bytes) -> None:
         self._client = client
+        self._conditions = conditions
         self._text = text
         self._exchange = exchange
 
     async def __aenter__(self) -> LeanConnection:
-        self._connection = await self._client.acquire(self._text, self._exchange)
+        self._connection = await self._client.acquire(self._text, self._exchange, self._conditions)
         return self._connection
 
     async def __aexit__(self, _type: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:

@@ -48,7 +48,9 @@ _ALLOWED, _DENIED, _UNKNOWN = Answer(Standing.ALLOWED), Answer(Standing.DENIED),
 class RobotsCache:
     """Standings by origin. Memory: the records of 16,384 origins, the rules of 512 files."""
 
-    def __init__(self, table: RobotsTable, urls: URLSpace, settings: Settings, *, agent: str) -> None:
+    def __init__(self, table: RobotsTable, urls: URLSpace, settings: Settings, *, agent: str, not_before: float = 0.0) -> None:
+        """not_before: a file that was read earlier is asked for again, as at the beginning of a round of revisits."""
+        self._not_before = not_before
         self._table = table
         self._urls = urls
         self._settings = settings.robots
@@ -70,7 +72,7 @@ class RobotsCache:
         record = self.record(url.host)
         is_unused = url.host in self._unused
         self._unused.discard(url.host)
-        if record is None or (record.expires_at <= now and not is_unused):
+        if record is None or ((record.expires_at <= now or record.fetched_at < self._not_before) and not is_unused):
             return _UNKNOWN
         if record.kind == "rules":
             return _ALLOWED if self.rules(record).allows(url.text) else _DENIED

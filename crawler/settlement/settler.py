@@ -37,6 +37,7 @@ from thresher.crawler.settlement.effects import Effector, asked_by
 from thresher.crawler.settlement.outbox import Outbox, is_asker
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.revisits import Revisits
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
@@ -66,6 +67,7 @@ class Settler:
         self._effects = Effector(store, frontier, context, totals, self._outbox)
         self.admission = Admission(store, frontier, context, totals, self._effects, self._outbox)
         self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
+        self.revisits = Revisits(store, frontier, context, totals, self.admission, learn=self._learn_links)
         self._pairs = Pairs(store, context.urls, self._outbox)
         self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
         self._notes: list[Record] = []  # of the visit being settled, for the journal
@@ -81,6 +83,8 @@ class Settler:
             self._answer(visit, visit.outcome, now)
         elif purpose is Purpose.SITEMAP:
             self.sitemaps.answered(visit, visit.outcome, now)
+        elif purpose is Purpose.REVISIT:
+            self.revisits.answered(visit, visit.outcome, now)
         elif visit.gives_way and isinstance(visit.outcome, Failed):
             self._give_way(visit, visit.outcome, now)
         else:
@@ -92,13 +96,14 @@ class Settler:
         self._effects.let_aliases_go(visit.lease.entry.url.key)
         if self._store.held.is_releasing or self._store.aliases.is_freeing:
             self._carry_out((), now)
+        self._store.rounds.prune(self._store.first_uncommitted)
         self.close()
         self._store.end_visit()
 
     def _tail(self, visit: Visit, now: float) -> None:
         """Tell the tail what the visit came to; let its host go on with what was postponed if it has nothing else."""
         url, queue = visit.lease.entry.url, visit.lease.queue
-        if not self._effects.tails.has_tail(queue) or url.purpose in (Purpose.ROBOTS, *FILTERS_OWN):
+        if not self._effects.tails.has_tail(queue) or url.purpose in (Purpose.ROBOTS, Purpose.REVISIT, *FILTERS_OWN):
             return
         row = self._store.seen.row(url.key)
         if row is not None and row.state is not State.QUEUED:
@@ -311,6 +316,8 @@ class Settler:
                 self.totals.saved(visit.saved_by)
             if visit.lease.entry.url.purpose is Purpose.SITEMAP:
                 self.sitemaps.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})")
+            elif visit.lease.entry.url.purpose is Purpose.REVISIT:
+                self.revisits.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})", now)
             elif visit.lease.entry.url.purpose not in FILTERS_OWN:
                 self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
@@ -377,6 +384,8 @@ class Settler:
             self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
         elif entry.url.purpose is Purpose.SITEMAP:
             self.sitemaps.given_up(entry, f"{cause}: {detail}")
+        elif entry.url.purpose is Purpose.REVISIT:
+            self.revisits.unreachable(entry, failure, now)
         elif entry.url.purpose is Purpose.ROBOTS:
             self._no_hop(failure, now)
         else:

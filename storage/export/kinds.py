@@ -14,11 +14,12 @@ from thresher.storage.export.redirects import REDIRECTS_KIND
 from thresher.storage.export.sitemaps import ANNOUNCED_KIND, ORPHANS_KIND, SITEMAPS_KIND, UNANNOUNCED_KIND
 from thresher.storage.export.skipped import SKIPPED_KIND
 from thresher.storage.export.urls import URLS_KIND
+from thresher.storage.export.versions import VERSIONS_KIND
 from thresher.storage.view import View
 
 _ALL: tuple[Kind[Any], ...] = (
     *(PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND),
-    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND),
+    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, VERSIONS_KIND),
 )
 KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}
 

@@ -18,7 +18,7 @@ from thresher.storage.schema import REVISIONS, SEEN, VERDICTS, PageRecord
 from thresher.storage.view import View
 
 _CHUNK = 200
-_PAGES = frozenset((Purpose.PAGE, Purpose.AUDIT, Purpose.ANNOUNCED))
+_PAGES = frozenset((Purpose.PAGE, Purpose.AUDIT, Purpose.ANNOUNCED, Purpose.REVISIT))
 _OF_BODY = frozenset(("text", "html", "body"))
 _JUDGED = frozenset(("keep", "follow", "verdicts"))
 

@@ -2,7 +2,7 @@
 
 Schema 1, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
 
-    timestamp[ms, UTC]      fetched_at, found_at, failed_at, at, announced_at, lastmod
+    timestamp[ms, UTC]      fetched_at, found_at, failed_at, at, announced_at, lastmod, checked_at
     int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told
     double                  elapsed, in seconds; lastmod_believed, priority
     bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked; `final` of urls
@@ -29,7 +29,7 @@ BYTES_PER_FILE: Final = 1 << 30  # of values, before compression
 _GROUP_ROWS: Final = 100_000
 _GROUP_BYTES: Final = 64 << 20
 _NAMES: Final = {
-    "time": ("fetched_at", "found_at", "failed_at", "at", "announced_at", "lastmod"),
+    "time": ("fetched_at", "found_at", "failed_at", "at", "announced_at", "lastmod", "checked_at"),
     "int": (
         "status",
         "depth",
@@ -44,10 +44,11 @@ _NAMES: Final = {
         "final_status",
         "urls",
         "told",
+        "round",
     ),
-    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked"),
+    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked", "newest"),
     "word": ("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
-    "float": ("elapsed", "lastmod_believed", "priority"),
+    "float": ("elapsed", "amount", "lastmod_believed", "priority"),
     "bytes": ("body",),
 }
 _BY_NAME: Final = {name: held for held, names in _NAMES.items() for name in names}

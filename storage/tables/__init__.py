@@ -22,6 +22,7 @@ from thresher.storage.tables.queues import Queues
 from thresher.storage.tables.redirects import Redirects
 from thresher.storage.tables.requests import Requests
 from thresher.storage.tables.robots import RobotsTable
+from thresher.storage.tables.rounds import Rounds
 from thresher.storage.tables.rules import Rules
 from thresher.storage.tables.seen import SeenSet
 from thresher.storage.tables.site_links import SiteLinks
@@ -50,6 +51,7 @@ class Tables:
         self.captures = Captures(rows)
         self._memories: dict[str, Memory] = {}
         self.rules = Rules(rows)
+        self.rounds = Rounds(rows)
         self.held = Held(rows)
         self.tail = TailTables(rows)
         self.requests = Requests(rows)

@@ -36,6 +36,17 @@ class Redirects:
         if to_key:
             self._rows.put(EDGES_IN, to_key + key, b"")
 
+    def forget(self, key: bytes) -> None:
+        """Delete the edge of a URL that redirects no longer, and the end of its chain."""
+        earlier = self.edge(key)
+        if earlier is None:
+            return
+        if earlier.to_key:
+            self._rows.delete(EDGES_IN, earlier.to_key + key)
+        for table in (EDGES, PAIRS):
+            if self._rows.get(table, key) is not None:
+                self._rows.delete(table, key)
+
     def edge(self, key: bytes) -> EdgeRecord | None:
         """Return where an original redirects to."""
         value = self._rows.get(EDGES, key)

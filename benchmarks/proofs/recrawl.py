@@ -1,0 +1,311 @@
+"""A site is crawled, changes, and is crawled again: are all changes found, and what do they cost?
+
+    python -m benchmarks.proofs.recrawl [--pages 5000] [--hosts 50] [--kills 3] [--agents 1]
+
+Hosts of made-up pages with true ETags on loopback. After the first crawl one page in a hundred changes, as many are sent again although
+they differ in nothing but the clock at their foot, and two further rounds follow: one in peace, one whose agent and supervisor are killed
+again and again. Judged by the server's own log: requests equal to pages, but for the audits of 304s; bytes beside those of the first crawl;
+one request at a time at a host, and the gap between them. And by `thresher changes`: exactly what was planted. Exits with 1 if anything is
+not so. A minute for 5,000 pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+_TESTS = Path(__file__).parents[2] / "tests"
+sys.path[:0] = [str(_TESTS)]
+
+from harness import AGENT, CONTACT, Life, crawl, resume, wait_until, write_config  # noqa: E402  # found where the suite finds it
+
+from thresher.storage.shards import ShardsView, open_view  # noqa: E402
+from thresher.storage.verify import verify  # noqa: E402
+
+MIN_DELAY_S = 0.05
+LEAST_SPARED = 0.9
+CHANGED_SHARE = 0.01
+AUDITED_SHARE = 0.02
+LINKS = 8
+WORDS = 500
+_LOST_TO_A_KILL = 600  # requests in flight and two groups of commits: DESIGN 5
+
+
+@dataclass(slots=True)
+class Asked:
+    """One request as the server saw it."""
+
+    place: str  # host and path
+    start: float
+    end: float
+    status: int
+    n_bytes: int
+
+
+@dataclass
+class Site:
+    """Serves `n_pages` pages of `n_hosts` hosts; a page is a pure function of its number and its version."""
+
+    n_pages: int
+    n_hosts: int
+    versions: Counter[int] = field(default_factory=Counter)
+    clocks: Counter[int] = field(default_factory=Counter)
+    log: list[Asked] = field(default_factory=list)
+    port: int = 0
+
+    def host(self, page: int) -> str:
+        return f"h{page % self.n_hosts}.test"
+
+    def url(self, page: int) -> str:
+        return f"http://{self.host(page)}:{self.port}/{page if page >= self.n_hosts else ''}"
+
+    def body(self, page: int) -> bytes:
+        """Return a page: words of its own, links to those below it in a tree, a clock at its foot."""
+        rng = random.Random(page * 1_000_003 + self.versions[page])
+        words = " ".join(f"w{rng.randrange(20_000)}" for _ in range(WORDS))
+        below = range(page * LINKS + 1, min(self.n_pages, page * LINKS + LINKS + 1))
+        links = "".join(f'<a href="{self.url(target)}">{target}</a>' for target in below)
+        clock = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+        return f"<!doctype html><title>{page}</title><p>{words}</p>{links}<p>{clock}</p>".encode()
+
+    def answer(self, host: str, path: str, tag: str) -> tuple[int, bytes]:
+        if path == "/robots.txt":
+            return 404, b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n"
+        page = int(path[1:] or host[1:].partition(".")[0])
+        own = blake2b(f"{page} {self.versions[page]} {self.clocks[page]}".encode(), digest_size=8).hexdigest()
+        if tag == f'"{own}"':
+            return 304, f'HTTP/1.1 304 X\r\nETag: "{own}"\r\n\r\n'.encode()
+        body = self.body(page)
+        head = f'HTTP/1.1 200 X\r\nContent-Type: text/html\r\nETag: "{own}"\r\nContent-Length: {len(body)}\r\n\r\n'
+        return 200, head.encode() + body
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection."""
+        try:
+            while True:
+                lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                start = time.monotonic()
+                headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+                host, path = headers["host"].partition(":")[0], lines[0].split(" ")[1]
+                status, answer = self.answer(host, path, headers.get("if-none-match", ""))
+                self.log.append(Asked(host + path, start, time.monotonic(), status, len(answer)))
+                writer.write(answer)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve on every loopback address, in a thread."""
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
+        thread.start()
+
+        async def start() -> asyncio.Server:
+            return await asyncio.start_server(self.talk, "127.0.0.1", 0)
+
+        server = asyncio.run_coroutine_threadsafe(start(), loop).result(10)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield
+        finally:
+            asyncio.run_coroutine_threadsafe(_stop(server), loop).result(10)
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    def change(self, rng: random.Random) -> set[str]:
+        """Change one page in a hundred and have as many sent again; return the URLs that have changed."""
+        n = max(1, round(self.n_pages * CHANGED_SHARE))
+        chosen = rng.sample(range(self.n_pages), 2 * n)
+        for page in chosen[:n]:
+            self.versions[page] += 1
+        for page in chosen[n:]:
+            self.clocks[page] += 1
+        return {self.url(page) for page in chosen[:n]}
+
+
+async def _stop(server: asyncio.Server) -> None:
+    """Close a server and end whatever its connections still do."""
+    server.close()
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@dataclass
+class Round:
+    """What the server saw of one round."""
+
+    asked: list[Asked]
+    cpu_s: float = 0.0
+
+    @property
+    def pages(self) -> list[Asked]:
+        return [asked for asked in self.asked if not asked.place.endswith("/robots.txt")]
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(asked.n_bytes for asked in self.asked)
+
+    def shortest_gap_s(self) -> float:
+        """Return the shortest time between an answer and the next request at a host; below 0 if there were two at once."""
+        by_host: dict[str, list[Asked]] = defaultdict(list)
+        for asked in self.asked:
+            by_host[asked.place.partition("/")[0]].append(asked)
+        return min(after.start - before.end for made in by_host.values() for before, after in pairwise(made))
+
+
+def changed_by(store: Path, number: int) -> dict[str, str]:
+    """Return what `thresher changes` says of a round: URL → kind."""
+    command = [sys.executable, "-m", "thresher", "changes", str(store), "--since", str(number)]
+    rows = subprocess.run(command, check=True, capture_output=True, cwd=_TESTS.parent).stdout.splitlines()
+    return {row["url"]: row["kind"] for row in map(msgspec.json.decode, rows)}
+
+
+def n_audited(store: Path) -> int:
+    """Return how many 304s the crawl says it has checked."""
+    with open_view(store) as view:
+        shards = view.shards if isinstance(view, ShardsView) else [view]
+        return sum(watch.n_audited for shard in shards for _, watch in shard.rounds.watches())
+
+
+def prove(directory: Path, *, n_pages: int, n_hosts: int, n_kills: int, n_agents: int = 1, seed: int = 1) -> list[str]:
+    """Crawl three rounds, print what each was like, and return what is not as it should be."""
+    site, rng, store = Site(n_pages, n_hosts), random.Random(seed), directory / "store"
+    faults: list[str] = []
+    with site.serving():
+        config = write_config(directory, _options(site, n_agents), [site.url(page) for page in range(n_hosts)])
+        with crawl(store, config) as life:
+            assert life.end(3600) == 0, life.said
+        first = _taken(site, 1)
+        faults += [] if len(first.pages) == n_pages else [f"round 1: {len(first.pages)} requests for {n_pages} pages"]
+        planted = site.change(rng)
+        with recrawl(store) as life:
+            assert life.end(3600) == 0, life.said
+        peaceful = _taken(site, 2)
+        faults += judge(store, 2, peaceful, first, planted, n_pages, n_audits=n_audited(store))
+        audits_before = n_audited(store)
+        planted = site.change(rng)
+        _round_with_kills(site, store, n_kills, rng)
+        killed = _taken(site, 3)
+        lost = n_kills * _LOST_TO_A_KILL * n_agents
+        faults += judge(store, 3, killed, first, planted, n_pages, n_audits=n_audited(store) - audits_before, n_lost=lost)
+    return faults + verify(store)
+
+
+def _taken(site: Site, number: int) -> Round:
+    """Return what was asked since this was called last, and print it."""
+    found = Round(list(site.log))
+    site.log.clear()
+    statuses = Counter(asked.status for asked in found.pages)
+    print(
+        f"round {number}: {len(found.pages):,} requests for {len({asked.place for asked in found.pages}):,} pages, "
+        f"{dict(sorted(statuses.items()))}, {found.n_bytes:,} bytes, shortest gap {found.shortest_gap_s() * 1e3:.1f} ms",
+        flush=True,
+    )
+    return found
+
+
+def judge(
+    store: Path, number: int, found: Round, first: Round, planted: set[str], n_pages: int, *, n_audits: int, n_lost: int = 0
+) -> list[str]:
+    """Return what is wrong with a round.    n_lost: requests that kills may have cost"""
+    faults: list[str] = []
+    told = changed_by(store, number)
+    counts = Counter(asked.place for asked in found.pages)
+    over = len(found.pages) - n_pages - n_audits
+    if len(counts) != n_pages:
+        faults.append(f"{len(counts)} of {n_pages} pages were asked")
+    if not 0 <= over <= n_lost:
+        faults.append(f"{len(found.pages)} requests for {n_pages} pages and {n_audits} audits, and kills may have cost {n_lost}")
+    if abs(n_audits - AUDITED_SHARE * n_pages) > 7 * math.sqrt(AUDITED_SHARE * n_pages):  # of a Poisson distribution: once in ten million
+        faults.append(f"{n_audits} audits of {n_pages} pages, expected about {AUDITED_SHARE * n_pages:g}")
+    if told != dict.fromkeys(planted, "changed"):
+        missed, wrong = planted - told.keys(), told.keys() - planted
+        faults.append(f"changes: {len(missed)} missed, {len(wrong)} invented of {len(planted)}: {sorted(missed)[:3]} {sorted(wrong)[:3]}")
+    spared = 1 - found.n_bytes / first.n_bytes
+    if not n_lost and spared < LEAST_SPARED:
+        faults.append(f"{spared:.1%} of the bytes spared, expected {LEAST_SPARED:.0%}")
+    if found.shortest_gap_s() < MIN_DELAY_S:
+        faults.append(f"a gap of {found.shortest_gap_s() * 1e3:.1f} ms, expected {MIN_DELAY_S * 1e3:.0f}")
+    print(
+        f"  {len(planted)} changes planted, {len(told)} told; {over} requests too many; {spared:.1%} of the bytes spared; {n_audits} audits"
+    )
+    return [f"round {number}: {fault}" for fault in faults]
+
+
+def recrawl(store: Path) -> Life:
+    """Begin a further round."""
+    return Life(store, "recrawl", store, "--progress", "none")
+
+
+def _round_with_kills(site: Site, store: Path, n_kills: int, rng: random.Random) -> None:
+    """Let a round be killed: its agent, and its supervisor with it at every second time."""
+    make = recrawl
+    marks = sorted(rng.randint(site.n_pages // 20, site.n_pages * 9 // 10) for _ in range(n_kills))
+    for n, mark in enumerate(marks):
+        with make(store) as life:
+            wait_until(lambda life=life, mark=mark: len(site.log) >= mark or not life.running, 3600)
+            if n % 2:
+                life.signal(signal.SIGKILL)
+            else:
+                life.signal_agent(signal.SIGKILL)
+                wait_until(lambda life=life, mark=mark: len(site.log) >= mark + site.n_pages // 50 or not life.running, 3600)
+                life.signal(signal.SIGKILL)
+        make = resume
+    with make(store) as life:
+        assert life.end(3600) == 0, life.said
+
+
+def _options(site: Site, n_agents: int) -> dict[str, Any]:
+    return {
+        "agents": n_agents,
+        "identity": {"agent": AGENT, "contact": CONTACT},
+        "scope": {"type": "any"},
+        "limits": {"min_free_disk": 0, "max_wait": 5, "max_pages_per_host": None},
+        "politeness": {"min_delay": MIN_DELAY_S, "delay_factor": 0, "jitter": 0, "address_delay": 0, "address_connections": 100},
+        "filters": {"soft_error": {"mode": "off"}, "pattern_yield": {"mode": "observe"}, "path_trap": {"mode": "off"}},
+        "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [site.port], "concurrency": 64},
+        "dns": {"static": {".test": "127.0.0.1"}},
+        "sitemaps": "off",
+    }
+
+
+def main() -> None:
+    """Run the proof; exit 0 only if nothing is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.proofs.recrawl", description="Crawl a site, change it, and crawl it again.")
+    parser.add_argument("--pages", type=int, default=5000)
+    parser.add_argument("--hosts", type=int, default=50)
+    parser.add_argument("--kills", type=int, default=3, help="of the last round")
+    parser.add_argument("--agents", type=int, default=1)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="recrawl-") as name:
+        faults = prove(Path(name), n_pages=chosen.pages, n_hosts=chosen.hosts, n_kills=chosen.kills, n_agents=chosen.agents)
+    print("\n".join(faults) or "all as it should be")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""`thresher changes`: what the rounds of a crawl have found to be otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from thresher.crawler.cli.common import directory_argument, print_json
+from thresher.storage.export.changes import Changes
+from thresher.storage.export.reading import reading
+
+_POLL_S = 1.0
+
+
+@click.command(epilog="Example: thresher changes example --since 2 | index-updates")
+@directory_argument
+@click.option(
+    "--since", default="0", show_default=True, metavar="ROUND|DATE|CURSOR", help="Begin there; a row's cursor goes on behind the row."
+)
+@click.option("--follow", is_flag=True, help="Go on with what the crawl finds, until it is interrupted.")
+def changes(directory: str, since: str, follow: bool) -> int:
+    """Print what is new, has changed (by how much), has moved or is gone, one JSON object a line, in the order in which it was found."""
+    with reading(Path(directory)) as view:
+        stream = Changes(view)
+        place, after = stream.since(since)
+        try:
+            while True:
+                for row in stream.rows(place, after):
+                    print_json(row)
+                if not follow:
+                    return 0
+                sys.stdout.flush()
+                time.sleep(_POLL_S)
+        except KeyboardInterrupt:
+            return 130

@@ -1,0 +1,95 @@
+"""The journey of a URL that was visited before: asked for conditionally, and compared with its last version.
+
+    scope → robots → open, conditionally → redirect? → not modified? → body → same digest? → read → compared → page gate → links
+
+Like `visit` (visit.py) it writes nothing. Only a page whose bytes differ is read and judged. Its links are followed as those of any page;
+what filters learn from pages they learned at its first visit.
+"""
+
+from __future__ import annotations
+
+from thresher.crawler.core.change import Comparison, Text, compare, compare_with_sketch, text_of
+from thresher.crawler.core.errors import ThresherError
+from thresher.crawler.core.frontier import Lease
+from thresher.crawler.core.model import Fetched, Head, Outcome, Page, Reason, Redirect
+from thresher.crawler.gates.link_gate import Skip
+from thresher.crawler.visit import Visit, VisitContext, ask_robots, failed_by_us, head_gate, read_page, redirected
+from thresher.storage.schema import PageRecord
+from thresher.storage.tables.bodies import digest
+from thresher.storage.tables.rounds import CheckRecord
+
+SAME = Comparison(is_change=False, amount=0.0)
+_HTML = "text/html"
+
+
+async def revisit(lease: Lease, context: VisitContext) -> Visit:
+    """Make the journey of a revisit that `lease` reserves."""
+    url = lease.entry.url
+    refusal = context.links.check(url.text)
+    stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await ask_robots(lease, context)
+    if stop is not None:
+        return stop
+    conditions = context.rounds.conditions(url.key, context.urls.queue_key(url.host))
+    outcome = await context.fetcher.fetch(url, head_gate=lambda head: _gate(head, context), conditions=conditions)
+    try:
+        made = await _after_response(lease, outcome, context)
+    except (ThresherError, MemoryError):  # no page's fault alone, as in visit.py
+        raise
+    except Exception as error:  # one page's fault in our own code must not end the crawl
+        made = failed_by_us(lease, outcome, error)
+    made.was_conditional = bool(conditions)
+    return made
+
+
+def _gate(head: Head, context: VisitContext) -> Reason | None:
+    return head_gate(head, context) if 200 <= head.status < 300 else None
+
+
+async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:
+    if isinstance(outcome, Redirect):
+        return redirected(lease, outcome, context)
+    if not isinstance(outcome, Fetched) or outcome.refused is not None or not 200 <= outcome.head.status < 300:
+        return Visit(lease, outcome)
+    check = context.rounds.check(outcome.url.key)
+    if check is not None and check.standing == "page" and check.sha256 and check.sha256 == digest(outcome.body):
+        return Visit(lease, outcome, comparison=SAME)
+    reading = await context.batch_reader.read(outcome)
+    comparison = await _compared(check, reading.page, context) if check is not None and check.standing == "page" else None
+    made = read_page(lease, outcome, reading, context)  # from here to its settlement nothing awaits
+    made.comparison = comparison
+    return made
+
+
+async def _compared(check: CheckRecord, page: Page, context: VisitContext) -> Comparison:
+    """Compare a page with the last version of it."""
+    after = content_of(page)
+    least = context.settings.recrawl.min_change
+    before = await _last_text(check, context) if check.versions else None
+    if before is not None:
+        return compare(before, after, min_change=least)
+    if check.fingerprint and check.fingerprint == page.fingerprint:
+        return SAME
+    return compare_with_sketch(check.sketch, after, min_change=least)
+
+
+def content_of(page: Page) -> Text:
+    """Return what of a page counts as its content."""
+    return text_of(page.text, page.title, (page.directives.noindex, page.directives.nofollow), page.at)
+
+
+async def _last_text(check: CheckRecord, context: VisitContext) -> Text | None:
+    """Return what the last version showed, None where its body is not stored."""
+    visit = check.versions[-1]
+    record, body = context.pages.read(visit), context.bodies.get(visit)
+    if record is None or body is None:
+        return None
+    content_type = f"{record.mime_type or _HTML}; charset={record.charset}" if record.charset else record.mime_type
+    if not _is_text(record):
+        return None
+    parsed = context.parser.here(body, content_type, record.mime_type or _HTML, [])
+    parsed = parsed or await context.parser.apart(body, content_type, record.mime_type or _HTML, [])
+    return text_of(parsed.raw_text, record.title, (record.noindex, record.nofollow), record.fetched_at)
+
+
+def _is_text(record: PageRecord) -> bool:
+    return record.mime_type in (_HTML, "application/xhtml+xml", "text/plain", "")

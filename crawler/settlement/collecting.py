@@ -1,0 +1,161 @@
+"""How a round of revisits begins: hosts get their budgets anew, then every page that the round asks for is queued.
+
+It goes through the tables of hosts and of known URLs, in groups that are committed with the place up to which they are done; so a kill
+costs a group, which is done again, and no URL is queued twice. A revisit that still waits from an earlier round counts to the new one.
+
+A round asks for what has answered: pages, redirects, requests that failed for good. What was missing or forbidden when it was visited first
+(4xx), what is gone, and bodies that were refused are asked for only where `--where` names `status` or `gone`.
+
+Time: 60 µs a known URL. Memory: a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
+from thresher.crawler.core.placing import place
+from thresher.crawler.core.ports import Entry
+from thresher.crawler.core.selection import Selection
+from thresher.crawler.core.url import hostname_of
+from thresher.crawler.settlement.group_commit import Committer
+from thresher.crawler.visit import VisitContext
+from thresher.storage.schema import HOSTS, SeenRow
+from thresher.storage.store import Store
+from thresher.storage.tables.rounds import ASKER, CheckRecord, RevisitRecord, RoundRecord, first_check
+
+_GROUP = 256
+
+
+class Collection:
+    """Queues the revisits of the newest round."""
+
+    def __init__(self, store: Store, frontier: Frontier, context: VisitContext) -> None:
+        self._store = store
+        self._frontier = frontier
+        self._context = context
+
+    async def run(self, committer: Committer, clock: Callable[[], float], *, stopping: Callable[[], bool]) -> None:
+        """Go on with the round's beginning, if it has one to go on with; once `stopping`, the rest is left to the next life."""
+        record = self._store.rounds.last()
+        steps = {"hosts": self._hosts, "urls": self._urls}
+        while record is not None and (step := steps.get(record.stage)) is not None:
+            committer.whole(self._take, step, record, clock())
+            await committer.drain()
+            if stopping():
+                return
+
+    def _take(self, step: Callable[[RoundRecord, float], None], record: RoundRecord, now: float) -> None:
+        """Do one group, as a visit of its own."""
+        step(record, now)
+        self._store.rounds.save(record)
+        self._store.end_visit()
+
+    def _hosts(self, record: RoundRecord, now: float) -> None:
+        """Give some hosts, and their sites, the budgets of a new round; let those go on that were halted."""
+        rows = self._store.scan(HOSTS, start=record.cursor, limit=_GROUP)
+        for queue, _ in rows:
+            host, site = self._store.queues.host(queue), self._store.queues.site(queue[:8])
+            if host is not None:
+                host.n_pages_before, host.n_bytes_before = host.n_pages, host.n_bytes
+                self._store.queues.save_host(queue, host)
+            if site is not None:
+                site.n_pages_before = site.n_pages
+                self._store.queues.save_site(queue[:8], site)
+            self._let_go_on(queue, now)
+        _advance(record, rows[-1][0] if len(rows) == _GROUP else b"", "urls")
+
+    def _let_go_on(self, queue: bytes, now: float) -> None:
+        watch = self._store.rounds.watch(queue)
+        if watch.halted:
+            watch.halted = ""
+            self._store.rounds.save_watch(queue, watch)
+            host = self._store.queues.host(queue)
+            if host is not None and host.parked == Reason.SUDDEN_LOSS:
+                self._frontier.unpark(queue, now)
+
+    def _urls(self, record: RoundRecord, now: float) -> None:
+        """Queue what some of the known URLs are due for."""
+        selection = Selection(record.where)
+        rows = self._store.seen.scan(record.cursor, _GROUP)
+        for key, row in rows:
+            if row.state is State.DONE:
+                self._consider(key, row, record, selection, now)
+        _advance(record, rows[-1][0] if len(rows) == _GROUP else b"", "asking")
+        if record.stage == "asking" and record.n_settled >= record.n_queued:
+            record.stage, record.ended_at = "done", now
+
+    def _consider(self, key: bytes, row: SeenRow, record: RoundRecord, selection: Selection, now: float) -> None:
+        waiting = self._store.rounds.revisit(key)
+        if waiting is not None:
+            if waiting.round != record.number:
+                waiting.round = record.number
+                record.n_queued += not waiting.is_audit
+                self._store.rounds.save_revisit(key, waiting)
+            return
+        check = self._store.rounds.check(key) or self._first(key, row)
+        if check is None or check.at >= record.cutoff:
+            return
+        known = self._store.seen.record(row.seq)
+        url = self._context.urls.url(
+            known.text,
+            seed_distance=row.seed_distance,
+            site_depth=row.site_depth,
+            hops=row.hops,
+            purpose=Purpose.REVISIT,
+            via=known.via,
+        )
+        if _is_wanted(check, row, selection) and selection.has(self._values(url, row, check)):
+            self._queue(url, check, record, now)
+
+    def _first(self, key: bytes, row: SeenRow) -> CheckRecord | None:
+        """Return what the first visit of a URL has shown; None if it was never answered by a page, a redirect or a failure."""
+        page = self._store.pages.read(row.visit)
+        if page is not None:
+            return first_check(page, row.visit)
+        if (edge := self._store.redirects.edge(key)) is not None:
+            return CheckRecord(edge.found_at, 1, edge.status, "redirect")
+        failure = self._store.failures.get(key)
+        return None if failure is None else CheckRecord(failure.at, 1, failure.status, "none", failed=failure.reason)
+
+    def _values(self, url: CrawlURL, row: SeenRow, check: CheckRecord) -> dict[str, str]:
+        """Return what `--where` asks about."""
+        page = self._store.pages.read(check.versions[-1]) if check.versions else None
+        return {
+            "url": url.text,
+            "host": hostname_of(url.host),
+            "site": url.site,
+            "type": page.mime_type if page is not None else "",
+            "status": str(check.status),
+            "depth": str(row.seed_distance),
+            "gone": "yes" if check.standing == "gone" else "no",
+        }
+
+    def _queue(self, url: CrawlURL, check: CheckRecord, record: RoundRecord, now: float) -> None:
+        seq = self._store.requests.add(url, ASKER, now)
+        lane, rank = place(self._frontier.order, url, 0)
+        if self._frontier.push(Entry(lane, rank, seq, 0, url), now) is not None:
+            self._store.requests.pop(seq)
+            return
+        self._store.rounds.save_revisit(url.key, RevisitRecord(record.number))
+        if self._store.rounds.check(url.key) is None:
+            self._store.rounds.save_check(url.key, check)
+        record.n_queued += 1
+
+
+def _advance(record: RoundRecord, last: bytes, stage: str) -> None:
+    """Note how far a table is done.    last: key up to which it is, b"": to its end"""
+    if last:
+        record.cursor = last + b"\0"
+    else:
+        record.cursor, record.stage = b"", stage
+
+
+def _is_wanted(check: CheckRecord, row: SeenRow, selection: Selection) -> bool:
+    """Return whether a round asks for a URL without being told to."""
+    if check.standing == "gone":
+        return "gone" in selection.names
+    if check.standing != "none":
+        return True
+    return "status" in selection.names or (row.reason is None and not 400 <= check.status < 500)

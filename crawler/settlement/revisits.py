@@ -1,0 +1,355 @@
+"""What becomes of a revisit, all of it in the visit's own commit.
+
+    answer                          what it shows                       what is written
+    304 to a conditional request    not modified                        the check
+    200 with the digest it had      same                                the check
+    200, the text as before         alike (a clock, other markup)       the check, new links
+    200, a little otherwise         alike, until a second look          the check, a second request
+    200, another text               changed, or new                     a version, the change, new links
+    301, 302, 303, 307, 308         moved, if it leads elsewhere now    the edge, the change, the target
+    410; 404 on two days            gone                                a record, the change
+    404 for the first time          missing                             the check
+    anything else                   failed, once its tries are used up  the check
+
+A URL stays DONE throughout: what waits is a request (storage/tables/requests.py), so a kill loses none and asks none twice. What is
+held, deferred or an alias has no revisit. Filters judge a changed page and learn nothing from it.
+
+A host whose last answers are mostly losses (pages missing, failing, moved to one place, showing one text) is halted: the crawl asks its
+operator (`thresher recrawl DIR --trust HOST`), and no 404 of it counts until then or until a later round finds it well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from thresher.crawler.core.change import Comparison, sketch_of
+from thresher.crawler.core.change import text_of as content_of
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import CrawlURL, Failed, Fetched, Outcome, Reason, Redirect, State
+from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.revisit import GONE, MOST_LOST, WINDOW, Validators, has_lied, is_drawn, is_gone, is_sudden
+from thresher.crawler.gates.link_gate import presentable
+from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.page_record import page_record
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import Visit, VisitContext
+from thresher.filters.base import LinkJudgement
+from thresher.filters.panel import Deliberation
+from thresher.storage.packing import is_elsewhere
+from thresher.storage.store import Store
+from thresher.storage.tables.bodies import digest
+from thresher.storage.tables.rounds import ASKER, ChangeRecord, CheckRecord, RevisitRecord, RoundRecord, validators_of
+
+_ALL_VERSIONS = 1 << 62
+
+
+class Revisits:
+    """Writes visits of URLs that were visited before."""
+
+    def __init__(
+        self,
+        store: Store,
+        frontier: Frontier,
+        context: VisitContext,
+        totals: Totals,
+        admission: Admission,
+        *,
+        learn: Callable[[Deliberation[LinkJudgement], float], None],
+    ) -> None:
+        """learn: lets filters learn from the judgement of new links."""
+        self._store = store
+        self._frontier = frontier
+        self._context = context
+        self._totals = totals
+        self._admission = admission
+        self._learn = learn
+        self._settings = context.settings
+        self._round: RoundRecord | None = None
+        kept = context.settings.store.versions
+        self._n_versions = _ALL_VERSIONS if kept == "all" else kept
+
+    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        """A revisit was answered."""
+        entry = visit.lease.entry
+        self._totals.request(outcome.wire_bytes)
+        is_page = isinstance(outcome, Fetched) and outcome.refused is None
+        retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
+        if isinstance(outcome, Failed):
+            self._totals.failed(outcome.cause, terminal=retry is None)
+        if retry is None:
+            _Answer(self, visit, outcome, self._ended(entry), now).settle()
+
+    def given_up(self, entry: Entry, why: str, now: float) -> None:
+        """A revisit will not be made: the URL is refused by now, or its host has no address."""
+        revisit = self._ended(entry)
+        check = self.check(entry.url, now)
+        check.failed, check.at, check.round = why[:300], now, revisit.round
+        self._store.rounds.save_check(entry.url.key, check)
+        self.count(revisit, "refused", 0, now)
+
+    def unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
+        """The last try of a revisit found no address."""
+        self._totals.failed(failure.cause, terminal=True)
+        _Answer(self, None, failure, self._ended(entry), now).settle()
+
+    # -- what an answer's settlement is made of
+
+    @property
+    def parts(self) -> tuple[Store, Frontier, VisitContext, Totals, Admission]:
+        """What revisits are written with."""
+        return self._store, self._frontier, self._context, self._totals, self._admission
+
+    def learn(self, deliberation: Deliberation[LinkJudgement] | None, now: float) -> None:
+        """Let filters learn from the judgement of new links."""
+        if deliberation is not None:
+            self._learn(deliberation, now)
+
+    def check(self, url: CrawlURL, now: float) -> CheckRecord:
+        """Return what is known of a URL's visits."""
+        return self._store.rounds.check(url.key) or CheckRecord(now, 1, standing="none")
+
+    def keep_version(self, key: bytes, check: CheckRecord) -> None:
+        """Let the visit being settled be the URL's newest version; older ones are deleted, but for those that are kept."""
+        self._store.seen.settle(key, State.DONE)
+        check.versions.append(self._store.visit)
+        while len(check.versions) > self._n_versions:
+            self._store.rounds.outdate(check.versions.pop(0))
+
+    def count(self, revisit: RevisitRecord, what: str, wire_bytes: int, now: float, spared: int = 0) -> None:
+        """Count an answer in its round; the last one ends it."""
+        record = self._round = self._round or self._store.rounds.last()  # the last word on it was the collection's
+        assert record is not None, "a revisit, and no round"
+        record.counts[what] = record.counts.get(what, 0) + 1
+        record.bytes_received += wire_bytes
+        record.bytes_spared += spared
+        if revisit.round == record.number and not revisit.is_audit:
+            record.n_settled += 1
+        if record.stage == "asking" and record.n_settled >= record.n_queued:
+            record.stage, record.ended_at = "done", now
+        self._store.rounds.save(record)
+
+    def ask_again(self, url: CrawlURL, revisit: RevisitRecord, now: float, *, first_look: bytes = b"") -> None:
+        """Queue the URL once more, without conditions: to see whether a 304 was true, or if it shows the same as at the first look."""
+        seq = self._store.requests.add(url, ASKER, now)
+        if self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
+            self._store.rounds.save_revisit(url.key, RevisitRecord(revisit.round, True, 0.0 if first_look else now, first_look))
+        else:
+            self._store.requests.pop(seq)
+
+    def _ended(self, entry: Entry) -> RevisitRecord:
+        """Forget a revisit that waited."""
+        revisit = self._store.rounds.revisit(entry.url.key)
+        assert revisit is not None, f"{entry.url.text} was revisited, and no revisit of it waited"
+        self._store.requests.pop(entry.seq)
+        self._store.rounds.forget_revisit(entry.url.key)
+        return revisit
+
+
+class _Answer:
+    """One answer, its URL's check and its host's watch, while they are brought up to date."""
+
+    def __init__(self, revisits: Revisits, visit: Visit | None, outcome: Outcome, revisit: RevisitRecord, now: float) -> None:
+        self._revisits = revisits
+        self._store, self._frontier, self._context, self._totals, self._admission = revisits.parts
+        self._visit = visit
+        self._outcome = outcome
+        self._revisit = revisit
+        self._now = now
+        self._url = outcome.url
+        self._check = revisits.check(outcome.url, now)
+        self._was_bytes = self._check.wire_bytes
+        self._queue = self._context.urls.queue_key(self._url.host)
+        record = self._frontier.record(self._queue)
+        self._watch = self._store.rounds.watch(self._queue, record.name if record is not None else "")
+        if self._watch.round != revisit.round:
+            self._watch.round, self._watch.history, self._watch.n_answers = revisit.round, 0, 0
+            self._watch.last_target, self._watch.last_text = "", b""
+
+    def settle(self) -> None:
+        """Write what the answer shows."""
+        check = self._check
+        was_missing = check.missing_since
+        check.at, check.round, check.n_visits, check.failed = self._now, self._revisit.round, check.n_visits + 1, ""
+        check.status = self._outcome.head.status if self._outcome.head is not None else 0
+        match self._outcome:
+            case Redirect():
+                what, is_lost = self._moved(self._outcome)
+            case Fetched(refused=None, head=head) if head.status == 304 and self._visit is not None and self._visit.was_conditional:
+                what, is_lost = self._not_modified()
+            case Fetched(refused=None, head=head) if head.status in GONE:
+                what, is_lost = self._missing(self._outcome, was_missing)
+            case Fetched(refused=None, head=head) if 200 <= head.status < 300:
+                what, is_lost = self._page(self._outcome)
+            case _:
+                what, is_lost = self._failed()
+        if what not in ("missing", "failed"):
+            check.missing_since = 0.0
+        self._store.rounds.save_check(self._url.key, check)
+        spared = self._was_bytes - self._outcome.wire_bytes if what == "not_modified" else 0
+        self._revisits.count(self._revisit, what, self._outcome.wire_bytes, self._now, max(0, spared))
+        self._look_after_host(is_lost=is_lost)
+
+    # -- what it shows: how it is counted, and whether the page is lost
+
+    def _not_modified(self) -> tuple[str, bool]:
+        self._totals.page(304)
+        self._watch.n_not_modified += 1
+        if is_drawn(self._url.key, self._revisit.round, self._context.settings.recrawl.audit_share):
+            self._watch.n_audited += 1
+            self._revisits.ask_again(self._url, self._revisit, self._now)
+        return "not_modified", False
+
+    def _page(self, outcome: Fetched) -> tuple[str, bool]:
+        visit, check = self._visit, self._check
+        assert visit is not None
+        self._totals.page(outcome.head.status)
+        known = validators_of(list(outcome.head.headers), self._now)
+        is_new, comparison = check.standing != "page", visit.comparison
+        if not is_new and comparison is None:  # no version to compare with is left
+            comparison = Comparison(is_change=True, amount=None)
+        if self._revisit.said_at and comparison is not None:
+            asked = Validators(check.etag, check.last_modified)
+            if has_lied(asked, known, is_change=comparison.is_change, said_at=self._revisit.said_at):
+                self._watch.lied_at = self._now
+        check.etag, check.last_modified, check.wire_bytes = known.etag, known.last_modified, outcome.wire_bytes
+        if visit.page is None:
+            return "same", False
+        if comparison is not None and comparison.is_small:
+            comparison = self._looked_twice(comparison)
+        if is_new or (comparison is not None and comparison.is_change):
+            self._keep(visit, outcome)
+            return self._changed(comparison, visit)
+        self._follow(visit)
+        return "alike", False
+
+    def _looked_twice(self, comparison: Comparison) -> Comparison:
+        """Tell a small change from a page that every request sees otherwise, by a second request."""
+        first_look, check = self._revisit.first_look, self._check
+        if first_look:
+            check.is_restless = first_look != comparison.text
+            return comparison._replace(is_change=not check.is_restless)
+        if not check.is_restless and not self._revisit.is_audit:
+            self._revisits.ask_again(self._url, self._revisit, self._now, first_look=comparison.text)
+        return comparison
+
+    def _keep(self, visit: Visit, outcome: Fetched) -> None:
+        """Store a new version, with its links."""
+        page, deliberation, check = visit.page, visit.deliberation, self._check
+        assert page is not None
+        assert deliberation is not None
+        judgement = deliberation.judgement
+        record = page_record(outcome, page, visit.charset, judgement, self._now)
+        has_body = judgement.keep and bool(outcome.body) and self._context.settings.store.bodies
+        self._store.pages.put(record, outcome.body if has_body else None)
+        self._store.links.put(self._follow(visit))
+        self._before = check.versions[-1] if check.versions else 0
+        self._revisits.keep_version(self._url.key, check)
+        self._store.redirects.forget(self._url.key)
+        check.sha256, check.fingerprint = digest(outcome.body), page.fingerprint
+        shown = (page.directives.noindex, page.directives.nofollow)
+        check.sketch = b"" if has_body else sketch_of(content_of(page.text, page.title, shown, self._now))
+
+    def _follow(self, visit: Visit) -> list[int]:
+        """Admit the new links of a page; return the numbers of all that it links to."""
+        if visit.sifted is None:
+            return []
+        targets = self._admission.admit(self._url, visit.sifted, self._now)
+        self._revisits.learn(visit.sifted.deliberation, self._now)
+        return targets
+
+    def _changed(self, comparison: Comparison | None, visit: Visit) -> tuple[str, bool]:
+        check, watch = self._check, self._watch
+        assert visit.page is not None
+        if comparison is None:
+            check.standing, check.gone_at = "page", 0.0
+            self._tell("new")
+            return "new", False
+        check.n_changes, check.changed_at = check.n_changes + 1, self._now
+        is_one_text = bool(visit.page.fingerprint) and visit.page.fingerprint == watch.last_text
+        watch.last_text = visit.page.fingerprint
+        self._tell("changed", amount=comparison.amount, before=self._before)
+        return "changed", is_one_text
+
+    def _moved(self, outcome: Redirect) -> tuple[str, bool]:
+        """Write the edge, whatever becomes of the target; queue the target if it is new."""
+        visit, check, url = self._visit, self._check, self._url
+        assert visit is not None
+        self._totals.redirect(outcome.head.status)
+        target = visit.target or presentable(outcome.target)[:2048]
+        earlier = self._store.redirects.edge(url.key)
+        was_page = check.standing == "page"
+        if check.standing == "redirect" and earlier is not None and earlier.to_text == target:
+            return "same", False
+        key = self._context.urls.key(visit.target) if visit.target else b""
+        self._store.redirects.put(url.key, key, target, outcome.head.status, self._now)
+        self._store.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
+        if visit.sifted is not None:
+            self._admission.admit(url, visit.sifted, self._now, is_redirect=True)
+            self._revisits.learn(visit.sifted.deliberation, self._now)
+        check.standing, check.etag, check.last_modified, check.sha256 = "redirect", "", "", b""
+        check.n_changes, check.changed_at = check.n_changes + 1, self._now
+        self._tell("moved", to=target, before=check.versions[-1] if was_page and check.versions else 0)
+        is_one_place = was_page and target == self._watch.last_target
+        self._watch.last_target = target
+        return "moved", is_one_place
+
+    def _missing(self, outcome: Fetched, since: float) -> tuple[str, bool]:
+        check, status = self._check, outcome.head.status
+        self._totals.page(status)
+        if check.standing in ("none", "gone"):
+            return "missing", False
+        if not is_gone(status, since, self._now, is_doubted=self._watch.is_doubted):
+            check.missing_since = since or self._now
+            return "missing", True
+        self._store.pages.put(page_record(outcome, None, "", None, self._now), None)
+        before = check.versions[-1] if check.versions else 0
+        self._revisits.keep_version(self._url.key, check)
+        check.standing, check.gone_at, check.missing_since = "gone", self._now, 0.0
+        check.etag, check.last_modified, check.sha256, check.fingerprint = "", "", b"", b""
+        check.n_changes, check.changed_at = check.n_changes + 1, self._now
+        self._tell("gone", before=before)
+        return "gone", True
+
+    def _failed(self) -> tuple[str, bool]:
+        match self._outcome:
+            case Failed(cause=cause, detail=detail):
+                self._check.failed = f"{cause}: {detail}"[:300]
+            case Fetched(refused=Reason() as reason):
+                self._check.failed = str(reason)
+            case outcome:
+                self._check.failed = f"status {outcome.head.status}" + (" that nobody asked for" if outcome.head.status == 304 else "")
+        return "failed", self._check.standing in ("page", "redirect")
+
+    def _tell(self, kind: str, *, amount: float | None = None, to: str = "", before: int = 0) -> None:
+        """Write a change."""
+        seen_before = 0 if is_elsewhere(before) else before
+        self._store.rounds.put_change(
+            ChangeRecord(self._url.text, self._url.key, kind, self._now, self._revisit.round, self._check.status, amount, to, seen_before)
+        )
+
+    # -- its host
+
+    def _look_after_host(self, *, is_lost: bool) -> None:
+        """Note how the host has answered; halt it if it has lost too much at once, or believe it again."""
+        watch = self._watch
+        watch.history = (watch.history << 1 | is_lost) & ((1 << WINDOW) - 1)
+        watch.n_answers += 1
+        if not is_sudden(watch.history):
+            n_lost = watch.history.bit_count()
+            if watch.n_answers >= MOST_LOST and 2 * n_lost < min(watch.n_answers, WINDOW):
+                watch.is_doubted = False
+        elif self._context.settings.recrawl.halt and watch.trusted != watch.round and not watch.halted:
+            n = min(watch.n_answers, WINDOW)
+            watch.halted = f"{watch.history.bit_count()} of its last {n} answers were losses, the last one: {self._words()}"
+            watch.is_doubted = True
+            self._frontier.park(self._queue, Reason.SUDDEN_LOSS, self._now)
+        self._store.rounds.save_watch(self._queue, watch)
+
+    def _words(self) -> str:
+        match self._outcome:
+            case Redirect(target=target):
+                return f"moved to {presentable(target)[:200]}"
+            case Failed(cause=cause):
+                return str(cause)
+            case _:
+                return f"status {self._check.status}"

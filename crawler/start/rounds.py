@@ -1,0 +1,115 @@
+"""A round of revisits begins: its record is written into every shard; the agents carry it out (crawler/settlement/collecting.py)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import Reason
+from thresher.crawler.core.selection import Selection
+from thresher.storage.partitions import n_agents_of, shard_paths
+from thresher.storage.schema import HOST, HOSTS
+from thresher.storage.shards import open_view
+from thresher.storage.store import Store
+from thresher.storage.tables.rounds import RoundRecord
+
+FIRST = 1  # the crawl before the first round of revisits
+_OPEN = ("hosts", "urls", "asking")
+
+
+def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str:
+    """Begin a further round; return what to tell the operator.    older_than_s: asks for what was visited longer ago
+
+    Raises UsageError. A kill between two shards leaves the rest to the next call, which goes on with the same round.
+    """
+    Selection(where)
+    whole = _used(path)
+    notes = ""
+    stores = shard_paths(path)
+    numbers = [_last_number(shard) for shard in stores]
+    number = max(numbers) + (len(set(numbers)) == 1)
+    for shard, before in zip(stores, numbers, strict=True):
+        if before < number:
+            notes = _begin(shard, number, older_than_s, list(where), whole) or notes
+    return notes or f"round {number} begins"
+
+
+def _used(path: Path) -> tuple[int, int] | None:
+    """Return the pages and bytes of all shards, which are those of the only agent's limits; None where each agent has its own."""
+    if n_agents_of(path) > 1:
+        return None
+    with open_view(path) as view:
+        return view.counters.get("pages"), view.counters.get("wire_bytes")
+
+
+def _last_number(shard: Path) -> int:
+    with Store.open(shard, None, time.time(), reserves=False) as store:
+        last = store.rounds.last()
+    return FIRST if last is None else last.number
+
+
+def _begin(shard: Path, number: int, older_than_s: float, where: list[str], whole: tuple[int, int] | None) -> str:
+    """Write the record of a round; return what to say of the one before if it was not at its end."""
+    notes = ""
+    with Store.open(shard, None, time.time(), reserves=False) as store:
+        now, last = store.clock, store.rounds.last()
+        if last is not None and last.stage in _OPEN:
+            left = max(0, last.n_queued - last.n_settled)
+            notes = f"round {number} begins; {left:,} pages that round {last.number} still waits for are asked in this one"
+            last.stage, last.ended_at = "broken off", now
+            store.rounds.save(last)
+        pages, wire_bytes = whole or (store.counters.get("pages"), store.counters.get("wire_bytes"))
+        record = RoundRecord(number, now, now - older_than_s, where, store.visit)
+        record.pages_before, record.bytes_before = pages, wire_bytes
+        store.rounds.save(record)
+        store.end_visit()
+    return notes
+
+
+def trust(path: Path, names: Sequence[str]) -> str:
+    """Let halted hosts go on in this round: what they lost is lost; return what to tell the operator. Raises UsageError."""
+    trusted: set[str] = set()
+    halted: set[str] = set()
+    for shard in shard_paths(path):
+        with Store.open(shard, None, time.time(), reserves=False) as store:
+            for queue, watch in store.rounds.watches():
+                if not watch.halted:
+                    continue
+                halted.add(watch.name)
+                if watch.name in names or watch.name.rpartition(":")[0] in names:
+                    trusted.add(watch.name)
+                    watch.halted, watch.trusted, watch.is_doubted = "", watch.round, False
+                    store.rounds.save_watch(queue, watch)
+                    _unpark(store, queue)
+            store.end_visit()
+    if not trusted:
+        raise UsageError(f"--trust {' '.join(names)}: no such host is halted. Halted: {', '.join(sorted(halted)) or 'none'}")
+    return f"goes on with {', '.join(sorted(trusted))}"
+
+
+def _unpark(store: Store, queue: bytes) -> None:
+    """Let a host be served again; its rows have stayed where they were."""
+    value = store.get(HOSTS, queue)
+    host = None if value is None else HOST.decode(value)
+    if host is not None and host.parked == Reason.SUDDEN_LOSS:
+        host.parked, host.parked_until = "", 0.0
+        old, host.due = host.due, max(store.clock, host.next_at)
+        store.queues.file(queue, old, host.due)
+        store.queues.save_host(queue, host)
+
+
+def for_this_round(settings: Settings, path: Path) -> Settings:
+    """Return settings whose limits of pages and bytes are those of the whole crawl, as the supervisor of several agents counts."""
+    with open_view(path) as view:
+        shards = getattr(view, "shards", [view])
+        lasts = [last for shard in shards if (last := shard.rounds.last()) is not None]
+    pages, wire_bytes = sum(last.pages_before for last in lasts), sum(last.bytes_before for last in lasts)
+    limits = settings.limits
+    max_pages = None if limits.max_pages is None else limits.max_pages + pages
+    max_bytes = None if limits.max_bytes is None else limits.max_bytes + wire_bytes
+    return replace(settings, limits=replace(limits, max_pages=max_pages, max_bytes=max_bytes))

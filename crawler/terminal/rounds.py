@@ -1,0 +1,65 @@
+"""Rounds of revisits in words: for the end of a recrawl and for `thresher status`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from thresher.crawler.terminal.printable import printable
+from thresher.crawler.terminal.progress import size
+from thresher.storage.shards import ShardsView
+from thresher.storage.tables.rounds import RoundRecord, WatchRecord
+from thresher.storage.view import View
+
+_ORDER = ("not_modified", "same", "alike", "changed", "new", "moved", "missing", "gone", "failed", "refused")
+_SHOWN = 10  # halted hosts that are named
+
+
+def last_round(view: View) -> RoundRecord | None:
+    """Return the newest round, the shards' records as one; None if there is only the first crawl."""
+    shards = view.shards if isinstance(view, ShardsView) else [view]
+    lasts = [last for shard in shards if (last := shard.rounds.last()) is not None]
+    if not lasts:
+        return None
+    number = max(last.number for last in lasts)
+    parts = [last for last in lasts if last.number == number]
+    whole = parts[0]
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(part.counts)
+    for name in ("n_queued", "n_settled", "bytes_received", "bytes_spared"):
+        setattr(whole, name, sum(getattr(part, name) for part in parts))
+    whole.stage = next((part.stage for part in parts if part.stage != "done"), "done")
+    whole.counts = dict(counts)
+    return whole
+
+
+def watches(view: View) -> list[WatchRecord]:
+    """Return the hosts that were visited again."""
+    shards = view.shards if isinstance(view, ShardsView) else [view]
+    return [watch for shard in shards for _, watch in shard.rounds.watches()]
+
+
+def words_of(record: RoundRecord) -> str:
+    """Return a round in a sentence."""
+    counts = ", ".join(f"{name.replace('_', ' ')} {record.counts[name]:,}" for name in _ORDER if record.counts.get(name))
+    spared = f"; {size(record.bytes_received)} received, {size(record.bytes_spared)} spared" if record.bytes_received else ""
+    if record.stage in ("hosts", "urls"):
+        return f"round {record.number}: its revisits are being queued, {record.n_queued:,} so far"
+    left = f", {record.n_queued - record.n_settled:,} wait" if record.n_settled < record.n_queued else ""
+    return f"round {record.number}: {record.n_settled:,} of {record.n_queued:,} visited again{left}; {counts or 'no answers yet'}{spared}"
+
+
+def round_rows(view: View, directory: Path) -> list[str]:
+    """Return how the newest round stands, and what it asks its operator."""
+    record = last_round(view)
+    if record is None:
+        return []
+    halted = [watch for watch in watches(view) if watch.halted]
+    asks = [
+        f"{printable(watch.name)} is halted: {printable(watch.halted)}. If its pages are truly gone: "
+        f"`thresher recrawl {directory} --trust {printable(watch.name)}`; if not, the next round asks again"
+        for watch in halted[:_SHOWN]
+    ]
+    more = [f"{len(halted) - _SHOWN:,} more hosts are halted"] if len(halted) > _SHOWN else []
+    return [words_of(record), *asks, *more]

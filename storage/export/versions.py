@@ -1,0 +1,60 @@
+"""`versions`: every record of a page that is kept, in the order of the visits; of each URL the last is the newest."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.packing import unpack_seen
+from thresher.storage.schema import SEEN, PageRecord
+from thresher.storage.shards import ShardsView
+from thresher.storage.tables.rounds import ChangeRecord
+from thresher.storage.view import View
+
+
+@dataclass(slots=True)
+class VersionRow:
+    """One version, and what the visit that found it has shown."""
+
+    visit: int
+    page: PageRecord
+    round: int
+    is_newest: bool
+    checked_at: float  # the last visit that found it unchanged, or that found it
+    change: ChangeRecord | None
+
+
+def rows(view: View, _wanted: frozenset[str]) -> Iterator[VersionRow]:
+    """Yield the rows of the export, shard by shard."""
+    for shard in view.shards if isinstance(view, ShardsView) else [view]:
+        rounds = shard.rounds.all()
+        starts = [record.first_visit for record in rounds]
+        for visit, page in shard.all_pages():
+            seen, check = shard.get(SEEN, page.key), shard.rounds.check(page.key)
+            is_newest = seen is not None and unpack_seen(seen).visit == visit
+            n = bisect_right(starts, visit)
+            checked_at = check.at if check is not None and is_newest else page.fetched_at
+            yield VersionRow(visit, page, rounds[n - 1].number if n else 1, is_newest, checked_at, shard.rounds.change(visit))
+
+
+VERSIONS_KIND = Kind(
+    "versions",
+    rows,
+    (
+        Field("url", lambda row: row.page.url),
+        Field("visit", lambda row: row.visit),
+        Field("round", lambda row: row.round),
+        Field("newest", lambda row: row.is_newest),
+        Field("kind", lambda row: row.change.kind if row.change is not None else "new"),
+        Field("amount", lambda row: row.change.amount if row.change is not None else None),
+        Field("status", lambda row: row.page.status or None),
+        Field("title", lambda row: row.page.title),
+        Field("bytes", lambda row: row.page.n_bytes),
+        Field("sha256", lambda row: row.page.sha256.hex() or None),
+        Field("fetched_at", lambda row: iso(row.page.fetched_at)),
+        Field("checked_at", lambda row: iso(row.checked_at)),
+        Field("has_body", lambda row: row.page.has_body),
+    ),
+)
