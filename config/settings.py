@@ -211,7 +211,6 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     barren: Positive = 8  # fetches of a pattern in a row that gave nothing, after which it is postponed
-    min_yield: Annotated[float, Meta(ge=0, lt=1)] = 0.1  # share of a pattern's last fetches that must be worth it, 20 or more
     release_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.3  # lower bound of what is drawn of it, from which it is no longer postponed
 
 

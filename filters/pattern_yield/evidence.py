@@ -9,7 +9,7 @@ Memory: 15 bytes a pattern. Time: 1 µs per fetch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, lgamma, log, log1p
 
@@ -19,6 +19,7 @@ from thresher.filters.evidence.opinion import Belief, Opinion
 
 SEVERAL = 3  # times as many barren fetches make an opinion of a coarser pattern
 _OWN = 8  # fetches from which a pattern speaks for itself
+_SPARED = 0.1  # share of the last fetches that must be worth it, if it does
 
 
 class Evidence(msgspec.Struct, array_like=True):
@@ -62,14 +63,14 @@ class Rule:
     def yields(self, of: Evidence) -> bool:
         """Return whether the pattern's own fetches speak for it, whatever those of a coarser one say."""
         recent = of.opinion.recent
-        return not of.barren and of.fetched >= _OWN and of.worth > 0 and recent.s >= self.own.least * recent.n
+        return not of.barren and of.fetched >= _OWN and of.worth > 0 and recent.s >= _SPARED * recent.n
 
     def _belief(self, is_coarse: bool) -> Belief:
         return self._coarse if is_coarse else self.own
 
     @cached_property
     def _coarse(self) -> Belief:
-        return Belief(SEVERAL * self.own.barren, self.own.least, self.own.right, SEVERAL * self.own.enough, self.own.window)
+        return replace(self.own, barren=SEVERAL * self.own.barren)
 
 
 def interval(n: int, s: int, error: float = 0.05) -> tuple[float, float]:

@@ -54,7 +54,7 @@ def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
 
 
 def rule_of(settings: PatternYield) -> Rule:
-    return Rule(Belief(barren=settings.barren, least=settings.min_yield, right=settings.release_yield))
+    return Rule(Belief(barren=settings.barren, right=settings.release_yield))
 
 
 def holder(form: str) -> str:

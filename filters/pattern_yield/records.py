@@ -79,7 +79,7 @@ class Head(msgspec.Struct, array_like=True):
 
     n_barren: int = 0
     awaits: bytes = b""  # 8: the page learned from last, if it matters which of its links are admitted
-    good_run: int = GOOD_RUN  # fetches in a row that were worth it; a new site is believed to be good
+    good_run: int = 0  # fetches in a row that were worth it
     n_sources: int = 0
     run_text: int = 0
     run_length: int = 0
@@ -96,7 +96,7 @@ class Glance(msgspec.Struct, array_like=True):
 
     n_barren: int = 0
     awaits: bytes = b""
-    good_run: int = GOOD_RUN
+    good_run: int = 0
     n_sources: int = 0
 
 

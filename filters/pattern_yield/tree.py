@@ -180,15 +180,15 @@ class Tree:
             spoke = spoke or self._rule.yields(pattern.evidence)
             is_wrong = self._rule.learn(pattern.evidence, worth, is_coarse=i > 0)
             self._changed[text] = pattern
-            self.head.n_barren += pattern.evidence.barren and not before
-            if is_wrong:
-                self._release(pattern)
+            self._judged(pattern, before, is_wrong=is_wrong)
             taught = pattern.n_taught < TAUGHT
             pattern.n_taught += taught
 
-    def _release(self, pattern: Pattern) -> None:
-        self.head.n_barren = max(0, self.head.n_barren - 1)
-        self.released.append(pattern.form)
+    def _judged(self, pattern: Pattern, was_barren: bool, *, is_wrong: bool) -> None:
+        """Count the pattern if it is barren now; release what it holds if that was wrong."""
+        self.head.n_barren = max(0, self.head.n_barren + pattern.evidence.barren - was_barren)
+        if is_wrong:
+            self.released.append(pattern.form)
 
     # -- what links lead to
 
@@ -240,9 +240,9 @@ class Tree:
         for i, text in enumerate(texts):
             pattern = self._known[text]
             if pattern.evidence.fetched:
-                self._changed[text] = pattern
-                if self._rule.credit(pattern.evidence, is_coarse=i > 0):
-                    self._release(pattern)
+                self._changed[text], before = pattern, pattern.evidence.barren
+                is_wrong = self._rule.credit(pattern.evidence, is_coarse=i > 0)
+                self._judged(pattern, before, is_wrong=is_wrong)
 
     def ended(self, key: bytes) -> Source | None:
         """Return what is known of a redirect whose end has settled, and forget it."""

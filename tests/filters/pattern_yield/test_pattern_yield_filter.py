@@ -30,8 +30,8 @@ from thresher.storage.store import Store
 
 SITE = SPACE.site_key("a.example")
 SITE_URL = "http://a.example"
-SURE = PatternYield(mode="enforce", audit_share=0.0)
-TIGHT = PatternYield(mode="enforce", min_yield=0.5, error=0.5, audit_share=0.0)  # two barren fetches in a row decide
+SURE = PatternYield(mode="enforce")
+TIGHT = PatternYield(mode="enforce", barren=2)
 
 
 def panel(memory: Memory, settings: PatternYield = TIGHT) -> Panel:
