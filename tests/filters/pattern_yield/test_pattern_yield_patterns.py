@@ -85,6 +85,11 @@ def test_one_word_is_another_one_at_another_place() -> None:
     assert len(words) == len(set(words)) == 5
 
 
+segments = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), max_size=8)
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(path=st.lists(segments, max_size=4), query=st.lists(st.tuples(segments, segments), max_size=3), digit=st.integers(0, 9))
 def test_urls_that_differ_in_digits_alone_share_their_patterns(path: list[str], query: list[tuple[str, str]], digit: int) -> None:
     """A law, for whatever stands in a URL."""
     text = "/".join(path) + "?" + "&".join(f"{name}={value}" for name, value in query)
