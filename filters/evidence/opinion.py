@@ -5,9 +5,9 @@ It costs its URLs their place in the queue.
 
 **Resumed.** What is fetched of a class while it is held is drawn at random (audits.py). One good draw of many says that the class is not
 empty, which nobody had said: it stays held, and the tail orders it by what its fetches come to (filters/tail/serve.py). If of the draws
-`resumes` or more are good, URLs that are met from now on are no longer held; those that wait go on waiting for their turn in the tail.
+`resumes` or more are good, two at least, URLs that are met from now on are no longer held; those that wait go on waiting for their turn in the tail.
 
-**Wrong.** If its fetches would yield `right` or more by their lower bound, two good ones at least, the opinion was wrong: the class is no
+**Wrong.** If its fetches would yield `right` or more by their lower bound, the opinion was wrong: the class is no
 worse than what is fetched before it, and is released. Each time the next opinion takes twice as many barren fetches in a row, so that a
 class that comes and goes is left alone.
 
@@ -23,6 +23,7 @@ import msgspec
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import lower_share
 
+_SEVERAL = 2  # good draws, below which nothing changes
 _MOST_DOUBLED = 5  # times
 
 
@@ -71,9 +72,11 @@ class Belief:
 
     def _draw(self, of: Opinion) -> bool:
         of.s += 1
+        if of.s < _SEVERAL:
+            return False
         if of.s >= self.resumes * of.n:
             of.is_held = False
-        if of.s < 2 or lower_share(of.n, of.s) < self.right:
+        if lower_share(of.n, of.s) < self.right:
             return False
         of.is_held, of.waits, of.n_wrong = False, False, of.n_wrong + 1
         return True

@@ -16,9 +16,10 @@ from math import inf, lgamma, log, log1p
 import msgspec
 
 from thresher.filters.evidence.opinion import Belief, Opinion
+from thresher.filters.evidence.posterior import lower_share
 
 SEVERAL = 3  # times as many barren fetches make an opinion of a coarser pattern
-_OWN = 8  # fetches from which a pattern speaks for itself
+_OWN = 8  # fetches from which a pattern speaks for itself; fewer, if their lower bound is that of an opinion that is wrong
 _SPARED = 0.1  # share of the last fetches that must be worth it, if it does
 
 
@@ -63,7 +64,9 @@ class Rule:
     def yields(self, of: Evidence) -> bool:
         """Return whether the pattern's own fetches speak for it, whatever those of a coarser one say."""
         recent = of.opinion.recent
-        return not of.barren and of.fetched >= _OWN and of.worth > 0 and recent.s >= _SPARED * recent.n
+        if of.barren or of.worth == 0:
+            return False
+        return (of.fetched >= _OWN and recent.s >= _SPARED * recent.n) or lower_share(recent.n, recent.s) >= self.own.right
 
     def _belief(self, is_coarse: bool) -> Belief:
         return self._coarse if is_coarse else self.own

@@ -34,7 +34,7 @@ def test_one_good_draw_of_many_releases_nothing_and_holds_on() -> None:
 
 
 def test_where_a_fifth_of_the_draws_is_good_what_is_met_now_is_fetched_and_nothing_is_released() -> None:
-    of, n_wrong = told([False] * 8 + [False] * 3 + [True])
+    of, n_wrong = told([False] * 8 + ([False] * 4 + [True]) * 2)
     assert (of.is_held, of.waits, n_wrong) == (False, True, 0)
 
 

@@ -164,8 +164,11 @@ def test_one_page_that_is_new_releases_nothing_and_several_do() -> None:
         crawl.sit(told(f"http://a.example/wiki/{i}", own(i)))
     assert not any(isinstance(effect, Release) for effect in crawl.asked)
     assert crawl.panel.turn(SPACE.url(url, site_depth=1)).held
-    for i in range(200, 240):
+    crawl = Crawl(DictMemory(), SURE)
+    barren(crawl)
+    for i in range(200, 420):
         crawl.sit(told(f"http://a.example/edit/{i}", f"new {own(i)}"))
+        crawl.sit(told(f"http://a.example/wiki/{i}", own(i)))
     assert [effect for effect in crawl.asked if isinstance(effect, Release)] == [Release(holder("a.example/edit/<n>"))]
     assert not crawl.panel.turn(SPACE.url(url, site_depth=1)).held
 

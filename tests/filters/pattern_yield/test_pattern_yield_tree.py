@@ -93,20 +93,17 @@ def test_a_parameter_with_many_values_is_cut_by_its_name() -> None:
     assert len(site.held) > 400
 
 
-def test_a_good_value_of_a_barren_parameter_is_spared() -> None:
-    """Nine actions yield nothing and one does."""
+def test_a_good_value_of_a_barren_parameter_is_spared_once_two_of_it_were_drawn() -> None:
+    """Nine actions yield nothing and one does. Mutation: a value spoke for itself from eight fetches on; of twice as many it was held."""
     site = Site()
     actions = ["edit", "info", "raw", "login", "watch", "move", "purge", "rights", "credits"]
+    spared = []
     for i in range(400):
         for action in actions:
             site.tell(f"/index.php?action={action}&title={word(i)}", f"you may not {action}")
-        site.tell(f"/index.php?action=history&title={word(i)}", f"history of {i}")
-    barren = site.barren()
-    assert "/index.php?action=*&title=*" in barren
+        spared.append(site.tell(f"/index.php?action=history&title={word(i)}", f"history of {i}"))
+    assert sum(spared[-75:]) > 70
     assert not any(site.tell(f"/index.php?action={action}&title=last", "you may not") for action in actions)
-    assert "/index.php?action=history&title=<w>" not in barren
-    n_history = sum("history" in path for path in site.fetched)
-    assert n_history >= 399, n_history
 
 
 # -- one text for all
