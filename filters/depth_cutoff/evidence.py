@@ -14,7 +14,7 @@ What surrounds a place speaks for it while nobody has seen it, and a few fetches
 
 **Far and endless are two things.** Forms and indexes of a wiki, or a file as each commit left it, show nothing new to somebody who counts
 words, and yet are documents, as many as there are pages that lead to them. Only what worthless pages lead to has no end. Beyond its limit
-a place is therefore postponed for what a worthless page named, and whoever named it after 20 pages in a row without novelty
+a place is therefore postponed for what a worthless page named, and whoever named it after 16 pages in a row without novelty
 (filters/evidence/opinion.py). Postponed is all that it is: the tail draws from it, and orders it by what its pages came to, those that were
 kept without novelty for half (`yields`). What is held up to the limit is released when the opinion was wrong, not when one page was new.
 
@@ -43,7 +43,7 @@ ENOUGH = 8  # fetches on a level, from which it speaks for those above it
 WINDOW = 256  # fetches after which counts are halved
 UNLIMITED = 1000  # levels
 SPEAKS = 8  # fetches of a place, before which nothing is cut for it
-BELIEF = Belief(barren=20)  # pages in a row without novelty, from which a place is postponed whoever names a URL
+BELIEF = Belief(barren=16)  # pages in a row without novelty, from which a place is postponed whoever names a URL
 _DEEPEST = 63  # level that stands for all deeper ones
 
 

@@ -86,7 +86,7 @@ def test_no_place_is_closed_on_four_fertile_pages_or_eight_drops() -> None:
         crawled.name(view(i), *(view(1000 * i + k) for k in range(3)))
     assert crawled.held(view(99), 4, on=f"{HOST}/w/wiki?id=7") == ""
     crawled = Crawled()
-    for i in range(12):
+    for i in range(11):
         crawled.fetch(f"{HOST}/?sid={i}", prose(), 2, DROPPED)
     assert crawled.held(f"{HOST}/?sid=99", 2) == ""
 
