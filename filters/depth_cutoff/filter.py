@@ -1,11 +1,12 @@
-"""Depth cutoffs as a filter: what lies deeper than its place is worth is held until later evidence raises the limit.
+"""Depth cutoffs as a filter: what lies deeper than its place is worth is postponed.
 
 Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) and was named by a worthless page, or
-whose place is closed, is held, by a holder named after place and depth; asked again when its turn comes, since a page's links are queued
-before it is known what the page and their places are worth. Entries, depth 0, are never held. A page that is worth something and names
-such a URL later frees it.
-Page gate: every answer teaches; when a limit rises or a place opens, what was held up to it is released. Redirect gate: a redirect to what
-was known before was worth nothing. The panel's audited share passes whatever is held, so that a limit that is wrong is found out.
+whose place has shown nothing new for long, is held in a class of its host, named after place and depth, from which the tail draws
+(filters/tail/); asked again when its turn comes, since a page's links are queued before it is known what the page and their places are
+worth. Entries, depth 0, are never held. A page that is worth something and names such a URL later frees it. Beyond the ceiling, which is
+the user's word, URLs are refused.
+Page gate: every answer teaches; when a place was postponed wrongly, what it holds up to its limit is released. Redirect gate: a redirect to
+what was known before was worth nothing.
 
 **Time.** Where nothing is cut and hardly a page of late was old, as of a new site is assumed, one page in sixteen is learned from, chosen
 by its URL's key, the first two of each kind of URL, and whatever filters dropped: 150 µs each; a page that is passed over costs 6.
