@@ -4,9 +4,9 @@
 It costs its URLs their place in the queue.
 
 **Resumed.** What is fetched of a class while it is held is drawn at random (audits.py). One good draw of many says that the class is not
-empty, which nobody had said: it stays held, and the tail orders it by what its fetches come to (filters/tail/serve.py). If `resumes` of the
-draws or more are good, two at least, URLs that are met from now on are no longer held; those that wait go on waiting for their turn in the
-tail.
+empty, which nobody had said: it stays held, and the tail orders it by what its fetches come to (filters/tail/serve.py). If `resumes` of
+the draws or more are good, two at least, URLs that are met from now on are no longer held; those that wait go on waiting for their turn in
+the tail.
 
 **Wrong.** If its fetches would yield `right` or more by their lower bound, the opinion was wrong: the class is no worse than what is fetched
 before it, and is released. Each time the next opinion takes twice as many barren fetches in a row, so that a class that comes and goes is
