@@ -8,9 +8,9 @@ empty, which nobody had said: it stays held, and the tail orders it by what its 
 the draws or more are good, two at least, URLs that are met from now on are no longer held; those that wait go on waiting for their turn in
 the tail.
 
-**Wrong.** If its fetches would yield `right` or more by their lower bound, the opinion was wrong: the class is no worse than what is fetched
-before it, and is released. Each time the next opinion takes twice as many barren fetches in a row, so that a class that comes and goes is
-left alone.
+**Wrong.** If its fetches would yield `right` or more by their lower bound, the opinion was wrong: the class is no worse than what is
+fetched before it, and is released. Each time the next opinion takes twice as many barren fetches in a row, so that a class that comes and
+goes is left alone.
 
 Memory: 8 numbers a class. Time: 1 µs a fetch.
 """
