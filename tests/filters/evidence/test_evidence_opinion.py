@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
@@ -65,6 +65,7 @@ def test_of_classes_that_yield_nothing_all_are_held_and_of_good_ones_hardly_any(
 
 
 @examples(max_examples=60, deadline=None, derandomize=True)
+@example(["barren"] * 8 + ["credit"])
 @given(st.lists(st.sampled_from(("good", "credit", *["barren"] * 9)), max_size=200))
 def test_counts_stay_sound_and_the_record_comes_back_from_bytes(story: list[str]) -> None:
     """Mutation: `credit` raised `s` beyond `n`."""
