@@ -29,6 +29,7 @@ def test_eight_barren_fetches_in_a_row_postpone_and_seven_do_not() -> None:
 
 def test_one_good_draw_of_many_releases_nothing_and_holds_on() -> None:
     """Cause 6: 4,295 fetches for 15 documents. Mutation: `right` was not looked at."""
+    assert told([False] * 8 + [True])[0].is_held
     of, n_wrong = told([False] * 8 + ([False] * 19 + [True]) * 40)
     assert (of.is_held, of.waits, n_wrong) == (True, True, 0)
 
