@@ -210,9 +210,8 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    min_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.05  # share of a pattern's fetches that must be worth it
-    error: Annotated[float, Meta(gt=0, lt=1)] = 0.05  # probability of ever setting back a pattern that yields min_yield
-    audit_share: Share = 0.03  # of the URLs that are set back, fetched all the same
+    barren: Positive = 8  # fetches of a pattern in a row that gave nothing, after which it is postponed
+    release_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.3  # lower bound of what is drawn of it, from which it is no longer postponed
 
 
 class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

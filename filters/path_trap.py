@@ -4,9 +4,9 @@ By shape (static gate): a path segment that occurs more than `max_segment_repeat
 `max_params` query parameters.
 By yield: of each shape (path_shapes.py) the answers are counted that were nothing new: no 200, a copy or a soft error by the panel's word,
 or a page that shows, beside what its URL says, what one of the last eight of its shape has shown (pattern_yield/news.py). After
-`max_per_prefix` of them a shape is closed, unless one answer in twenty was new: its URLs are refused when they are found, and those that
-wait when their turn comes. A calendar (dates of one form) is closed after `max_calendar` such answers, and after ten times as many whatever
-they were, since calendars never end.
+`max_per_prefix` of them a shape is spent, unless one answer in twenty was new: that is an opinion, and its URLs are postponed
+(filters/tail/) when they are found, and those that wait when their turn comes. A calendar (dates of one form) is spent after `max_calendar`
+such answers. After ten times as many answers, whatever they were, its URLs are refused: calendars never end, and the limit is the user's.
 
 Only answers count. A URL that waits, that a filter holds, or that is the alias of another costs a shape nothing: a forum of any size is
 found whole as long as its topics are new, however fast they are found. One filter's word against a page counts neither way, nor does a new
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import partial
 from types import NoneType
 from typing import Final
 
@@ -30,7 +31,19 @@ from thresher.config.settings import PathTrap
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, FilterSpec, LinkJudgement, LinkRuling, Links
+from thresher.filters.base import (
+    NO_EFFECTS,
+    NOTHING_LEARNED,
+    NOTHING_REFUSED,
+    Effects,
+    FilterSpec,
+    LinkJudgement,
+    LinkRuling,
+    Links,
+    SetBack,
+    set_back,
+)
+from thresher.filters.evidence.decay import Recent
 from thresher.filters.path_shapes import calendar_of, shape_of
 from thresher.filters.pattern_yield.news import Said, news, said
 
@@ -41,13 +54,28 @@ GENEROUS: Final = 10  # times `max_calendar` answers close a calendar, new ones 
 _LOOKS_FROM: Final = 100  # th of the bound: of smaller shapes what their pages show is not looked at
 _MIN_TOKENS = 20  # of a text that tells pages apart
 _CLOSED_WEIGHT = 1e12
+_MOST_HELD = 4_096  # classes
 _NO_VERDICT = Verdict(NAME)
 
 
 def spec(settings: PathTrap, *, judges: Collection[str] = ()) -> FilterSpec:
     """Build the filter. judges: filters that drop pages."""
     links, pages = YieldTrap(settings), YieldCount(settings, judges=judges)
-    return FilterSpec(NAME, Mode(settings.mode), static=ShapeTrap(settings), learned=links, page=pages, again=links.may_refuse, unread=True)
+    return FilterSpec(
+        NAME,
+        Mode(settings.mode),
+        static=ShapeTrap(settings),
+        learned=links,
+        page=pages,
+        again=links.may_hold,
+        unread=True,
+        recent=links.recent,
+    )
+
+
+def holder(spelled: str) -> str:
+    """Return who holds the URLs of a shape or of a calendar."""
+    return f"{NAME} {spelled}"
 
 
 class ShapeTrap:
@@ -133,7 +161,7 @@ class YieldCount:
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
-        measure = PageMeasure(_cells(url.text, url.host, url.key[:8]), page.status == 200)
+        measure = PageMeasure(list(_cells(url.text, url.host, url.key[:8]).values()), page.status == 200)
         measure.__dict__["page"] = page
         return measure
 
@@ -156,13 +184,15 @@ class YieldCount:
 
 
 class YieldTrap:
-    """Learned gate: refuses URLs of closed shapes. Learns nothing."""
+    """Learned gate: holds URLs of spent shapes and calendars, refuses those of calendars without end. Learns nothing."""
 
     name = NAME
     measure_type = NoneType
 
     def __init__(self, settings: PathTrap) -> None:
         self._bounds = _Bounds(settings)
+        self._only_says = settings.mode == "observe"
+        self._held: dict[str, Recent] = {}
 
     def measure(self, batch: LinkBatch, /) -> LinkBatch:
         return batch
@@ -172,27 +202,45 @@ class YieldTrap:
         if not closed:
             return NOTHING_REFUSED, NO_EFFECTS
         refused: dict[int, Verdict] = {}
+        found: list[SetBack] = []
         for i in batch.of_sites(closed):
-            text, host, site = batch.texts[i], batch.hosts[i], batch.keys[i][:8]
-            if not is_home(text) and (verdict := self._verdict(text, host, site, memory)) is not None:
-                refused[i] = verdict
-        return (LinkRuling(refused) if refused else NOTHING_REFUSED), NO_EFFECTS
+            if is_home(batch.texts[i]):
+                continue
+            for spelled, cell in _cells(batch.texts[i], batch.hosts[i], batch.keys[i][:8]).items():
+                shape = _read(memory, cell)
+                if self._bounds.never_ends(cell, shape):
+                    refused[i] = _verdict(cell, shape)
+                    break
+                if self._bounds.is_spent(cell, shape):
+                    self._hold(holder(spelled), shape)
+                    found.append(SetBack(i, holder(spelled), partial(_verdict, cell, shape)))
+                    break
+        ruling, effects = set_back(batch, found, only_says=self._only_says)
+        return (LinkRuling({**ruling.refused, **refused}) if refused else ruling), effects
 
-    def _verdict(self, text: str, host: str, site: bytes, memory: Memory) -> Verdict | None:
-        for cell in _cells(text, host, site):
-            shape = _read(memory, cell)
-            if self._bounds.closes(cell, shape):
-                kind, reason = ("calendar", Reason.PATH_TRAP) if _is_calendar(cell) else ("shape", Reason.PREFIX_BUDGET)
-                evidence: dict[str, str | int | float] = {"kind": kind, "answered": shape.answered, "barren": shape.barren}
-                return Verdict(NAME, keep=False, follow=False, score=1.0, reason=reason, evidence=evidence)
-        return None
+    def _hold(self, by: str, shape: Shape) -> None:
+        """Note what is known of a class that is about to be held."""
+        if len(self._held) >= _MOST_HELD:
+            del self._held[next(iter(self._held))]
+        self._held[by] = Recent(shape.answered, shape.new, shape.barren)
+
+    def recent(self, by: str, memory: Memory, /) -> Recent:
+        """Return what the fetches of a class came to before it was opened. Asked right after something was held by it."""
+        found = self._held.get(by, Recent())
+        return Recent(found.n, found.s, found.streak)
 
     def observe(self, batch: LinkBatch, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         return NOTHING_LEARNED
 
-    def may_refuse(self, key: bytes, memory: Memory, /) -> bool:
-        """Return whether a URL of this site may be refused when its turn comes."""
+    def may_hold(self, key: bytes, memory: Memory, /) -> bool:
+        """Return whether a URL of this site may be held or refused when its turn comes."""
         return memory.get(_mark(key[:8])) is not None
+
+
+def _verdict(cell: bytes, shape: Shape) -> Verdict:
+    kind, reason = ("calendar", Reason.PATH_TRAP) if _is_calendar(cell) else ("shape", Reason.PREFIX_BUDGET)
+    evidence: dict[str, str | int | float] = {"kind": kind, "answered": shape.answered, "barren": shape.barren}
+    return Verdict(NAME, keep=False, follow=False, score=1.0, reason=reason, evidence=evidence)
 
 
 class _Bounds:
@@ -207,16 +255,24 @@ class _Bounds:
         return (self._max_calendar if _is_calendar(cell) else self._max_per_prefix) // _LOOKS_FROM
 
     def closes(self, cell: bytes, shape: Shape) -> bool:
-        if not _is_calendar(cell):
-            return shape.is_spent(self._max_per_prefix)
-        return shape.is_spent(self._max_calendar) or shape.answered >= GENEROUS * self._max_calendar
+        """Return whether URLs of it are held or refused."""
+        return self.is_spent(cell, shape) or self.never_ends(cell, shape)
+
+    def is_spent(self, cell: bytes, shape: Shape) -> bool:
+        """Return whether its answers were barren: an opinion."""
+        return shape.is_spent(self._max_calendar if _is_calendar(cell) else self._max_per_prefix)
+
+    def never_ends(self, cell: bytes, shape: Shape) -> bool:
+        """Return whether it is a calendar that has been given all answers that one is given."""
+        return _is_calendar(cell) and shape.answered >= GENEROUS * self._max_calendar
 
 
-def _cells(text: str, host: str, site: bytes) -> list[bytes]:
-    """Return where the memory has what a URL counts for."""
-    cells = [site + b"s" + xxhash.xxh3_64_digest(shape_of(text, host).encode())]
+def _cells(text: str, host: str, site: bytes) -> dict[str, bytes]:
+    """Return what a URL counts for, spelled, and where the memory has it."""
+    shape = shape_of(text, host)
+    cells = {shape: site + b"s" + xxhash.xxh3_64_digest(shape.encode())}
     if calendar := calendar_of(text, host):
-        cells.append(site + b"c" + xxhash.xxh3_64_digest(calendar.encode()))
+        cells["calendar " + calendar] = site + b"c" + xxhash.xxh3_64_digest(calendar.encode())
     return cells
 
 

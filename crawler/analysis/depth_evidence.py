@@ -22,7 +22,7 @@ from thresher.crawler.graph.collapse import collapse
 from thresher.crawler.graph.csr import Graph
 from thresher.crawler.graph.pagerank import pagerank
 from thresher.filters.depth_cutoff.evidence import Place
-from thresher.filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, directory_of, rule_of
+from thresher.filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, rule_of
 from thresher.filters.depth_cutoff.ledger import Ledger
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.records import Level, Sites
@@ -116,17 +116,13 @@ def _of_all(learned: list[Level], counts: list[Level]) -> list[Level]:
 
 def _told_again(view: View, settings: DepthCutoff) -> Memory:
     memory, pages = Rows(), DepthOfPages(Sites(), settings, samples=False)
-    directories = {page.key: directory_of(page.url) for _, page in view.all_pages()}
-    named, kin = Counter[bytes](), Counter[bytes]()
-    for url, _ in view.all_urls():
-        if url.via in directories:
-            named[url.via] += 1
-            kin[url.via] += url.text.startswith(directories[url.via])
+    fetched = {page.key for _, page in view.all_pages()}
+    named = Counter(url.via for url, _ in view.all_urls() if url.via in fetched)
     for visit, page in view.all_pages():
         pages.observe(_measure(view, visit, page), _judgement(page), memory)
         if n := named[page.key]:
             ledger = Ledger(memory, page.key[:8], rule_of(settings))
-            ledger.links(page.key[8:], page.site_depth, n, kin[page.key])
+            ledger.links(page.key[8:], page.site_depth, n)
             ledger.save()
     return memory
 

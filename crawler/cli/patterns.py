@@ -53,9 +53,10 @@ def patterns(
     "sketch"} in crawl order, - is standard input; equal sketches are equal texts, "via" may name the URL that led there. A page that one
     filter alone dropped, and as no exact copy, teaches nothing.
 
-    A pattern is barren when a yield of filters.pattern_yield.min_yield is refuted, however often it was looked at; it is open before.
-    `held` are URLs that it holds back. With --replay each answer is decided about when its turn comes, from those before it that were
-    fetched; "pattern" is the barren one that covers it, "fetch" is true for audits, too.
+    A pattern is barren when filters.pattern_yield.barren of its fetches in a row were nothing new, until what is drawn of it says that this
+    was wrong; it is open otherwise. `held` are URLs that it postpones. With --replay each answer is decided about when its turn comes, from
+    those before it that were fetched; "pattern" is the barren one that covers it, "fetch" is false for what is postponed, and true for the
+    share of it that is drawn at once. What comes last is not told again: a text that is only on postponed answers counts as late.
     """
     if wants_replay and (only_barren or top):
         raise UsageError("--replay prints every answer: leave --barren and --top out")
@@ -157,8 +158,8 @@ def _decided(told: list[Answer], answers: Answers, replay: Replay) -> Iterator[R
             _learn(answer, answers, replay)
         yield {**answer.line, "fetch": is_fetched, "pattern": pattern.form if pattern else None}
     saved = 1 - n_fetched / len(told) if told else 0.0
-    found = f"{len(told):,} answers, {n_fetched:,} fetched: {saved:.1%} saved"
-    click.echo(f"{found}; {len(texts):,} texts, {len(texts) - len(kept):,} of them lost", err=True)
+    found = f"{len(told):,} answers, {n_fetched:,} fetched: {saved:.1%} postponed"
+    click.echo(f"{found}; {len(texts):,} texts, {len(texts) - len(kept):,} of them late", err=True)
 
 
 def _learn(answer: Answer, answers: Answers, replay: Replay) -> None:

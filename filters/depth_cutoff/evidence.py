@@ -14,9 +14,9 @@ What surrounds a place speaks for it while nobody has seen it, and a few fetches
 
 **Far and endless are two things.** Forms and indexes of a wiki, or a file as each commit left it, show nothing new to somebody who counts
 words, and yet are documents, as many as there are pages that lead to them. Only what worthless pages lead to has no end. Beyond its limit
-a place is therefore cut for what a worthless page named, and it is **closed**, cut whoever names a URL, in two cases: half of its worthless
-pages, 4 or more, named 2 new URLs or more of their own directory each, so that it bears more of its kind than anybody can fetch; or other
-filters dropped 8 of its pages, 19 of 20 at least. It opens again when half of these shares is not reached.
+a place is therefore postponed for what a worthless page named, and whoever named it after 16 pages in a row without novelty
+(filters/evidence/opinion.py). Postponed is all that it is: the tail draws from it, and orders it by what its pages came to, those that were
+kept without novelty for half (`yields`). What is held up to the limit is released when the opinion was wrong, not when one page was new.
 
 **q.** Where visitors' logs tell with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes as deep as
 they do, chains included. The floor holds for all cuts that rest on depth, that is those by q and of whole hosts.
@@ -31,6 +31,8 @@ from dataclasses import dataclass
 import msgspec
 
 from thresher.filters.depth_cutoff.models import levels_for_varying
+from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.opinion import Belief, Opinion
 
 PRIOR = 0.95  # share of new pages on a host of which nothing is known
 WEIGHT = 1.5  # of what lies around a place, in fetches
@@ -41,10 +43,7 @@ ENOUGH = 8  # fetches on a level, from which it speaks for those above it
 WINDOW = 256  # fetches after which counts are halved
 UNLIMITED = 1000  # levels
 SPEAKS = 8  # fetches of a place, before which nothing is cut for it
-OFFSPRING = 2  # new URLs of its own directory that a worthless page named, from which it is fertile
-FERTILE = 4  # such pages, from which a place may be endless
-FERTILE_SHARE = 0.5  # of a place's worthless pages, the same
-DROPPED = 8  # fetches that other filters dropped, from which a place may be closed
+BELIEF = Belief(barren=16)  # pages in a row without novelty, from which a place is postponed whoever names a URL
 _DEEPEST = 63  # level that stands for all deeper ones
 
 
@@ -59,12 +58,14 @@ class Place(msgspec.Struct, array_like=True):
     n_ever: int = 0  # fetches, never halved
     first: int = _DEEPEST  # least depth that was fetched, but 0, where sites are entered
     bound: int = UNLIMITED  # greatest depth that visitors, or the ceiling, are worth going to, whoever names a URL
-    fertile: int = 0  # worthless fetches that named OFFSPRING new URLs or more
-    dropped: int = 0  # fetches that were errors, redirects to what was known, or dropped by another filter
-    is_closed: bool = False  # cut beyond its limit for all that is named, by worthless pages or by others
+    opinion: Opinion = msgspec.field(default_factory=Opinion)  # of what is new here
+    kept: Recent = msgspec.field(default_factory=Recent)  # fetches that every filter kept and followed
 
-    def learn(self, depth: int, *, is_new: bool, is_good: bool) -> None:
-        """Take one more fetch into account. is_good: a 200 that every filter kept and followed."""
+    def learn(self, depth: int, *, is_new: bool, is_good: bool) -> bool:
+        """Take one more fetch into account; return whether the place was postponed wrongly.
+
+        is_good: a 200 that every filter kept and followed
+        """
         at = min(depth, _DEEPEST)
         if at >= len(self.fetched):
             missing = [0] * (at + 1 - len(self.fetched))
@@ -72,14 +73,18 @@ class Place(msgspec.Struct, array_like=True):
             self.new += missing
         self.fetched[at] += 1
         self.new[at] += is_new
-        self.dropped += not is_good
         self.n_ever += 1
         self.first = min(self.first, max(1, at))
         if sum(self.fetched) >= WINDOW:
             self.fetched = [n // 2 for n in self.fetched]
             self.new = [min(-(-n // 2), of) for n, of in zip(self.new, self.fetched, strict=True)]
-            self.fertile //= 2
-            self.dropped //= 2
+        self.kept.learn(is_good, window=BELIEF.window)
+        return BELIEF.learn(self.opinion, is_new)
+
+    def yields(self) -> Recent:
+        """Return what its fetches came to lately; one that was kept without novelty counts half."""
+        recent = self.opinion.recent
+        return Recent(recent.n, (recent.s + self.kept.s) / 2, self.kept.streak)
 
     @property
     def n_new(self) -> int:
@@ -88,14 +93,6 @@ class Place(msgspec.Struct, array_like=True):
     @property
     def n_old(self) -> int:
         return sum(self.fetched) - sum(self.new)
-
-    def reopens(self) -> bool:
-        """Decide anew whether the place is closed; return whether it no longer is. It opens at half of what closed it."""
-        was_closed, easier = self.is_closed, 0.5 if self.is_closed else 1.0
-        is_endless = self.fertile >= FERTILE and self.fertile >= easier * FERTILE_SHARE * self.n_old
-        is_dropped = self.dropped >= DROPPED and sum(self.fetched) - self.dropped <= WORTHLESS / easier * sum(self.fetched)
-        self.is_closed = is_endless or is_dropped
-        return was_closed and not self.is_closed
 
     def share(self, prior: float, *, new: int = 0, old: int = 0) -> float:
         """Return the share of new pages over all levels, smoothed; new, old: fetches of a place within this one, which are left out."""

@@ -1,11 +1,12 @@
-"""Depth cutoffs as a filter: what lies deeper than its place is worth is held until later evidence raises the limit.
+"""Depth cutoffs as a filter: what lies deeper than its place is worth is postponed.
 
 Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) and was named by a worthless page, or
-whose place is closed, is held, by a holder named after place and depth; asked again when its turn comes, since a page's links are queued
-before it is known what the page and their places are worth. Entries, depth 0, are never held. A page that is worth something and names
-such a URL later frees it.
-Page gate: every answer teaches; when a limit rises or a place opens, what was held up to it is released. Redirect gate: a redirect to what
-was known before was worth nothing. The panel's audited share passes whatever is held, so that a limit that is wrong is found out.
+whose place has shown nothing new for long, is held in a class of its host, named after place and depth, from which the tail draws
+(filters/tail/); asked again when its turn comes, since a page's links are queued before it is known what the page and their places are
+worth. Entries, depth 0, are never held. A page that is worth something and names such a URL later frees it. Beyond the ceiling, which is
+the user's word, URLs are refused.
+Page gate: every answer teaches; when a place was postponed wrongly, what it holds up to its limit is released. Redirect gate: a redirect to
+what was known before was worth nothing.
 
 **Time.** Where nothing is cut and hardly a page of late was old, as of a new site is assumed, one page in sixteen is learned from, chosen
 by its URL's key, the first two of each kind of URL, and whatever filters dropped: 150 µs each; a page that is passed over costs 6.
@@ -34,7 +35,7 @@ from thresher.filters.base import (
     set_back,
 )
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
-from thresher.filters.depth_cutoff.ledger import Change, Fetch, Ledger
+from thresher.filters.depth_cutoff.ledger import Fetch, Freed, Ledger
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.places import kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
@@ -50,12 +51,6 @@ _DROPS = {"exact_duplicate": "duplicate", "near_replica": "near_replica", "soft_
 def holder(form: str, depth: int) -> str:
     """Return who holds the URLs of a place at a depth."""
     return f"{NAME} {min(depth, _DEEPEST)} {form}"
-
-
-def directory_of(url: str) -> str:
-    """Return a canonical URL up to the last slash of its path."""
-    path = url.partition("?")[0]
-    return path[: path.rindex("/") + 1]
 
 
 def rule_of(settings: DepthCutoff) -> Rule:
@@ -132,9 +127,9 @@ class DepthOfPages:
         stands_for = SAMPLE if is_usual else 1
         sampled = measure.asked_for_sample()
         fetch = Fetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
-        raised = ledger.learn(fetch)
+        freed = ledger.learn(fetch)
         self._sites.saved(memory, site, ledger.save())
-        released = _released(raised, ledger)
+        released = _released(freed, ledger)
         return (*released, Worthless(key)) if is_barren(memory, key) else released
 
 
@@ -172,9 +167,9 @@ class DepthOfRedirects:
         ledger = Ledger(memory, measure.key[:8], self._rule)
         drop = drop_of(judgement, is_ok=True) if measure.is_first else "alias"
         parts = parse(measure.url, measure.host)
-        raised = ledger.learn(Fetch(parts, measure.depth, measure.text, b"", drop, key=measure.key[8:]))
+        freed = ledger.learn(Fetch(parts, measure.depth, measure.text, b"", drop, key=measure.key[8:]))
         self._sites.saved(memory, measure.key[:8], ledger.save())
-        return _released(raised, ledger)
+        return _released(freed, ledger)
 
 
 class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
@@ -184,15 +179,12 @@ class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
     depth: int
     is_redirect: bool
     n_new: int
-    n_kin: int = 0  # of them in the page's own directory
     named: list[bytes] = []  # those of the page's own site, 8 bytes each, if it was worth nothing
 
     def count(self, *, is_barren: bool) -> None:
         """Fill in what is asked of few pages."""
         batch: LinkBatch | None = self.__dict__.get("batch")
         if batch is not None:
-            own = directory_of(batch.source.text)
-            self.n_kin = sum([text.startswith(own) for text in batch.texts])
             self.named = [key[8:] for key in batch.keys if key[:8] == self.key[:8]] if is_barren else []
 
 
@@ -206,6 +198,7 @@ class DepthOfLinks:
         self._sites = sites
         self._rule = rule_of(settings)
         self._unknown = self._rule.unknown()
+        self._ceiling = settings.ceiling
         self._only_says = settings.mode == "observe"
 
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
@@ -221,7 +214,13 @@ class DepthOfLinks:
             return NOTHING_REFUSED, NO_EFFECTS
         deepest = max(batch.site_depths)
         found = [cut for site in batch.by_site if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
-        return set_back(batch, found, only_says=self._only_says)
+        ruling, effects = set_back(batch, [link for link in found if not self._is_beyond(batch, link)], only_says=self._only_says)
+        beyond = {link.at: link.verdict() for link in found if self._is_beyond(batch, link)}
+        return (LinkRuling({**ruling.refused, **beyond}) if beyond else ruling), effects
+
+    def _is_beyond(self, batch: LinkBatch, link: SetBack) -> bool:
+        """Return whether a link lies beyond the ceiling: that is the user's word and no opinion."""
+        return self._ceiling is not None and batch.site_depths[link.at] > self._ceiling
 
     def _least(self, memory: Memory, site: bytes) -> int:
         """Return a depth up to which nothing of a site is cut."""
@@ -244,6 +243,7 @@ class DepthOfLinks:
             if place is None and depth > self._unknown and ledger.speaker(where) is None:
                 place = Place(where.host, limit=self._unknown)
             if place is not None and depth > 0:
+                self._sites.hold(holder(place.form, depth), place)
                 found.append(SetBack(i, holder(place.form, depth), partial(_verdict, place, depth)))
         return found
 
@@ -264,7 +264,7 @@ class DepthOfLinks:
             return NOTHING_LEARNED
         measure.count(is_barren=barren)
         ledger = Ledger(memory, key[:8], self._rule)
-        ledger.links(key[8:], measure.depth, measure.n_new, measure.n_kin)
+        ledger.links(key[8:], measure.depth, measure.n_new)
         ledger.named_by_worthless(measure.named)
         self._sites.saved(memory, key[:8], ledger.save())
         return NO_EFFECTS
@@ -321,17 +321,16 @@ def spec(settings: DepthCutoff) -> FilterSpec:
         page=DepthOfPages(sites, settings),
         hears=NamedAgain(sites),
         again=lambda key, memory: cuts_all or sites.glance(memory, key[:8]).n_limited > 0,
+        recent=sites.recent,
     )
 
 
-def _released(raised: list[Change], ledger: Ledger) -> Effects:
-    """Return the releases of what was held between a place's old limit and its new one, as deep as URLs of the site are known."""
-    if not raised:
+def _released(freed: list[Freed], ledger: Ledger) -> Effects:
+    """Return the releases of what was postponed wrongly, as deep as URLs of the site are known."""
+    if not freed:
         return NO_EFFECTS
     deepest = min(_DEEPEST, max(LOW, len(ledger.head.levels) + 1))
-    return tuple(
-        Release(holder(change.form, depth)) for change in raised for depth in range(change.before + 1, min(change.after, deepest) + 1)
-    )
+    return tuple(Release(holder(place.form, depth)) for place in freed for depth in range(1, min(place.depth, deepest) + 1))
 
 
 def _verdict(place: Place, depth: int) -> Verdict:
@@ -341,6 +340,6 @@ def _verdict(place: Place, depth: int) -> Verdict:
         "limit": place.limit,
         "fetched": sum(place.fetched),
         "new": sum(place.new),
-        "closed": place.is_closed,
+        "named_by": "anyone" if place.opinion.is_held else "worthless pages",
     }
     return Verdict(NAME, keep=False, follow=False, score=1.0, reason=Reason.HELD_BY_FILTER, evidence=evidence)

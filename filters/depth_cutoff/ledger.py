@@ -20,7 +20,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.depth_cutoff.evidence import OFFSPRING, PRIOR, SPEAKS, UNLIMITED, Place, Rule
+from thresher.filters.depth_cutoff.evidence import BELIEF, PRIOR, SPEAKS, UNLIMITED, Place, Rule
 from thresher.filters.depth_cutoff.novelty import look
 from thresher.filters.depth_cutoff.places import Places, places
 from thresher.filters.depth_cutoff.records import (
@@ -65,12 +65,11 @@ class Fetch(NamedTuple):
         return not self.drop
 
 
-class Change(NamedTuple):
-    """A limit that was raised."""
+class Freed(NamedTuple):
+    """What a place holds up to a depth is to be fetched."""
 
     form: str
-    before: int
-    after: int
+    depth: int
 
 
 _place = msgspec.msgpack.Decoder(Place)
@@ -105,7 +104,7 @@ class Ledger:
             return None
         if depth > found.bound:
             return None if self._explores(where) and depth <= self._rule.unknown() else found
-        is_open = found.n_ever < SPEAKS or not (is_poor or found.is_closed)
+        is_open = found.n_ever < SPEAKS or not (is_poor or found.opinion.is_held)
         return None if is_open or self._explores(where) else found
 
     def speaker(self, where: Places) -> Place | None:
@@ -121,8 +120,8 @@ class Ledger:
 
     # -- learning
 
-    def learn(self, fetch: Fetch) -> list[Change]:
-        """Learn from an answered request; return the limits that rose."""
+    def learn(self, fetch: Fetch) -> list[Freed]:
+        """Learn from an answered request; return what was postponed wrongly."""
         before = self.where(fetch.parts)
         self.vocabulary.add(fetch.parts.words())
         where = self.where(fetch.parts)
@@ -131,22 +130,18 @@ class Ledger:
         self.head.taught(fetch.kind, is_new=is_new, is_dropped=bool(fetch.drop))
         if not self._teaches(fetch.text, is_new):
             return []
-        *around, pattern = [self._at(form) for form in where.ladder()]
+        learned, wrong = self._teach([self._at(form) for form in where.ladder()], fetch, is_new)
         parameters = [self._at(form) for form in where.parameters]
-        learned = self._teach([*around, pattern], fetch, is_new)
-        for place in parameters:
-            place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)
+        wrong += [place for place in parameters if place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)]
         if not is_new:
-            told = [place.form for place in (*around, pattern, *parameters) if place in parameters or place.form in learned]
-            self._memory.put(self._site + b"w" + fetch.key, b"".join(map(_hash, told)), BARREN_WEIGHT)
-        changes = [Change(place.form, place.limit, UNLIMITED) for place in (*around, pattern, *parameters) if place.reopens()]
-        changes += [*self._outgrown(before, where), *self._limits(where, learned, is_new=is_new)]
+            self._memory.put(self._site + b"w" + fetch.key, b"", BARREN_WEIGHT)
+        self._limits(where, learned, is_new=is_new)
         if fetch.is_poor:
             self._memory.delete(poor_key(self._site + fetch.key))
             inner = self._at(where.pattern + INNER)
-            inner.learn(fetch.depth, is_new=fetch.is_good, is_good=fetch.is_good)
-            changes.append(self._limit(inner, PRIOR, is_host=False))
-        return [change for change in changes if change.after > change.before]
+            wrong += [inner] if inner.learn(fetch.depth, is_new=fetch.is_good, is_good=fetch.is_good) else []
+            self._limit(inner, PRIOR, is_host=False)
+        return [*[Freed(place.form, place.limit) for place in wrong], *self._outgrown(before, where)]
 
     def _count(self, fetch: Fetch, *, is_new: bool) -> None:
         level = self._level(fetch.depth)
@@ -157,40 +152,35 @@ class Ledger:
             level.drops[fetch.drop] = level.drops.get(fetch.drop, 0) + 1
         self.head.awaits = fetch.key + bytes((fetch.stands_for,))
 
-    def _outgrown(self, before: Places, now: Places) -> list[Change]:
+    def _outgrown(self, before: Places, now: Places) -> list[Freed]:
         """Free what places hold that were spelled when the site's words were not known yet: nobody learns of them any more."""
         if before == now:
             return []
         forms = {before.directory, before.pattern, before.pattern + INNER, *before.parameters} - {now.directory, *now.parameters}
         known = [place for form in forms if (place := self._get(form)) is not None and place.limit < UNLIMITED]
-        return [Change(place.form, 0, UNLIMITED) for place in known]
+        return [Freed(place.form, UNLIMITED) for place in known]
 
-    def _limits(self, where: Places, learned: set[str], *, is_new: bool) -> list[Change]:
+    def _limits(self, where: Places, learned: set[str], *, is_new: bool) -> None:
         """Set the limits of the places that learned, the larger ones as priors of the smaller; what is new lowers none."""
         *around, pattern = [self._at(form) for form in where.ladder()]
         parameters = [self._at(form) for form in where.parameters]
         unknown, every = self._unknown, (*around, pattern, *parameters)
         if is_new and all(place.limit == unknown or (place.limit > unknown and place.n_ever > 1) for place in every):
-            return []
-        changes, prior = list[Change](), PRIOR
+            return
+        prior = PRIOR
         for place, within in pairwise([*around, pattern]):
             if place.form in learned:
-                changes.append(self._limit(place, prior, is_host=place.form == where.host))
+                self._limit(place, prior, is_host=place.form == where.host)
             prior = place.share(prior, new=within.n_new, old=within.n_taught)
-        changes += [self._limit(place, prior, is_host=False) for place in parameters]
+        for place in parameters:
+            self._limit(place, prior, is_host=False)
         prior = min([place.share(prior, new=pattern.n_new, old=pattern.n_old) for place in parameters], default=prior)
-        return [*changes, self._limit(pattern, prior, is_host=not around)]
+        self._limit(pattern, prior, is_host=not around)
 
-    def links(self, key: bytes, depth: int, n_new: int, n_kin: int) -> None:
-        """Count the URLs that a page named first. key: of its URL within the site; n_kin: how many of them are of its own directory."""
+    def links(self, key: bytes, depth: int, n_new: int) -> None:
+        """Count the URLs that a page named first. key: of its URL within the site"""
         if self.head.awaits[:_HASH_BYTES] == key:
             self._level(depth).new_links += n_new * self.head.awaits[_HASH_BYTES]
-        told = (self._memory.get(self._site + b"w" + key) or b"") if n_kin >= OFFSPRING else b""
-        for at in range(0, len(told), _HASH_BYTES):
-            place = self._by_hash(told[at : at + _HASH_BYTES])
-            if place is not None:
-                place.fertile += 1
-                place.reopens()
 
     def named_by_worthless(self, keys: Iterable[bytes]) -> None:
         """Note that URLs of the site were named first by a page that showed nothing new."""
@@ -213,19 +203,22 @@ class Ledger:
         head.run_text = text
         return is_new or head.run_length <= RUN
 
-    def _teach(self, ladder: list[Place], fetch: Fetch, is_new: bool) -> set[str]:
-        """Let places, the largest first, learn of a fetch up to one that has taught enough worthless ones; return those that did."""
-        learned = set()
+    def _teach(self, ladder: list[Place], fetch: Fetch, is_new: bool) -> tuple[set[str], list[Place]]:
+        """Let places, the largest first, learn of a fetch up to one that has taught enough worthless ones.
+
+        Returns the forms of those that did, and those that were postponed wrongly.
+        """
+        learned, wrong = set[str](), list[Place]()
         for place in reversed(ladder):
-            place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)
+            wrong += [place] if place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good) else []
             learned.add(place.form)
             if not is_new:
                 if place.n_taught >= TAUGHT:
                     break
                 place.n_taught += 1
-        return learned
+        return learned, wrong
 
-    def _limit(self, place: Place, prior: float, *, is_host: bool) -> Change:
+    def _limit(self, place: Place, prior: float, *, is_host: bool) -> None:
         before = place.limit
         place.limit, place.bound = self._rule.limit(place, prior, is_host=is_host)
         for limit, step in ((before, -1), (place.limit, 1)):
@@ -233,7 +226,8 @@ class Ledger:
                 self.head.low[limit] += step
             if limit < self._unknown:
                 self.head.n_limited += step
-        return Change(place.form, before, place.limit)
+        if place.limit < self._unknown:
+            BELIEF.postpone(place.opinion)
 
     # -- records
 
@@ -269,11 +263,6 @@ class Ledger:
             place = self._known[form] = Place(form)
         self._changed[form] = place
         return place
-
-    def _by_hash(self, form: bytes) -> Place | None:
-        """Return a place, to be changed, by the hash of its form."""
-        value = self._memory.get(self._site + b"p" + form)
-        return self._at(_place.decode(value).form) if value else None
 
     def _key(self, kind: bytes, form: str) -> bytes:
         return self._site + kind + _hash(form)

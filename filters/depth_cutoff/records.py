@@ -3,7 +3,7 @@
     h                   → Head: which limits there are, kinds of URLs that were met, levels, vocabulary
     p ‖ hash of a form  → Place (filters/depth_cutoff/evidence.py)
     t ‖ hash of a form  → table of the word pairs that a directory has shown
-    w ‖ hash of a URL   → it showed nothing new: the hashes of the places that learned of it, to be told what URLs it named
+    w ‖ hash of a URL   → it showed nothing new
     b ‖ hash of a URL   → worthless pages alone have named it
 
 Memory: 60 bytes a pattern, 2 KiB a directory, 50 a worthless page, 17 a URL that such a page named.
@@ -17,6 +17,8 @@ from typing import Final
 import msgspec
 
 from thresher.crawler.core.ports import Memory
+from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.evidence.decay import Recent
 
 LOW: Final = 16  # limits below are counted
 SAMPLE: Final = 16  # of a plain site's pages one in so many is learned from
@@ -27,6 +29,7 @@ TABLE_WEIGHT: Final = 16.0
 BARREN_WEIGHT: Final = 1.0
 _MOST_CREDIT, _PLAIN, _OLD = 12, 8, 8
 _MOST_SITES = 20_000
+_MOST_HELD = 4_096
 
 
 class Level(msgspec.Struct, array_like=True):
@@ -122,6 +125,18 @@ class Sites:
         self._free: set[str] = set()  # names of sites where nothing is cut
         self._names: dict[bytes, str] = {}
         self._any_old = False  # that any site glanced at has shown
+        self._held: dict[str, Recent] = {}
+
+    def hold(self, holder: str, place: Place) -> None:
+        """Note what is known of a class that is about to be held."""
+        if len(self._held) >= _MOST_HELD:
+            del self._held[next(iter(self._held))]
+        self._held[holder] = place.yields()
+
+    def recent(self, holder: str, memory: Memory, /) -> Recent:
+        """Return what the fetches of a class came to before it was opened. Asked right after something was held by it."""
+        found = self._held.get(holder, Recent())
+        return Recent(found.n, found.s, found.streak)
 
     def glance(self, memory: Memory, site: bytes) -> Glance:
         """Return the beginning of a site's head. site: 8 bytes."""

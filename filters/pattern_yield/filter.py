@@ -1,19 +1,21 @@
-"""Pattern yield as a filter: URLs of barren patterns are set back, an audited share of them is fetched all the same.
+"""Pattern yield as a filter: URLs of patterns that have yielded nothing lately are postponed.
 
-Learned gate: what a site's barren patterns cover is held, by a holder named after the pattern; asked again when a URL's turn comes, since
-most of a pattern's URLs are queued before it proves barren. Passed as audits: a share by the URL's key, so that they are spread over
-identifiers, depth and time; beyond it the first URL at a depth where none of its pattern was fetched, and the first whose largest number
-has as many bits, so that a part of an enumeration that no audit has met is looked into. Home pages are never held.
+An opinion (filters/evidence/opinion.py), early and weak: eight barren fetches in a row are enough, since what is postponed waits in a class
+of its host, named after the pattern, from which the tail draws (filters/tail/). The filter audits nothing itself. A class is released if
+the opinion was wrong: if what was drawn of it would yield three in ten or more.
+
+Learned gate: what a site's barren patterns cover is held; asked again when a URL's turn comes, since most of a pattern's URLs are queued
+before it is found barren. Home pages are never held.
 Page gate: a page was worth its fetch if it is a 200 that the panel keeps and follows, and says what its URL does not say and its pattern
-did not show lately (news.py); one filter's word against it, and short texts, which nobody can tell apart, teach nothing. An answer whose
-body a head gate refused (a feed) was worth nothing.
-Redirect gate: see filters/pattern_yield/tree.py. A redirect whose target is set back was worth nothing.
+did not show lately (news.py), or if a page that it named first was; one filter's word against it, and short texts, which nobody can tell
+apart, teach nothing. An answer whose body a head gate refused (a feed) was worth nothing.
+Redirect gate: see filters/pattern_yield/tree.py. A redirect whose target is held was worth nothing.
 
 Requests that failed teach nothing. In a crawl of several agents a page is no credit to a page of another agent's site.
 
 **Time.** While the last eight answers of a site that were learned from were all worth it, as of a new site is assumed, and no pattern is
-barren, one answer in sixteen is learned from, chosen by the URL's key before the answer is looked at, so that no bet is biased: a page then
-costs 8 µs on average, else 20 to 60 µs. A new link on a site without a barren pattern costs nothing, on others 5 to 15 µs.
+barren, of the pages that the panel kept one in sixteen is learned from, chosen by the URL's key: a page then costs 8 µs on average, else 20
+to 50 µs. A new link on a site without a barren pattern costs nothing, on others 5 to 15 µs.
 """
 
 from __future__ import annotations
@@ -29,24 +31,30 @@ from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec, LinkJudgement, LinkRuling, SetBack, set_back
+from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import Rule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, news, said
-from thresher.filters.pattern_yield.patterns import Parts, magnitude, parse
+from thresher.filters.pattern_yield.patterns import Parts, parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
 from thresher.filters.pattern_yield.tree import Sites, Tree
 
 NAME = "pattern_yield"
-_SCALE = 1 << 32
 _MIN_TOKENS = 20  # of a text that tells pages apart
 _NO_VERDICT = Verdict(NAME)
 
 
 def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
     """Build the filter. judges: filters that drop pages; if none of them tells exact copies, this one remembers texts."""
-    sites = Sites(Rule(settings.min_yield, settings.error))
+    sites = Sites(rule_of(settings))
     pages = YieldOfPages(sites, judges=judges)
     links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites)
-    return FilterSpec(NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=links.may_hold, unread=True)
+    return FilterSpec(
+        NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=links.may_hold, unread=True, recent=sites.recent
+    )
+
+
+def rule_of(settings: PatternYield) -> Rule:
+    return Rule(Belief(barren=settings.barren, right=settings.release_yield))
 
 
 def holder(form: str) -> str:
@@ -60,9 +68,8 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     url: str
     key: bytes
     via: bytes
-    depth: int = 0
-    text: bytes = b""  # 8 of its fingerprint, or what stands for an answer without text
     is_ok: bool = False
+    text: bytes = b""  # 8 of its fingerprint, or what stands for an answer without text
     has_text: bool = False  # enough to tell it from others
     has_links: bool = False
     news: int = 0  # filters/pattern_yield/news.py; 0 until it was asked for
@@ -71,7 +78,6 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
         """Take from the page what learning needs, if it stands beside."""
         page: Page | None = self.__dict__.get("page")
         if page is not None:
-            self.depth, self.is_ok = page.url.site_depth, page.status == 200
             self.text = page.fingerprint[:8] or page.status.to_bytes(2, "big")
             self.has_text, self.has_links = len(page.tokens) >= _MIN_TOKENS, bool(page.links) and 200 <= page.status < 300
 
@@ -98,7 +104,7 @@ class YieldOfPages:
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
-        measure = PageMeasure(url.text, url.key, url.via)
+        measure = PageMeasure(url.text, url.key, url.via, page.status == 200)
         measure.__dict__["page"] = page
         return measure
 
@@ -108,27 +114,28 @@ class YieldOfPages:
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         site, via = measure.key[:8], measure.via
         before = self._sites.glance(memory, site)
-        is_passed_over = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE
+        is_usual = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE > 0
         may_credit = bool(via) and (before if via[:8] == site else self._sites.glance(memory, via[:8])).n_sources > 0
+        word = said(judgement, self._judges) if measure.is_ok else Said.OLD
+        is_passed_over = is_usual and word is not Said.OLD
         if is_passed_over and not may_credit and not self._tells_copies:
             return NOTHING_LEARNED
         measure.read()
-        word = self._word(measure, judgement, memory)
-        if is_passed_over and not may_credit:
+        word = self._word(word, measure, memory)
+        if is_usual and word is not Said.OLD and not may_credit:
             return NO_EFFECTS
         tree = self._sites.tree(memory, site)
         parts = parse(measure.url, origin_of(measure.url))
         worth = self._worth(measure, word, tree, parts)
-        if not is_passed_over:
+        if not is_usual or word is Said.OLD:
             tree.learn(_fetch(measure, parts, worth, may_lead=judgement.follow and measure.has_links))
         effects = _credit(tree, via, memory, self._sites, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
         return (*effects, Worthless(measure.key)) if worth is False else effects
 
-    def _word(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> Said:
+    def _word(self, word: Said, measure: PageMeasure, memory: Memory) -> Said:
         """Return the panel's word, with this filter's own on exact copies where no other tells them."""
-        word = said(judgement, self._judges)
-        if not measure.is_ok or (self._tells_copies and word is Said.NEW and measure.has_text and self._is_copy(measure, memory)):
+        if self._tells_copies and word is Said.NEW and measure.has_text and self._is_copy(measure, memory):
             return Said.OLD
         return word
 
@@ -153,8 +160,7 @@ class YieldOfPages:
 
 
 def _fetch(measure: PageMeasure, parts: Parts, worth: bool | None, *, may_lead: bool) -> Fetch:
-    far = magnitude(measure.url, origin_of(measure.url))
-    return Fetch(measure.key, parts, measure.depth, far, int.from_bytes(measure.text, "big"), worth, may_lead)
+    return Fetch(measure.key, parts, int.from_bytes(measure.text, "big"), worth, may_lead)
 
 
 class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
@@ -186,7 +192,7 @@ class YieldOfRedirects:
         source = tree.ended(measure.key)
         worth = source is not None and source.worth
         if worth or source is None or source.n_waiting:
-            tree.learn(Fetch(measure.key, parse(url, origin), None, magnitude(url, origin), measure.text, worth))
+            tree.learn(Fetch(measure.key, parse(url, origin), measure.text, worth))
         via = source.via if source and not worth else b""
         effects = _credit(tree, via, memory, self._sites, worth=False)
         self._sites.save(memory, tree)
@@ -198,7 +204,6 @@ class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
 
     source: bytes  # 16; b"" if the batch is one known URL that is judged again
     via: bytes
-    depth: int
     url: str = ""  # of a redirect
 
 
@@ -211,13 +216,12 @@ class YieldOfLinks:
     def __init__(self, sites: Sites, settings: PatternYield) -> None:
         self._sites = sites
         self._only_says = settings.mode == "observe"
-        self._audit_below = int(settings.audit_share * _SCALE)
 
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
         source = batch.source
         is_itself = len(batch) == 1 and batch.keys[0] == source.key
         url = source.text if batch.is_redirect else ""
-        measure = LinksMeasure(b"" if is_itself else source.key, source.via, source.site_depth, url)
+        measure = LinksMeasure(b"" if is_itself else source.key, source.via, url)
         measure.__dict__["batch"] = batch
         return measure
 
@@ -229,7 +233,7 @@ class YieldOfLinks:
         return set_back(batch, found, only_says=self._only_says)
 
     def _set_back(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
-        """Return the links of a site that are not to be fetched."""
+        """Return the links of a site that are postponed."""
         tree = self._sites.tree(memory, site)
         ours = batch.by_site[site]
         parts = [parse(batch.texts[i], batch.hosts[i]) for i in ours]
@@ -239,32 +243,24 @@ class YieldOfLinks:
         found = []
         for i, part in zip(ours, parts, strict=True):
             pattern = barren[id(part)]
-            if pattern is not None and not self._is_audit(batch, i, pattern):
+            if pattern is not None and not is_home(batch.texts[i]):
+                self._sites.hold(holder(pattern.form), pattern.evidence)
                 found.append(SetBack(i, holder(pattern.form), partial(_verdict, pattern)))
         return found
-
-    def _is_audit(self, batch: LinkBatch, i: int, pattern: Pattern) -> bool:
-        """Return whether a link that a barren pattern covers is fetched all the same."""
-        url, host = batch.texts[i], batch.hosts[i]
-        if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below or is_home(url):
-            return True
-        depth = batch.site_depths[i] if pattern.depths else None
-        return pattern.reach(depth, magnitude(url, host))
 
     def may_hold(self, key: bytes, memory: Memory, /) -> bool:
         """Return whether a URL of this site may be held when its turn comes."""
         return self._sites.glance(memory, key[:8]).n_barren > 0
 
-    def of_one(self, batch: LinkBatch, memory: Memory) -> tuple[Pattern | None, bool]:
-        """Return the barren pattern that covers the URL of a batch of one, if any does, and whether the URL is fetched."""
+    def of_one(self, batch: LinkBatch, memory: Memory) -> Pattern | None:
+        """Return the barren pattern that postpones the URL of a batch of one, if any does."""
         site = batch.keys[0][:8]
-        if not self._sites.glance(memory, site).n_barren:
-            return None, True
+        if not self._sites.glance(memory, site).n_barren or is_home(batch.texts[0]):
+            return None
         tree = self._sites.tree(memory, site)
         forms = tree.forms(parse(batch.texts[0], batch.hosts[0]))
         tree.load(forms)
-        pattern = tree.barren(forms)
-        return pattern, pattern is None or self._is_audit(batch, 0, pattern)
+        return tree.barren(forms)
 
     def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         if not measure.source:
@@ -273,18 +269,14 @@ class YieldOfLinks:
         if not measure.url and self._sites.glance(memory, site).awaits != key:
             return NO_EFFECTS
         tree = self._sites.tree(memory, site)
-        effects = self._redirected(tree, measure, judgement) if measure.url else self._linked(tree, measure, judgement)
+        if measure.url:
+            effects = self._redirected(tree, measure, judgement)
+        else:
+            effects, n_admitted = NO_EFFECTS, int(judgement.admitted.sum())
+            if n_admitted:
+                tree.led_on(measure.source, measure.via, n_admitted, is_redirect=False)
         self._sites.save(memory, tree)
         return effects
-
-    def _linked(self, tree: Tree, measure: LinksMeasure, judgement: LinkJudgement) -> Effects:
-        """Note which of a barren page's links are admitted. Links that were held before their pattern was released are released again."""
-        again = tuple([Release(holder(form)) for form in tree.head.released])
-        tree.head.released = []
-        n_admitted = int(judgement.admitted.sum())
-        if n_admitted:
-            tree.led_on(measure.source, measure.via, n_admitted, is_redirect=False)
-        return again
 
     def _redirected(self, tree: Tree, measure: LinksMeasure, judgement: LinkJudgement) -> Effects:
         """Note a redirect whose target is new. If that is set back, its end never settles: then it is learned from now."""
@@ -293,8 +285,7 @@ class YieldOfLinks:
         if n_admitted or 0 in judgement.refused:
             return NO_EFFECTS
         origin = origin_of(measure.url)
-        far = magnitude(measure.url, origin)
-        tree.learn(Fetch(measure.source, parse(measure.url, origin), measure.depth, far, text=0, worth=False))
+        tree.learn(Fetch(measure.source, parse(measure.url, origin), text=0, worth=False))
         return _released(tree)
 
 

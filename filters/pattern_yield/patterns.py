@@ -39,7 +39,6 @@ _DIGITS = re.compile(r"\d+")
 _DIGITS_OR_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}|\d+")
 _WORDY = re.compile(r"[^\W\d_]|%")
 _COLON = re.compile(r":|%3[Aa]")
-_LONGEST_NUMBER = 18  # digits of it that count for its magnitude
 
 _NO_DIGITS = {ord(digit): "0" for digit in "123456789"}
 _U64 = (1 << 64) - 1
@@ -105,12 +104,6 @@ def _host(origin: str) -> tuple[str, int]:
     """Return the name that stands for a host in patterns, and the seed of the hashes of its words."""
     name = queue_name(origin)
     return name, xxhash.xxh3_64_intdigest(name.encode()) >> 1
-
-
-def magnitude(url: str, origin: str) -> int:
-    """Return the bits of the largest number in path and query: how far an enumeration has come."""
-    numbers = _DIGITS.findall(url, len(origin))
-    return max([int(number[:_LONGEST_NUMBER]) for number in numbers]).bit_length() if numbers else 0
 
 
 def forms(parts: Parts, count: Count, *, literal: int = LITERAL, common: int = COMMON) -> list[str]:

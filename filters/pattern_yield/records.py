@@ -29,7 +29,6 @@ SOURCE_WEIGHT: Final = 0.5
 GOOD_RUN: Final = 8  # answers in a row that were worth it, from which on a sample is learned from
 SAMPLE: Final = 16  # one in so many
 LATELY: Final = 8  # texts that a pattern remembers
-_TOP_BIT = 31
 
 
 class Shown(msgspec.Struct, array_like=True):
@@ -47,8 +46,6 @@ class Pattern(msgspec.Struct, array_like=True):
     evidence: Evidence
     n_taught: int = 0  # fetches that the coarser pattern has learned of
     text: int = 0  # last one that it showed without being worth it, 0: none
-    depths: int = 0  # bit d: fetched d clicks from the site's entry
-    magnitudes: int = 0  # bit m: fetched with a number of m bits
     lately: list[Shown] = []  # what its pages showed beside what their URLs say (news.py)
 
     def showed(self, news: int, *, is_kept: bool) -> Shown | None:
@@ -59,14 +56,6 @@ class Pattern(msgspec.Struct, array_like=True):
                 return shown
         self.lately = [*self.lately[1 - LATELY :], Shown(news, 1, is_kept)]
         return None
-
-    def reach(self, depth: int | None, magnitude: int) -> bool:
-        """Note that a URL is fetched that deep and that far; return whether that is news. A pattern of redirects knows no depths."""
-        before = self.depths, self.magnitudes
-        if depth is not None:
-            self.depths |= 1 << min(depth, _TOP_BIT)
-        self.magnitudes |= 1 << min(magnitude, _TOP_BIT)
-        return before != (self.depths, self.magnitudes)
 
 
 class Pending(msgspec.Struct, array_like=True):
@@ -90,14 +79,14 @@ class Head(msgspec.Struct, array_like=True):
 
     n_barren: int = 0
     awaits: bytes = b""  # 8: the page learned from last, if it matters which of its links are admitted
-    good_run: int = GOOD_RUN  # fetches in a row that were worth it; a new site is believed to be good
+    good_run: int = 0  # fetches in a row that were worth it
     n_sources: int = 0
     run_text: int = 0
     run_length: int = 0
     run_forms: list[str] = []  # patterns that all URLs of the run have in common
     n_worth: int = 0  # fetches that were worth it, about
     pending: list[Pending] = []
-    released: list[str] = []  # by the page learned from last
+    leading: list[str] = []  # patterns of the page learned from last, if it was barren and its links are followed
     n_counted: int = 0
     counters: bytes = b""
 
@@ -107,7 +96,7 @@ class Glance(msgspec.Struct, array_like=True):
 
     n_barren: int = 0
     awaits: bytes = b""
-    good_run: int = GOOD_RUN
+    good_run: int = 0
     n_sources: int = 0
 
 
@@ -116,8 +105,6 @@ class Fetch(NamedTuple):
 
     key: bytes  # 16
     parts: Parts
-    depth: int | None  # None: not known
-    magnitude: int
     text: int  # what it showed
     worth: bool | None  # None: nobody can say
     may_lead: bool = False  # its links are followed

@@ -1,6 +1,7 @@
 """A crawl's answers told again in their order: the filter itself decides and learns, over a memory in a dict.
 
-The same parts as inline (filters/pattern_yield/filter.py) over the same memory's contract. What a page's links led to is known by `n_led`,
+The same parts as inline (filters/pattern_yield/filter.py) over the same memory's contract. What is postponed stays so here, but for the
+share that a tail draws at once. What a page's links led to is known by `n_led`,
 how many of the answers that are told name it as what named them first.
 
 Memory: unbounded, about 250 bytes per answer.
@@ -15,11 +16,12 @@ import numpy as np
 from thresher.config.settings import PatternYield
 from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch
 from thresher.filters.base import LinkJudgement
-from thresher.filters.pattern_yield.evidence import Rule
-from thresher.filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages
+from thresher.filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages, rule_of
 from thresher.filters.pattern_yield.records import Pattern, patterns_of
 from thresher.filters.pattern_yield.tree import Sites
+from thresher.filters.tail.records import TailPolicy
 
+_AUDIT_BELOW = int(TailPolicy().audit_share * (1 << 32))
 _KEPT = Judgement(keep=True, follow=True, verdicts=())
 
 
@@ -50,17 +52,18 @@ class Replay:
 
     def __init__(self, settings: PatternYield, *, judges: Collection[str] = (), samples: bool = True) -> None:
         """judges: filters whose word on pages counts. samples: pass over most answers of a good site, as inline."""
-        self._sites = Sites(Rule(settings.min_yield, settings.error))
+        self._sites = Sites(rule_of(settings))
         self._pages = YieldOfPages(self._sites, judges=judges, samples=samples)
         self._links = YieldOfLinks(self._sites, settings)
         self._memory = Rows()
 
     def decide(self, url: CrawlURL) -> tuple[Pattern | None, bool]:
-        """Return the barren pattern that covers a URL, if any does, and whether the URL is to be fetched.
+        """Return the barren pattern that postpones a URL, if any does, and whether the URL is fetched now: it is, or is drawn as an audit.
 
         One that is not is no link to wait for, as inline it would not have been admitted.
         """
-        pattern, is_fetched = self._links.of_one(LinkBatch.of(url), self._memory)
+        pattern = self._links.of_one(LinkBatch.of(url), self._memory)
+        is_fetched = pattern is None or int.from_bytes(url.key[-4:], "big") < _AUDIT_BELOW
         if not is_fetched and url.via:
             tree = self._sites.tree(self._memory, url.via[:8])
             tree.arrived(url.via, worth=False)
@@ -70,11 +73,11 @@ class Replay:
     def learn(self, url: CrawlURL, status: int, text: int | None, *, judgement: Judgement = _KEPT, n_led: int = 0) -> None:
         """Learn from the answer. text: what it showed, as a number; None if that is not known."""
         shown = (status if text is None else text).to_bytes(8, "big")
-        measure = PageMeasure(url.text, url.key, url.via, url.site_depth, shown, status == 200, text is not None, n_led > 0)
+        measure = PageMeasure(url.text, url.key, url.via, status == 200, shown, text is not None, n_led > 0)
         self._pages.observe(measure, judgement, self._memory)
         if n_led:
             admitted = LinkJudgement(np.ones(n_led, dtype=np.bool_), {})
-            self._links.observe(LinksMeasure(url.key, url.via, url.site_depth), admitted, self._memory)
+            self._links.observe(LinksMeasure(url.key, url.via), admitted, self._memory)
 
     def patterns(self, site: bytes) -> list[Pattern]:
         """Return what was learned of a site, named by the first 8 bytes of its URLs' keys."""

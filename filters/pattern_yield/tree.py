@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.decay import Recent
 from thresher.filters.pattern_yield.evidence import Evidence, Rule
 from thresher.filters.pattern_yield.patterns import LITERAL, Parts, forms
 from thresher.filters.pattern_yield.records import (
@@ -51,6 +52,7 @@ TEMPLATE = 20  # times that one text is shown by one pattern: at a twentieth of 
 TAUGHT = 16  # fetches that a pattern teaches the coarser one
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
 _MOST_GLANCES = 20_000
+_MOST_HELD = 4_096
 
 
 class Tree:
@@ -66,7 +68,7 @@ class Tree:
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._known: dict[str, Pattern] = {}
         self._changed: dict[str, Pattern] = {}
-        self._leading = b""  # key of the page that is learned from, if its links are followed
+        self._leading = b""  # key of the page that is learned from, if it was barren and its links are followed
         self.released: list[str] = []  # forms of patterns whose URLs are free again
 
     # -- asking
@@ -114,17 +116,11 @@ class Tree:
         words = fetch.parts.hashes
         self.vocabulary.add(words)
         self.load(texts)
-        self.head.released = []
-        self._believe_known()
-        self._leading = fetch.key[8:] if fetch.may_lead else b""
+        self.head.leading, self._leading = [], b""
         if self.barren(texts) is not None:
             self.vocabulary.pin(words, LITERAL)
         if fetch.worth is None:
             return
-        for text in texts:
-            pattern = self._known[text]
-            if pattern.reach(fetch.depth, fetch.magnitude):
-                self._changed[text] = pattern
         if fetch.worth:
             self.head.n_worth += SAMPLE if self.head.good_run >= GOOD_RUN else 1
             self.head.good_run += 1
@@ -132,6 +128,8 @@ class Tree:
             self._teach(texts, True)
         else:
             self.head.good_run = 0
+            if fetch.may_lead:
+                self.head.leading, self._leading = texts, fetch.key[8:]
             self._wait(fetch, texts)
 
     def _wait(self, fetch: Fetch, texts: list[str]) -> None:
@@ -142,7 +140,7 @@ class Tree:
             head.run_text, head.run_forms = fetch.text, texts
         head.run_length += 1
         head.run_forms = [form for form in head.run_forms if form in texts]
-        if specific.text == fetch.text and not fetch.may_lead:
+        if specific.text == fetch.text:
             self._teach(texts, False)
             return
         head.pending.append(Pending(fetch.key[8:], texts))
@@ -150,16 +148,6 @@ class Tree:
             if self._is_their_way():
                 self._believe()
             head.pending = []
-
-    def _believe_known(self) -> None:
-        """Learn from the last barren fetch if it waited for its links alone: its pattern showed this text before."""
-        pending = self.head.pending
-        if pending:
-            texts = pending[-1].forms
-            self.load(texts)
-            if self._known[texts[0]].text == self.head.run_text:
-                del pending[-1]
-                self._teach(texts, False)
 
     def _is_their_way(self) -> bool:
         """Return whether a long run of one text is how one pattern is, and no outage: it never showed more, and other URLs did."""
@@ -181,43 +169,35 @@ class Tree:
 
     def _teach(self, texts: Sequence[str], worth: bool) -> None:
         """Let the patterns of a URL learn whether a fetch was worth it."""
-        taught = True
-        for text in texts:
+        taught, spoke = True, False
+        for i, text in enumerate(texts):
             pattern = self._known[text]
-            if not taught and not (worth and pattern.evidence.barren):  # what is barren hears of whatever speaks for it
+            before = pattern.evidence.barren
+            if spoke and before:  # the fetch was none of those that it holds
                 return
-            self._learn_one(pattern, texts, worth)
+            if not taught and not (worth and before):  # what is barren hears of whatever speaks for it
+                return
+            spoke = spoke or self._rule.yields(pattern.evidence)
+            is_wrong = self._rule.learn(pattern.evidence, worth, is_coarse=i > 0)
+            self._changed[text] = pattern
+            self._judged(pattern, before, is_wrong=is_wrong)
             taught = pattern.n_taught < TAUGHT
             pattern.n_taught += taught
 
-    def _learn_one(self, pattern: Pattern, texts: Sequence[str], worth: bool) -> None:
-        of = pattern.evidence
-        was_barren, spoke = of.barren, self._rule.yields(of)
-        self._rule.learn(of, worth)
-        self._changed[pattern.form] = pattern
-        if of.barren and not was_barren:
-            self.head.n_barren += 1
-        elif was_barren and not of.barren:
-            self.head.n_barren = max(0, self.head.n_barren - 1)
-            self._release(pattern.form)
-        elif worth and not spoke and self._rule.yields(of):
-            for text in texts[texts.index(pattern.form) + 1 :]:  # what a coarser one held of it would stay held
-                if self._known[text].evidence.barren:
-                    self._release(text)
-
-    def _release(self, form: str) -> None:
-        self.released.append(form)
-        self.head.released.append(form)
+    def _judged(self, pattern: Pattern, was_barren: bool, *, is_wrong: bool) -> None:
+        """Count the pattern if it is barren now; release what it holds if that was wrong."""
+        self.head.n_barren = max(0, self.head.n_barren + pattern.evidence.barren - was_barren)
+        if is_wrong:
+            self.released.append(pattern.form)
 
     # -- what links lead to
 
     def led_on(self, key: bytes, via: bytes, n_links: int, *, is_redirect: bool) -> None:
         """A page or redirect named `n_links` URLs first that will be fetched: whether it was worth it is seen then."""
-        pending = self.head.pending
         if is_redirect:
             self._put_source(key, Source([], via, n_links))
-        elif pending and pending[-1].key == key[8:]:
-            self._put_source(key, Source(pending.pop().forms, via, n_links))
+        elif self.head.leading:
+            self._put_source(key, Source(self.head.leading, via, n_links))
         else:
             return
         self.head.n_sources += 1
@@ -242,13 +222,27 @@ class Tree:
 
     def _page_arrived(self, key: bytes, source: Source, worth: bool) -> None:
         source.n_waiting -= 1
-        if worth or source.n_waiting <= 0:
-            self._forget(key)
-            if worth or self.head.run_length < RUN:
-                self.load(source.forms)
-                self._teach(source.forms, worth)
-        else:
+        if not worth and source.n_waiting > 0:
             self._put_source(key, source)
+            return
+        self._forget(key)
+        if worth:
+            self._credit(key[8:], source.forms)
+
+    def _credit(self, key: bytes, texts: list[str]) -> None:
+        """A barren page has led to something new: it was worth its fetch."""
+        self.load(texts)
+        waits = [entry for entry in self.head.pending if entry.key == key]
+        if waits:
+            self.head.pending.remove(waits[0])
+            self._teach(texts, True)
+            return
+        for i, text in enumerate(texts):
+            pattern = self._known[text]
+            if pattern.evidence.fetched:
+                self._changed[text], before = pattern, pattern.evidence.barren
+                is_wrong = self._rule.credit(pattern.evidence, is_coarse=i > 0)
+                self._judged(pattern, before, is_wrong=is_wrong)
 
     def ended(self, key: bytes) -> Source | None:
         """Return what is known of a redirect whose end has settled, and forget it."""
@@ -267,8 +261,7 @@ class Tree:
         """Write what has changed."""
         head = self.head
         head.n_counted, head.counters = self.vocabulary.n_counted, self.vocabulary.counters
-        waits = head.pending and head.pending[-1].key == self._leading
-        head.awaits = self._leading if self._leading and (waits or head.released) else b""
+        head.awaits = self._leading
         for text, pattern in self._changed.items():
             of = pattern.evidence
             self._memory.put(pattern_key(self.site, text), encode(pattern), BARREN_WEIGHT if of.barren else float(of.fetched))
@@ -286,13 +279,25 @@ class Tree:
 class Sites:
     """What the parts of the filter share: the rule, and of each site what is asked for most, kept decoded.
 
-    Valid as long as all writing goes through `save`. Memory: 200 bytes a site, at most 20,000 sites.
+    Valid as long as all writing goes through `save`. Memory: 200 bytes a site, at most 20,000 sites; 200 a class, at most 4,096.
     """
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self._memory: Memory | None = None
         self._glances: dict[bytes, Glance] = {}
+        self._held: dict[str, Recent] = {}
+
+    def hold(self, holder: str, of: Evidence) -> None:
+        """Note what is known of a class that is about to be held."""
+        if len(self._held) >= _MOST_HELD:
+            del self._held[next(iter(self._held))]
+        self._held[holder] = of.opinion.recent
+
+    def recent(self, holder: str, memory: Memory, /) -> Recent:
+        """Return what the fetches of a class came to before it was opened. Asked right after something was held by it."""
+        found = self._held.get(holder, Recent())
+        return Recent(found.n, found.s, found.streak)
 
     def glance(self, memory: Memory, site: bytes) -> Glance:
         """Return the beginning of a site's head."""

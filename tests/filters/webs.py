@@ -39,7 +39,7 @@ _TEXTS = ("short", "sorry: page not found, it is no more", *(" ".join(f"{word}{i
 _TIGHT = Filters(
     path_trap=PathTrap(max_per_prefix=2, max_calendar=1),
     exact_duplicate=ExactDuplicate(min_tokens=4),
-    pattern_yield=PatternYield(min_yield=0.5, error=0.5, audit_share=0.0),  # two barren fetches in a row decide
+    pattern_yield=PatternYield(barren=2),
     soft_error=SoftError(threshold=0.5, give_up_after=1),
     near_replica=NearReplica(min_tokens=4),
 )

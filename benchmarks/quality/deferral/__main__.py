@@ -27,7 +27,9 @@ from benchmarks.quality.deferral.classes import WORST, closings
 from benchmarks.quality.deferral.generated import ADVERSARIES, SITES
 from benchmarks.quality.deferral.graph import Graph, read
 from benchmarks.quality.deferral.opinions import Beliefs
+from benchmarks.quality.deferral.real import RealFilters, filters_of
 from benchmarks.quality.deferral.replay import Crawl, Result, plain
+from thresher.config.settings import Settings
 from thresher.filters.tail.records import TailPolicy
 
 POINTS = (0.1, 0.25, 0.5, 0.75, 1.0)
@@ -72,12 +74,17 @@ class Measured:
         return f"{self.name:16} {curve}  gain {gain}  {fetched}  lost {self.lost:3} of {self.documents:5}  {left}  {ends}"
 
 
-def measure(graph: Graph, policy: TailPolicy, beliefs: Beliefs) -> Measured:
-    """Crawl a graph plainly and with deferral."""
+def measure(graph: Graph, policy: TailPolicy, beliefs: Beliefs, settings: Settings | None = None) -> Measured:
+    """Crawl a graph plainly and with deferral. settings: of the real filters, if they are to judge"""
     base = plain(graph)
     n = len(base.texts)
-    free = Crawl(graph, policy, beliefs).run()
-    capped = free if graph.has_one_host else Crawl(graph, policy, beliefs, max_pages=n).run()
+
+    def crawled(max_pages: int) -> Result:
+        filters = None if settings is None else RealFilters(graph, settings)
+        return Crawl(graph, policy, beliefs, max_pages=max_pages, filters=filters).run()
+
+    free = crawled(0)
+    capped = free if graph.has_one_host else crawled(n)
     budgets = [max(1, int(n * point)) for point in POINTS]
     documents = base.documents
     found = [capped.found(budget) for budget in budgets]
@@ -113,14 +120,17 @@ def main() -> int:
         return _classes(options.classes)
     try:
         policy, beliefs = _settings(options.set)
+        settings = None
+        if options.filters:
+            settings, beliefs = filters_of(options.filters.split("+"), options.set), replace(beliefs, has_shapes=False)
     except ValueError as error:
         print(f"--set: {error}", file=sys.stderr)
         return 2
     recordings = [*options.recordings, *(_record(options.record) if options.record else [])]
     graphs = [*map(read, recordings), *(make() for make in (SITES[:2] if options.short else SITES))]
-    sites = [_show(measure(graph, policy, beliefs)) for graph in graphs]
+    sites = [_show(measure(graph, policy, beliefs, settings)) for graph in graphs]
     print("adversaries:")
-    adversaries = [_show(measure(make(), policy, beliefs)) for make in (ADVERSARIES[:2] if options.short else ADVERSARIES)]
+    adversaries = [_show(measure(make(), policy, beliefs, settings)) for make in (ADVERSARIES[:2] if options.short else ADVERSARIES)]
     ours, oracles = (sum(site.gains[i] for site in sites) for i in (0, 1))
     lost, documents = sum(site.lost for site in sites), sum(site.documents for site in sites)
     print(f"{len(sites)} sites: {ours / max(oracles, 1e-9):.0%} of the oracle's gain at half; lost {lost} of {documents}")
@@ -148,9 +158,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument("recordings", nargs="*", type=Path, metavar="RECORDING", help="graphs of crawls: NAME.jsonl.gz")
     parser.add_argument("--record", type=Path, metavar="DIR", help="first record the living sites into it")
     parser.add_argument("--classes", type=int, default=0, metavar="N", help="instead: close N classes that are no random samples")
+    parser.add_argument(
+        "--filters", default="", metavar="A+B", help="the real filters of these names in place of crude shapes: pattern_yield+depth_cutoff"
+    )
     parser.add_argument("--short", action="store_true", help="two made-up sites and two adversaries, to see that it runs")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="of TailPolicy or Beliefs: tail_yield=.01, barren=20"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of TailPolicy, Beliefs or a real filter: tail_yield=.01, barren=20, pattern_yield.barren=12",
     )
     return parser.parse_args()
 
@@ -162,6 +179,8 @@ def _settings(values: Sequence[str]) -> tuple[TailPolicy, Beliefs]:
         name, _, number = value.partition("=")
         if hasattr(TailPolicy, name) and isinstance(getattr(policy, name), int | float):
             policy = replace(policy, **{name: type(getattr(policy, name))(float(number))})
+        elif "." in name:
+            continue
         elif name in Beliefs.__dataclass_fields__:
             beliefs = replace(beliefs, **{name: type(getattr(beliefs, name))(float(number))})
         else:

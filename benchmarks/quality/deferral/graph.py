@@ -19,19 +19,28 @@ class Graph:
     urls: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)  # hash of the visible text; "": not a page, or no status 200
     links: list[Sequence[int]] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)  # of HTTP
     parked: frozenset[str] = frozenset()  # hosts that answer nothing while the crawl lasts
     outage: tuple[int, int] = (0, 0)  # requests, from and to, that are all answered by one text and no link
 
-    def add(self, url: str, text: str, links: Sequence[int] = ()) -> int:
-        """Add a URL; return its number."""
+    def __post_init__(self) -> None:
+        self.statuses += [200 if text else 404 for text in self.texts[len(self.statuses) :]]
+
+    def add(self, url: str, text: str, links: Sequence[int] = (), *, status: int = 0) -> int:
+        """Add a URL; return its number. status: 0 if its text says it, 200 or 404"""
         self.urls.append(url)
         self.texts.append(text)
         self.links.append(links)
+        self.statuses.append(status or (200 if text else 404))
         return len(self.urls) - 1
 
     def host(self, number: int) -> str:
         """Return the host of a URL."""
         return urlsplit(self.urls[number]).netloc
+
+    def is_redirect(self, number: int) -> bool:
+        """Return whether a URL answers with a redirect, whose target is its one link."""
+        return 300 <= self.statuses[number] < 400 and len(self.links[number]) == 1
 
     @property
     def has_one_host(self) -> bool:
@@ -70,5 +79,5 @@ def read(file: Path) -> Graph:
     number = {row["u"]: i for i, row in enumerate(rows)}
     for row in rows:
         named = dict.fromkeys(number[names[i]] for i in row["l"] if names[i] in number)
-        graph.add(row["u"], row["t"] if row["s"] == 200 else "", tuple(named))
+        graph.add(row["u"], row["t"] if row["s"] == 200 else "", tuple(named), status=row["s"])
     return graph

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.quality.deferral.graph import Graph, is_document
 from benchmarks.quality.deferral.opinions import Beliefs, Opinions
+from benchmarks.quality.deferral.real import RealFilters
+from thresher.crawler.core.model import Effect, Free, Release
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.families import Families
 from thresher.filters.tail.postpone import Membership, Outcome, Source, drop, frees, join, keeps, leave, membership, refill, refills
@@ -76,12 +79,23 @@ class Host:
 class Crawl:
     """One simulated crawl."""
 
-    def __init__(self, graph: Graph, policy: TailPolicy, beliefs: Beliefs, *, secret: bytes = b"1", max_pages: int = 0) -> None:
-        """max_pages: budget of the whole crawl; 0: none"""
+    def __init__(
+        self,
+        graph: Graph,
+        policy: TailPolicy,
+        beliefs: Beliefs,
+        *,
+        secret: bytes = b"1",
+        max_pages: int = 0,
+        filters: RealFilters | None = None,
+    ) -> None:
+        """max_pages: budget of the whole crawl; 0: none. filters: whose opinions hold beside those of `beliefs`"""
+        self._filters = filters
         self._graph, self._policy, self._beliefs, self._secret, self._max_pages = graph, policy, beliefs, secret, max_pages
         self._families = Families(belief=beliefs.belief, enough=beliefs.enough)
         self._hosts: dict[str, Host] = {}
         self._seen: set[int] = set()
+        self._done: set[int] = set()
         self._texts: set[str] = set()
         self.result = Result()
 
@@ -113,7 +127,7 @@ class Crawl:
             return
         while host.fresh:
             number = host.fresh.popleft()
-            if number not in host.exempt and (holder := host.opinions.holder(self._graph.urls[number])):
+            if number not in host.exempt and (holder := self._holder(host, number)):
                 host.exempt.add(number)
                 self._postpone(host, number, Membership(holder, is_inherited=False))
                 continue
@@ -130,6 +144,11 @@ class Crawl:
                 host.lane.extend(self._draw(host, answer))
         if host.lane:
             self._fetch(host, *host.lane.popleft())
+
+    def _holder(self, host: Host, number: int) -> str:
+        """Return the class that holds a URL whose turn has come."""
+        found = self._filters.holder(number) if self._filters is not None else ""
+        return found or host.opinions.holder(self._graph.urls[number])
 
     def _store(self, host: Host, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
         """Store a member if it is among the first of its cohort; count it, or the one that makes room for it, otherwise."""
@@ -182,25 +201,53 @@ class Crawl:
             "" if is_good or not self._beliefs.has_lineage or not text else f"links of copies{host.opinions.copies(graph.urls[number])}"
         )
         source = Source(outcome, draw.holder if self._beliefs.has_lineage else "", follow)
+        self._done.add(number)
+        held, asked = self._judge(number, text, links)
         for target in links:
-            self._admit(target, source)
+            self._admit(target, source, held.get(target, ""))
+        self._carry_out(asked)
 
-    def _admit(self, number: int, source: Source) -> None:
-        name = self._graph.host(number)
-        host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._families)))
-        if number in self._seen:
+    def _judge(self, number: int, text: str, links: Sequence[int]) -> tuple[dict[int, str], list[Effect]]:
+        """Return who holds which new links, and what the filters ask for."""
+        if self._filters is None:
+            return {}, []
+        new = [target for target in links if target not in self._seen]
+        waiting = [target for target in links if target in self._seen and target not in self._done]
+        return self._filters.judged(number, text, new, waiting)
+
+    def _carry_out(self, asked: Iterable[Effect]) -> None:
+        for effect in asked:
+            if isinstance(effect, Release):
+                for host in self._hosts.values():
+                    self._free(host, [number for number, waits in host.waiting.items() if waits.of.holder == effect.holder])
+            elif isinstance(effect, Free) and self._filters is not None:
+                number = self._filters.number(effect.key)
+                self._free(self._hosts[self._graph.host(number)], [number])
+
+    def _free(self, host: Host, numbers: Iterable[int]) -> None:
+        """Let URLs that wait in classes be fresh."""
+        for number in numbers:
             waiting = host.waiting.get(number)
             members = host.members[waiting.of.holder, waiting.cohort] if waiting else []
-            if waiting is not None and frees(source, waiting.of) and (waiting.order, number) in members:
+            if waiting is not None and (waiting.order, number) in members:
                 host.waiting.pop(number)
                 members.remove((waiting.order, number))
                 leave(host.classes[waiting.of.holder], waiting.cohort)
                 host.fresh.append(number)
+
+    def _admit(self, number: int, source: Source, held: str = "") -> None:
+        """Admit a link. held: by which class of the filters"""
+        name = self._graph.host(number)
+        host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._families)))
+        if number in self._seen:
+            waiting = host.waiting.get(number)
+            if waiting is not None and frees(source, waiting.of):
+                self._free(host, [number])
             return
         self._seen.add(number)
         url = self._graph.urls[number]
         host.opinions.met(url)
-        of = membership(source, host.opinions.holder(url))
+        of = membership(source, held or host.opinions.holder(url))
         if of is not None and of.is_inherited:
             of = Membership(host.opinions.lineage(of.holder, url), is_inherited=True)
         if of is None:
@@ -211,7 +258,8 @@ class Crawl:
     def _postpone(self, host: Host, number: int, of: Membership) -> None:
         record = host.classes.get(of.holder)
         if record is None:
-            record = host.classes[of.holder] = TailClass(of.holder, recent=host.opinions.recent(of.holder))
+            known = self._filters.recent(of.holder) if self._filters is not None else None
+            record = host.classes[of.holder] = TailClass(of.holder, recent=known or host.opinions.recent(of.holder))
         cohort = join(record)
         order = draw_order(self._secret, of.holder.encode(), self._graph.urls[number].encode())
         host.waiting[number] = Waiting(of, cohort, order)

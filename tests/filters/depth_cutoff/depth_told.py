@@ -44,7 +44,7 @@ class Crawled:
     def __init__(self, **settings: object) -> None:
         self.settings = DepthCutoff(mode="enforce", **settings)  # type: ignore[arg-type]
         self.memory = DictMemory()
-        sites = Sites()
+        self.sites = sites = Sites()
         self.pages, self.links = DepthOfPages(sites, self.settings), DepthOfLinks(sites, self.settings)
         self.redirects, self.hears = DepthOfRedirects(sites, self.settings), NamedAgain(sites)
 
@@ -59,6 +59,17 @@ class Crawled:
         one = replace(batch(url), source=SPACE.url(on), site_depths=[depth])
         _, effects = self.links.decide(self.links.measure(one), self.memory)
         return next((effect.holder for effect in effects if isinstance(effect, Hold)), "")
+
+    def is_refused(self, url: str, depth: int) -> bool:
+        """Return whether a new link is refused."""
+        one = replace(batch(url), source=HOME, site_depths=[depth])
+        ruling, effects = self.links.decide(self.links.measure(one), self.memory)
+        return bool(ruling.refused) and not effects
+
+    def expected(self, by: str) -> float:
+        """Return the yield that a class has come to before it was opened."""
+        recent = self.sites.recent(by, self.memory)
+        return recent.s / max(1.0, recent.n)
 
     def name(self, on: str, *urls: str, depth: int = 1) -> None:
         """Let a page that was fetched name new URLs."""

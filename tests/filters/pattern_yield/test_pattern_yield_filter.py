@@ -18,6 +18,8 @@ from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.core.model import Hold, Judgement, LinkBatch, Page, Reason, Release, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
+from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.opinion import Opinion
 from thresher.filters.panel import Panel, Record
 from thresher.filters.pattern_yield.evidence import Evidence
 from thresher.filters.pattern_yield.filter import holder, spec
@@ -30,8 +32,8 @@ from thresher.storage.store import Store
 
 SITE = SPACE.site_key("a.example")
 SITE_URL = "http://a.example"
-SURE = PatternYield(mode="enforce", audit_share=0.0)
-TIGHT = PatternYield(mode="enforce", min_yield=0.5, error=0.5, audit_share=0.0)  # two barren fetches in a row decide
+SURE = PatternYield(mode="enforce")
+TIGHT = PatternYield(mode="enforce", barren=2)
 
 
 def panel(memory: Memory, settings: PatternYield = TIGHT) -> Panel:
@@ -124,7 +126,7 @@ def test_deciding_writes_nothing() -> None:
         crawl.sit(subject)
 
 
-def barren(crawl: Crawl, n: int = 95) -> None:
+def barren(crawl: Crawl, n: int = 20) -> None:
     """Make /edit/<n> barren beside pages that are worth it."""
     for i in range(n):
         crawl.sit(told(f"http://a.example/edit/{i}", "form"))
@@ -136,8 +138,8 @@ def own(i: int) -> str:
     return "".join(chr(97 + int(digit)) for digit in f"{i:04}")
 
 
-def test_holds_are_asked_for_by_pattern_and_taken_back_with_it() -> None:
-    """Mutation: `_learn_one` released nothing."""
+def test_holds_are_asked_for_by_pattern_and_their_tail_is_told_what_it_came_to() -> None:
+    """Cause 6: after twenty fetches, eight of which teach a word; a proof took sixty. Mutation: the spec's `recent` was left out."""
     crawl = Crawl(DictMemory(), SURE)
     barren(crawl)
     url = "http://a.example/edit/70"
@@ -145,33 +147,43 @@ def test_holds_are_asked_for_by_pattern_and_taken_back_with_it() -> None:
     assert [effect for _, effect in deliberation.effects] == [Hold(url, holder("a.example/edit/<n>"))]
     assert deliberation.judgement.admitted.tolist() == [False, True]
     assert crawl.panel.turn(SPACE.url(url, site_depth=1)).held
-    crawl.sit(told("http://a.example/edit/71", "something new"))
-    assert crawl.asked[-1] == Release(holder("a.example/edit/<n>"))
-    assert not crawl.panel.turn(SPACE.url(url, site_depth=1)).held
+    recent = crawl.panel.specs[0].recent
+    assert recent is not None
+    found = recent(holder("a.example/edit/<n>"), DictMemory())
+    assert (round(found.n), found.s, found.streak) == (11, 0, 12)
+    assert recent("pattern_yield of/another", DictMemory()) == Recent()
 
 
-def test_links_that_were_held_before_the_release_in_the_same_visit_are_released_again() -> None:
-    """A visit's page and links are judged first, and learned from afterwards. Mutation: `_linked` asked for nothing."""
+def test_one_page_that_is_new_releases_nothing_and_several_do() -> None:
+    """Cause 6: 4,295 fetches for 15 documents. Mutation: one good draw was enough; and: none were."""
     crawl = Crawl(DictMemory(), SURE)
     barren(crawl)
-    source = told("http://a.example/edit/72", "something new")
-    of_page, of_links = crawl.panel.page(source), crawl.panel.links(batch("http://a.example/edit/70", source=source.url.text))
-    assert any(isinstance(effect, Hold) for _, effect in of_links.effects)
-    asked = [*of_page.effects, *crawl.panel.learn(of_page)[0], *of_links.effects, *crawl.panel.learn(of_links)[0]]
-    assert [type(effect) for _, effect in asked] == [Release, Hold, Release]
+    url = "http://a.example/edit/70"
+    for i in range(100, 130):
+        crawl.sit(told(f"http://a.example/edit/{i}", "form" if i % 15 else f"new {own(i)}"))
+        crawl.sit(told(f"http://a.example/wiki/{i}", own(i)))
+    assert not any(isinstance(effect, Release) for effect in crawl.asked)
+    assert crawl.panel.turn(SPACE.url(url, site_depth=1)).held
+    crawl = Crawl(DictMemory(), SURE)
+    barren(crawl)
+    for i in range(200, 420):
+        crawl.sit(told(f"http://a.example/edit/{i}", f"new {own(i)}"))
+        crawl.sit(told(f"http://a.example/wiki/{i}", own(i)))
+    assert [effect for effect in crawl.asked if isinstance(effect, Release)] == [Release(holder("a.example/edit/<n>"))]
+    assert not crawl.panel.turn(SPACE.url(url, site_depth=1)).held
 
 
 def test_what_speaks_for_itself_is_spared_by_a_barren_pattern_above_it() -> None:
     """Mutation: `Tree.barren` asked the next pattern whatever this one's fetches say."""
     coarse, good, poor = (f"a.example/x?{query}" for query in ("a=*", "a=good", "a=poor"))
-    for form, evidence, is_held in ((good, Evidence(20, 20, 20, 20), False), (poor, Evidence(20, 0, 20, 0), True)):
+    spared, spent = Opinion(Recent(20, 20)), Opinion(Recent(20, 0, 7))
+    for form, evidence, is_held in ((good, Evidence(20, 20, spared), False), (poor, Evidence(20, 0, spent), True)):
         memory, words = DictMemory(), Vocabulary()
         for name in ("good", "poor"):
             words.add(parse(f"http://a.example/x?a={name}", "http://a.example").words() * 70)
         memory.put(head_key(SITE), encode(Head(n_barren=1, n_counted=words.n_counted, counters=words.counters)))
-        reached = {"depths": -1, "magnitudes": -1}
-        memory.put(pattern_key(SITE, coarse), encode(Pattern(coarse, Evidence(90, 0, 27, 0, 1, True, 1), **reached)))
-        memory.put(pattern_key(SITE, form), encode(Pattern(form, evidence, **reached)))
+        memory.put(pattern_key(SITE, coarse), encode(Pattern(coarse, Evidence(90, 0, Opinion(is_held=True, waits=True), 1))))
+        memory.put(pattern_key(SITE, form), encode(Pattern(form, evidence)))
         deliberation = panel(memory, SURE).links(batch(f"http://{form}"))
         assert [effect for _, effect in deliberation.effects] == ([Hold(f"http://{form}", holder(coarse))] if is_held else [])
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.crawler.core.url import URLRules, URLSpace, origin_of
-from thresher.filters.pattern_yield.patterns import COMMON, LITERAL, Count, forms, magnitude, parse
+from thresher.filters.pattern_yield.patterns import COMMON, LITERAL, Count, forms, parse
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 
 SPACE = URLSpace(bytes(16), URLRules(ports=None))
@@ -83,15 +83,6 @@ def test_patterns_go_from_the_most_specific_to_the_path_with_names_only() -> Non
 def test_one_word_is_another_one_at_another_place() -> None:
     words = [*parse("http://a.example/x/x?x=x&y=x", "http://a.example").words(), *parse("http://b.example/x", "http://b.example").words()]
     assert len(words) == len(set(words)) == 5
-
-
-def test_the_magnitude_is_that_of_the_largest_number_but_the_port_s() -> None:
-    assert [magnitude(f"http://a.example:8080{path}", "http://a.example:8080") for path in ("/", "/7/x?y=1", "/8/31", "/" + "9" * 40)] == [
-        0,
-        3,
-        5,
-        60,
-    ]
 
 
 segments = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), max_size=8)
