@@ -22,7 +22,7 @@ KEPT = {"media", "exact_duplicate", "pattern_yield"}
 
 def filters(mode: Any = "enforce", **of: Any) -> Filters:
     """Return pattern yield, the type gate and exact copies; no audits."""
-    default = Filters(audit_share=0.0, pattern_yield=PatternYield(mode=mode, audit_share=0.0), **of)
+    default = Filters(audit_share=0.0, pattern_yield=PatternYield(mode=mode), **of)
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - KEPT
     return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
 
