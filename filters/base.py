@@ -45,6 +45,7 @@ from thresher.crawler.core.model import (
     Verdict,
 )
 from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.decay import Recent
 
 Effects = tuple[Effect, ...]
 NO_EFFECTS: Effects = ()
@@ -264,6 +265,7 @@ class FilterSpec(msgspec.Struct, frozen=True):
     peer_filter: PeerFilter | None = None  # only where there are several agents
     again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
+    recent: Callable[[str, Memory], Recent] | None = None  # what a holder's fetches came to before its class was opened: asked right then
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:
         """Return the parts that learn, with their gates."""

@@ -54,7 +54,7 @@ from thresher.crawler.core.model import (
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec
-from thresher.filters.dust import collisions
+from thresher.filters.dust import collisions, families
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.links import Books, LinkGate
 from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
@@ -106,12 +106,13 @@ def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
     books = Books()
     pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
-    return FilterSpec(NAME, Mode(settings.mode), learned=LinkGate(books), again=has_rules, page=pages, learner=miner)
+    links = LinkGate(books, only_says=settings.mode == "observe")
+    return FilterSpec(NAME, Mode(settings.mode), learned=links, again=has_rules, page=pages, learner=miner, recent=families.recent)
 
 
 def has_rules(key: bytes, memory: Memory, /) -> bool:
     """Return whether a URL of this site may be an alias when its turn comes."""
-    return version(memory, key[:_SITE]) is not None
+    return version(memory, key[:_SITE]) is not None or bool(families.known_places(memory, key[:_SITE]))
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
@@ -124,6 +125,7 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     title: int  # hash
     shown: Look | None = None  # None: not asked for
     origins: dict[str, int] = {}  # of its site: links to each; of a sample of the pages of the list
+    text: bytes = b""  # of its fingerprint; b"": nothing to compare
 
     def look(self) -> Look:
         """Return what the page shows."""
@@ -149,7 +151,9 @@ class PageGate:
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
-        measure = PageMeasure(url.text, url.site, url.key, url.via, xxhash.xxh3_64_intdigest(page.title.encode()))
+        title = xxhash.xxh3_64_intdigest(page.title.encode())
+        text = page.fingerprint[: families.HASH] if 200 <= page.status < 300 else b""
+        measure = PageMeasure(url.text, url.site, url.key, url.via, title, text=text)
         measure.__dict__["page"] = page
         return measure
 
@@ -160,6 +164,28 @@ class PageGate:
         return _alias(settled.url, settled.names), NO_EFFECTS
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+        is_compared = self._compare(measure, judgement, memory)
+        effects = self._list(measure, judgement, memory)
+        return NO_EFFECTS if is_compared and effects is NOTHING_LEARNED else effects
+
+    def _compare(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> bool:
+        """Compare a page with its like, unless it was dropped for what is no likeness; return whether that was learned from."""
+        original = self._original(judgement)
+        if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
+            return False
+        shown = families.Shown.of(measure.text, measure.key, original)
+        families.learn(memory, measure.key[:_SITE], measure.url, origin_of(measure.url), shown)
+        return True
+
+    def _original(self, judgement: Judgement) -> bytes:
+        """Return the key of the page whose copy or replica a page is said to be by a filter whose word counts, b"" if it is said of none."""
+        for verdict in judgement.verdicts:
+            if verdict.reason in _COPIES and verdict.filter in self._judges:
+                return bytes.fromhex(str(verdict.evidence.get("copy_of") or verdict.evidence.get("replica_of") or ""))
+        return b""
+
+    def _list(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> Effects:
+        """Put a page into its site's list; learn what it says of rules."""
         site = measure.key[:_SITE]
         canonizer = self._books.canonizer(memory, site)
         progress = read_progress(memory, site) or Progress(measure.site, next_at=self._settings.first_mining)

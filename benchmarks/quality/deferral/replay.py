@@ -11,9 +11,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from benchmarks.quality.deferral.graph import Graph, is_document
-from benchmarks.quality.deferral.opinions import Beliefs, Opinions
+from benchmarks.quality.deferral.opinions import Beliefs, Notes, Opinions
 from thresher.filters.evidence.audits import draw_order
-from thresher.filters.evidence.families import Families
 from thresher.filters.tail.postpone import Membership, Outcome, Source, drop, frees, join, keeps, leave, membership, refill, refills
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
@@ -79,7 +78,7 @@ class Crawl:
     def __init__(self, graph: Graph, policy: TailPolicy, beliefs: Beliefs, *, secret: bytes = b"1", max_pages: int = 0) -> None:
         """max_pages: budget of the whole crawl; 0: none"""
         self._graph, self._policy, self._beliefs, self._secret, self._max_pages = graph, policy, beliefs, secret, max_pages
-        self._families = Families(belief=beliefs.belief, enough=beliefs.enough)
+        self._notes = Notes()
         self._hosts: dict[str, Host] = {}
         self._seen: set[int] = set()
         self._texts: set[str] = set()
@@ -187,7 +186,7 @@ class Crawl:
 
     def _admit(self, number: int, source: Source) -> None:
         name = self._graph.host(number)
-        host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._families)))
+        host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._notes)))
         if number in self._seen:
             waiting = host.waiting.get(number)
             members = host.members[waiting.of.holder, waiting.cohort] if waiting else []
