@@ -178,8 +178,8 @@ class PageGate:
         return True
 
     def _original(self, judgement: Judgement) -> bytes:
-        """Return the key of the page whose copy or replica a page is said to be by a filter whose word counts, b"" if it is said of none."""
-        for verdict in judgement.verdicts:
+        """Return the key of the page whose copy a page is said to be by a filter whose word counts, b"" if it is said of none."""
+        for verdict in judgement.verdicts if self._is_copy(judgement) else ():
             if verdict.reason in _COPIES and verdict.filter in self._judges:
                 return bytes.fromhex(str(verdict.evidence.get("copy_of") or verdict.evidence.get("replica_of") or ""))
         return b""
