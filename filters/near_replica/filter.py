@@ -98,9 +98,7 @@ def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies
     return FilterSpec(
         NAME,
         Mode(settings.mode),
-        learned=copy_links.Ledger(NAME)
-        if settings.mirrors == "keep"
-        else MirrorGate(settings.mirrors, only_says=settings.mode == "observe"),
+        learned=links,
         again=None if settings.mirrors == "keep" else has_mirrors,
         page=gate if shared is None else SharedGate(gate, shared),
         peer_filter=shared,
