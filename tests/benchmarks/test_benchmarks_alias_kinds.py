@@ -17,7 +17,7 @@ FAMILIES = Beliefs(has_shapes=False)
 
 @pytest.mark.parametrize("views", [*HONEST, *HOSTILE], ids=lambda views: views.__name__)
 def test_what_is_postponed_wrongly_is_found_and_plain_is_nowhere_better(views: Views) -> None:
-    """Mutation: what a family covers is thrown away: documents of eleven kinds are lost."""
+    """Mutation: what a family covers is thrown away: documents of ten kinds are lost."""
     found = measure(site(views.__name__, views, n=60), TailPolicy(), FAMILIES)
     assert found.lost == 0
     assert not found.is_below
@@ -25,7 +25,7 @@ def test_what_is_postponed_wrongly_is_found_and_plain_is_nowhere_better(views: V
 
 @pytest.mark.parametrize("views", HONEST, ids=lambda views: views.__name__)
 def test_half_of_the_oracles_gain_is_had_on_honest_kinds(views: Views) -> None:
-    """Mutation: `ENOUGH` 12, or a place of places.py left out: its kind fails."""
+    """Mutation: a place of places.py left out: its kinds fail."""
     ours, oracles = measure(site(views.__name__, views, n=100), TailPolicy(), FAMILIES).gains
     assert oracles > log(1.1)
     assert ours > 0.5 * oracles
