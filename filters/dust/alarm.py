@@ -1,4 +1,4 @@
-"""A rule's later life: what pages say of it that were fetched in spite of it, a cumulative sum [Page 1954].
+"""A rule's later life: what pages say of it that were fetched in spite of it, a cumulative sum [PAG54].
 
 Each audited pair that disagrees raises the sum, each that agrees lowers it to zero at most; two that disagree with few between them
 withdraw the rule, and its aliases are enqueued again.
