@@ -22,6 +22,7 @@ HOST: Final = "host"
 SPELLING: Final = "spelling"
 _MOST_SEGMENTS: Final = 8
 _MOST_FIELDS: Final = 12  # of a query whose parameters are looked at one by one
+_LONGEST_NAME: Final = 64  # of a parameter that is looked at
 _HOLE: Final = "\0"
 
 
@@ -83,7 +84,7 @@ def _in_query(origin: str, path: str, ordered: list[str], only: Collection[str] 
     names = [field.partition("=")[0] for field in ordered]
     found = []
     for i, name in enumerate(names):
-        if (only is not None and f"?{name}" not in only) or names.count(name) > 1:
+        if (only is not None and f"?{name}" not in only) or len(name) > _LONGEST_NAME or names.count(name) > 1:
             continue
         others = "&".join(ordered[:i] + ordered[i + 1 :])
         bare = whole(origin, path, "?" + others if others else "")
