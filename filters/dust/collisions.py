@@ -1,10 +1,10 @@
-"""Copies as they occur: which pairs of URLs show one text, gathered by what they differ in, so that a site is studied when it is worth it.
+"""Copies that no family explains: pairs of URLs that show one text and differ at more than one place, gathered by what they differ in.
 
-A list is mined when it has grown; but a family of aliases (one position, many values: a language, a branch, a session) may show after a few
-pages, and each page until it is known is fetched twice. So the first URL of each text is remembered. A page that shows the same is
-compared with it, and the pair counts for its family: the parameter by which they differ, the directory below which one segment
-differs, or the two parts that were exchanged. When a family has as many pairs as make a hypothesis, then enough to decide it, then twice as
-many each time, the site is to be studied at once. Pairs that valid rules explain count for nothing.
+A list is mined when it has grown; but a family of aliases may show after a few pages, and each page until a rule is known may be fetched
+twice. Families of one place are compared as pages come (families.py). For the others the first URL of each text is remembered: a page that
+shows the same is compared with it, and the pair counts for the two parts that were exchanged (`story_7` beside `story?id=7`). When a
+family of either kind has as many pages as make a hypothesis, then enough to decide it, then twice as many each time, the site is to be
+studied at once. Pairs that valid rules explain count for nothing.
 
     site 8 ‖ "T" ‖ fingerprint 8   → hash of the first URL of the list that showed this text
     site 8 ‖ "K" ‖ family 8        → pairs 4
@@ -21,7 +21,6 @@ import xxhash
 
 from thresher.crawler.core.ports import Memory
 from thresher.filters.dust.canonize import Canonizer
-from thresher.filters.dust.rules import place_of
 from thresher.filters.dust.tokens import common, tokens
 
 _TEXT: Final = b"T"
@@ -58,17 +57,6 @@ def is_due(n_pairs: int) -> bool:
 
 def family(one: str, other: str) -> str:
     """Return what two URLs differ in, in words that are the same for all pairs of the kind."""
-    (host, path), (other_host, other_path) = place_of(one), place_of(other)
-    query, other_query = one.partition("?")[2], other.partition("?")[2]
-    if host != other_host:
-        return "host"
-    if path == other_path:
-        here, there = set(query.split("&")), set(other_query.split("&"))
-        return f"?{'&'.join(sorted({part.partition('=')[0] for part in here ^ there}))}"
-    segments, others = path.split("/"), other_path.split("/")
-    differ = [i for i, pair in enumerate(zip(segments, others, strict=False)) if pair[0] != pair[1]]
-    if len(segments) == len(others) and len(differ) == 1 and differ[0] < len(segments) - 1 and query == other_query:
-        return "/".join([host, *segments[1 : differ[0]], ""])
     return " ".join(sorted(_DIGITS.sub("0", part) for part in _exchanged(one, other)))
 
 

@@ -3,11 +3,12 @@
 `spec` puts together:
     PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled, or grown by a fifth if it
                holds copies that its rules do not explain; compares pages that were fetched in spite of a rule (audits, seeds) with their
-               canonical page, and withdraws a rule that turns bad; asks for a study, too, when copies of one family are enough for one
-               (collisions.py)
-    LinkGate   rewrites new links by the site's valid rules; asked again when a URL's turn comes, so that what was queued before a rule was
-               valid is rewritten then. A canonical URL of which an alias was fetched before becomes an alias of that one where hardly
-               any pair of the rule disagrees: its page is known, and comes back with the rule if that is withdrawn
+               canonical page, and withdraws a rule that turns bad. Compares each page with those of URLs that differ at one place
+               (families.py); asks for a study, too, when copies of one family are enough for one
+    LinkGate   rewrites new links by the site's valid rules, and holds those that a family of aliases covers; asked again when a URL's
+               turn comes, so that what was queued before is rewritten or held then. A canonical URL of which an alias was fetched before
+               becomes an alias of that one where hardly any pair of the rule disagrees: its page is known, and comes back with the rule
+               if that is withdrawn
     Miner      the study: mining and judging (filters/dust/study.py), and what follows from it
 
 While a site shows no copies, one page in four is put into its list, chosen before it is looked at by its title, which copies share; from
@@ -19,18 +20,18 @@ URLs: they are asked for as pages of the crawl, ahead of their host's queue, a f
 at its alias's place in the crawl. Those that turn out to be no page, or show what was known, are wasted. What is wasted may be as much as
 the rules that are not yet decided would have saved of the list; a rule that becomes valid pays for what it saves.
 
-A rule's later life is a cumulative sum [PAG54]: each audited pair that disagrees raises it, each that agrees lowers it to zero at
-most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. Aliases of a canonical URL that
-comes to nothing go on as ordinary URLs, whatever the filter says (crawler/settlement/canonical.py).
+A rule that turns bad later is withdrawn (alarm.py). Aliases of a canonical URL that comes to nothing go on as ordinary URLs, whatever the
+filter says (crawler/settlement/canonical.py).
 
-Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most) and the rules. Time: 60 µs a page of the list, 8 µs of
-others, 3 µs a batch of links to sites without rules, 2 µs a link to one with ten.
+Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most), the rules, and families. Time: 60 µs a page of the
+list, families 30 µs (60 with storage) a page, 3 µs a batch of links to sites without rules, 2 µs a link to one with ten.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -45,7 +46,6 @@ from thresher.crawler.core.model import (
     Page,
     Purpose,
     Reason,
-    Recall,
     Request,
     Revise,
     Study,
@@ -54,7 +54,8 @@ from thresher.crawler.core.model import (
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec
-from thresher.filters.dust import collisions
+from thresher.filters.dust import collisions, families
+from thresher.filters.dust.alarm import heard
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.links import Books, LinkGate
 from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
@@ -65,7 +66,6 @@ from thresher.filters.dust.records import (
     list_of,
     look_at,
     note_asked,
-    read_common,
     read_key,
     read_look,
     read_origins,
@@ -78,9 +78,8 @@ from thresher.filters.dust.records import (
     write_origins,
     write_progress,
 )
-from thresher.filters.dust.rules import LearnedRule, Rule, site_named
+from thresher.filters.dust.rules import LearnedRule, site_named
 from thresher.filters.dust.study import Finding, Known, written
-from thresher.filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
 _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come
@@ -106,12 +105,13 @@ def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
     books = Books()
     pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
-    return FilterSpec(NAME, Mode(settings.mode), learned=LinkGate(books), again=has_rules, page=pages, learner=miner)
+    links = LinkGate(books, only_says=settings.mode == "observe")
+    return FilterSpec(NAME, Mode(settings.mode), learned=links, again=has_rules, page=pages, learner=miner, recent=families.recent)
 
 
 def has_rules(key: bytes, memory: Memory, /) -> bool:
     """Return whether a URL of this site may be an alias when its turn comes."""
-    return version(memory, key[:_SITE]) is not None
+    return version(memory, key[:_SITE]) is not None or bool(families.known_places(memory, key[:_SITE]))
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
@@ -124,6 +124,7 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     title: int  # hash
     shown: Look | None = None  # None: not asked for
     origins: dict[str, int] = {}  # of its site: links to each; of a sample of the pages of the list
+    text: bytes = b""  # of its fingerprint; b"": nothing to compare
 
     def look(self) -> Look:
         """Return what the page shows."""
@@ -149,7 +150,9 @@ class PageGate:
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
-        measure = PageMeasure(url.text, url.site, url.key, url.via, xxhash.xxh3_64_intdigest(page.title.encode()))
+        title = xxhash.xxh3_64_intdigest(page.title.encode())
+        text = page.fingerprint[: families.HASH] if 200 <= page.status < 300 else b""
+        measure = PageMeasure(url.text, url.site, url.key, url.via, title, text=text)
         measure.__dict__["page"] = page
         return measure
 
@@ -160,6 +163,30 @@ class PageGate:
         return _alias(settled.url, settled.names), NO_EFFECTS
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+        n_alike = self._compare(measure, judgement, memory)
+        effects = self._list(measure, judgement, memory, n_alike or 0)
+        return NO_EFFECTS if n_alike is not None and effects is NOTHING_LEARNED else effects
+
+    def _compare(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> int | None:
+        """Compare a page with its like, unless it was dropped for what is no likeness: then nothing is learned from it.
+
+        Returns: pages of the largest family that it is alike in; 0: it is like none; None: nothing was learned
+        """
+        original = self._original(judgement)
+        if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
+            return None
+        shown = families.Shown.of(measure.text, measure.key, original)
+        return families.learn(memory, measure.key[:_SITE], measure.url, origin_of(measure.url), shown)
+
+    def _original(self, judgement: Judgement) -> bytes:
+        """Return the key of the page whose copy a page is said to be by a filter whose word counts, b"" if it is said of none."""
+        for verdict in judgement.verdicts if self._is_copy(judgement) else ():
+            if verdict.reason in _COPIES and verdict.filter in self._judges:
+                return bytes.fromhex(str(verdict.evidence.get("copy_of") or verdict.evidence.get("replica_of") or ""))
+        return b""
+
+    def _list(self, measure: PageMeasure, judgement: Judgement, memory: Memory, n_alike: int) -> Effects:
+        """Put a page into its site's list; learn what it says of rules.    n_alike: as `_compare` returned it"""
         site = measure.key[:_SITE]
         canonizer = self._books.canonizer(memory, site)
         progress = read_progress(memory, site) or Progress(measure.site, next_at=self._settings.first_mining)
@@ -172,12 +199,12 @@ class PageGate:
                 return NOTHING_LEARNED
             write_progress(memory, site, progress)
             return NO_EFFECTS
-        effects = NO_EFFECTS if canonizer is None else _heard(measure, judgement, canonizer, memory)
+        effects = NO_EFFECTS if canonizer is None else heard(measure.url, site, partial(_shown, measure, judgement), canonizer, memory)
         if not is_of_list:
             return effects
         look = _shown(measure, judgement)
         if look.is_good:
-            is_copy = self._meets(measure, look, canonizer, progress, memory) or is_copy
+            is_copy = self._meets(measure, look, canonizer, progress, memory, n_alike) or is_copy
         if measure.origins:
             origins = read_origins(memory, site)
             _add(origins, measure.origins)
@@ -193,20 +220,24 @@ class PageGate:
         write_progress(memory, site, progress)
         return (*effects, Study(site)) if is_due else effects
 
-    def _meets(self, measure: PageMeasure, look: Look, canonizer: Canonizer | None, progress: Progress, memory: Memory) -> bool:
-        """Note which page of the list showed this text first; return whether it is another one."""
+    def _meets(
+        self, measure: PageMeasure, look: Look, canonizer: Canonizer | None, progress: Progress, memory: Memory, n_alike: int
+    ) -> bool:
+        """Note which page of the list showed this text first; return whether it is another one. A family may be worth a study by now."""
         site, own = measure.key[:_SITE], digest_of(measure.url)
         first = collisions.first_with(memory, site, look.fingerprint)
         if first is None:
             collisions.remember_first(memory, site, look.fingerprint, own)
-        if first in (None, own):
-            return False
-        url = read_url(memory, site, first)
-        if url and read_look(memory, site, measure.url) is None:
-            is_worth_it = collisions.note(memory, site, measure.url, url, canonizer)
-            if is_worth_it and not progress.pending_at:
-                progress.pending_at = max(_FEWEST_PAGES, progress.asked_at + progress.asked_at // _APART + 1)
-        return True
+        is_copy = first not in (None, own)
+        is_explained = canonizer is not None and canonizer(measure.url) != measure.url
+        is_known = (not is_copy and not n_alike) or read_look(memory, site, measure.url) is not None
+        if is_known or is_explained:
+            return is_copy
+        url = read_url(memory, site, first) if first is not None and is_copy and not n_alike else ""
+        is_worth_it = collisions.is_due(n_alike) if n_alike else bool(url) and collisions.note(memory, site, measure.url, url, canonizer)
+        if is_worth_it and not progress.pending_at:
+            progress.pending_at = max(_FEWEST_PAGES, progress.asked_at + progress.asked_at // _APART + 1)
+        return is_copy
 
     def _is_chosen(self, measure: PageMeasure, progress: Progress) -> bool:
         """Return whether a page goes into the list. A title that the last one had too may be that of the whole site: it says nothing."""
@@ -232,21 +263,6 @@ class PageGate:
 def _shown(measure: PageMeasure, judgement: Judgement) -> Look:
     """Return what a page shows for comparing; a soft error is like no other page."""
     return Look() if _is_soft_error(judgement) else measure.look()
-
-
-def _heard(measure: PageMeasure, judgement: Judgement, canonizer: Canonizer, memory: Memory) -> Effects:
-    """Learn from a page what it says of the rules that are applied."""
-    site = measure.key[:_SITE]
-    settled = canonizer.settle(measure.url)
-    if settled.url == measure.url:
-        return NO_EFFECTS
-    look = _shown(measure, judgement)
-    canonical = read_look(memory, site, settled.url)
-    if canonical is None and look.is_good and _are_clean(settled.by, memory, site):
-        write_fetched(memory, site, settled.url, measure.url)
-    if canonical is None or not look.is_good:
-        return NO_EFFECTS
-    return _count(memory, site, settled.by, look, canonical)
 
 
 class Miner:
@@ -339,39 +355,3 @@ def _alias(canonical: str, rule: str) -> Verdict:
 def _is_soft_error(judgement: Judgement) -> bool:
     dropped = not (judgement.keep and judgement.follow)
     return dropped and any(verdict.filter == "soft_error" and not verdict.keep for verdict in judgement.verdicts)
-
-
-def _are_clean(rules: Sequence[Rule], memory: Memory, site: bytes) -> bool:
-    book = read_book(memory, site)
-    return book is not None and {learned.rule for learned in book.rules if learned.is_clean}.issuperset(rules)
-
-
-def _count(memory: Memory, site: bytes, rules: Sequence[Rule], alias: Look, canonical: Look) -> Effects:
-    """Count a pair for or against the rules that joined it; withdraw those that have turned bad."""
-    book = read_book(memory, site)
-    if book is None:
-        return NO_EFFECTS
-    concerned = set(rules)
-    before = book.applied
-    agrees, equal = alias.alike(canonical, read_common(memory, site)), alias.fingerprint == canonical.fingerprint
-    book.rules = [_counted(learned, agrees=agrees, equal=equal) if learned.rule in concerned else learned for learned in book.rules]
-    write_book(memory, site, book)
-    kept = set(book.applied)
-    return tuple(_recalls(site, [rule for rule in before if rule not in kept]))
-
-
-def _counted(learned: LearnedRule, *, agrees: bool, equal: bool) -> LearnedRule:
-    alarm = max(0.0, learned.alarm - (STEP_AGREE if agrees else STEP_DISAGREE))
-    return msgspec.structs.replace(
-        learned,
-        agree=learned.agree + agrees,
-        equal=learned.equal + equal,
-        disagree=learned.disagree + (not agrees),
-        alarm=alarm,
-        standing="withdrawn" if alarm >= BOUND else learned.standing,
-    )
-
-
-def _recalls(site: bytes, rules: Sequence[Rule]) -> Iterator[Effect]:
-    for rule in rules:
-        yield Recall(site, rule.name)

@@ -17,8 +17,7 @@ Neighbourhoods decide between equal texts only. A pair of these whose neighbourh
 told apart after `_MOST_TRIES` of these is a replica: the text proves it.
 
 A host most of whose pages replicate those of another host at the same paths is a mirror: said once, by a revision of the verdict on the
-page that settled it; then its queue is set back for a day, again and again, or what waits in it and links to it are refused, as
-`mirrors` says.
+page that settled it; then what waits of it, and links to it, are held and fetched last, or refused (mirror_hosts.py), as `mirrors` says.
 
 Time: benchmarks/speed/replicas_inline.py prints it. Memory: see records.py.
 """
@@ -33,15 +32,27 @@ import numpy as np
 
 from thresher.config.settings import NearReplica
 from thresher.crawler.core.minhash import minhash
-from thresher.crawler.core.model import Effect, Judgement, LinkBatch, Mode, Page, Park, Reason, Revise, Verdict
+from thresher.crawler.core.model import Effect, Judgement, Mode, Page, Reason, Revise, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, FilterSpec, LinkJudgement, LinkRuling, always
+from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.compare import Likeness, Limits
+from thresher.filters.near_replica.mirror_hosts import (
+    NAME as NAME,
+)
+from thresher.filters.near_replica.mirror_hosts import (
+    MirrorGate,
+    count,
+    count_mirrored,
+    has_mirrors,
+    note_mirror,
+    recent,
+    write_host,
+)
 from thresher.filters.near_replica.random_projection import bucket_table, project_buckets
 from thresher.filters.near_replica.records import (
     COMPONENTS,
@@ -65,7 +76,6 @@ from thresher.filters.near_replica.records import (
 from thresher.filters.near_replica.resemblance import SHINGLE
 from thresher.filters.near_replica.sharing import Shared, SharedGate
 
-NAME = "near_replica"
 _WEIGHTS: Final = bucket_table(COMPONENTS)
 _SILENT: Final = Verdict(NAME)
 _U8: Final = np.dtype("<u8")
@@ -74,8 +84,6 @@ _PASS: Final = 64
 _MOST_PENDING: Final = 64  # looked at in one pass
 _MOST_TRIES: Final = 8
 _MIN_MIRROR: Final = 20  # pages
-_MOST_ORIGINALS: Final = 8
-_LASTING: Final = 1e9  # weight of what the rest depends on
 
 
 def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies: bool) -> FilterSpec:
@@ -83,16 +91,18 @@ def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies
 
     owners: of sites, where there are several agents    tells_copies: nobody else tells copies to the word on one site
     """
-    drops = settings.mirrors == "drop"
     gate = ReplicaGate(settings, tells_copies=tells_copies)
+    observes = settings.mode == "observe"
+    links = copy_links.Ledger(NAME) if settings.mirrors == "keep" else MirrorGate(settings.mirrors, only_says=observes)
     shared = Shared(gate, settings, owners) if owners is not None else None
     return FilterSpec(
         NAME,
         Mode(settings.mode),
-        learned=MirrorGate() if drops else copy_links.Ledger(NAME),
-        again=always if drops else None,
+        learned=links,
+        again=None if settings.mirrors == "keep" else has_mirrors,
         page=gate if shared is None else SharedGate(gate, shared),
         peer_filter=shared,
+        recent=recent,
     )
 
 
@@ -192,9 +202,10 @@ class ReplicaGate:
         own = self._replica(found, follow=True)
         host = read(memory, host_key(page), HostRecord) or HostRecord()
         if original.name[4:] == page.name[4:]:
-            _count_mirrored(host, original.name, memory)
-        effects = self._mirror(page, own, host)
-        write(memory, host_key(page), host, weight=_LASTING)
+            host.alike += 1  # it has been counted
+            count_mirrored(host, original)
+        effects = self._mirror(page, own, host, memory)
+        write_host(page, host, memory)
         return (Revise(page.page, own), *effects)
 
     def find_by(self, known: Known, tags: list[bytes], memory: Memory) -> None:
@@ -204,29 +215,31 @@ class ReplicaGate:
     # -- counts, and what follows from them
 
     def _count(self, page: Known, own: Verdict, original: bytes | None, memory: Memory) -> tuple[HostRecord, Effects]:
-        """Count a page for its host; ask that a mirror be set back."""
+        """Count a page for its host; say if it is a mirror by now."""
         host = read(memory, host_key(page), HostRecord) or HostRecord()
         host.n_pages += 1
         is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # one page shown again and again is no template
         if is_new and host.n_voters < compare.ENOUGH_VOTERS:
             compare.vote(host, page, memory)
-        if original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]:
-            _count_mirrored(host, original, memory)
-        effects = self._mirror(page, own, host)
-        write(memory, host_key(page), host, weight=_LASTING)
+        is_mirrored = original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]
+        count(host, is_alike=is_mirrored)
+        if original is not None and is_mirrored and (known := read(memory, page_key(original), Known)) is not None:
+            count_mirrored(host, known)
+        effects = self._mirror(page, own, host, memory)
+        write_host(page, host, memory)
         return host, effects
 
-    def _mirror(self, page: Known, own: Verdict, host: HostRecord) -> Effects:
-        effects: list[Effect] = []
-        if host.replicates and not host.mirror_of and host.n_pages >= _MIN_MIRROR:
-            origin, n = max(host.replicates.items(), key=lambda item: item[1])
-            if n >= self._settings.mirror_share * host.n_pages:
-                host.mirror_of = origin
-                said = {**own.evidence, "mirror": page.origin, "mirror_of": origin}
-                effects.append(Revise(page.page, Verdict(NAME, own.keep, own.follow, own.score, own.reason, said)))
-        if host.mirror_of and self._settings.mirrors == "set_back":
-            effects.append(Park(page.origin, Reason.MIRROR))
-        return tuple(effects)
+    def _mirror(self, page: Known, own: Verdict, host: HostRecord, memory: Memory) -> Effects:
+        """Say once that a host is a mirror."""
+        if not host.replicates or host.mirror_of or host.n_pages < _MIN_MIRROR:
+            return NO_EFFECTS
+        origin, n = max(host.replicates.items(), key=lambda item: item[1])
+        if n < self._settings.mirror_share * host.n_pages:
+            return NO_EFFECTS
+        host.mirror_of = origin
+        note_mirror(page, memory)
+        said = {**own.evidence, "mirror": page.origin, "mirror_of": origin}
+        return (Revise(page.page, Verdict(NAME, own.keep, own.follow, own.score, own.reason, said)),)
 
     # -- pairs that wait for their neighbourhoods
 
@@ -265,46 +278,6 @@ def _normalised(projection: list[float]) -> list[float]:
     return r if min(r) >= 0.0 and max(r) <= 1.0 else [min(max(at, 0.0), 1.0) for at in r]
 
 
-class MirrorMeasure(msgspec.Struct, array_like=True, frozen=True):
-    """Memory key of each link's host, and what the ledger of links on copies needs."""
-
-    hosts: list[bytes]
-    source: bytes
-
-
-class MirrorGate:
-    """Learned gate: refuses the links of mirrors, and keeps the ledger of links on copies."""
-
-    name = NAME
-    measure_type = MirrorMeasure
-
-    def __init__(self) -> None:
-        self._ledger = copy_links.Ledger(NAME)
-
-    def measure(self, batch: LinkBatch, /) -> MirrorMeasure:
-        tags = {host: name_of(host + "/")[:4] for host in set(batch.hosts)}
-        return MirrorMeasure(
-            [key[:8] + b"h" + tags[host] for key, host in zip(batch.keys, batch.hosts, strict=True)], self._ledger.measure(batch)
-        )
-
-    def decide(self, measure: MirrorMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        keys = list(dict.fromkeys(measure.hosts))
-        values = zip(keys, memory.get_many(keys), strict=True)
-        hosts = {key: msgspec.msgpack.decode(value, type=HostRecord) for key, value in values if value is not None}
-        mirrors = {key: host.mirror_of for key, host in hosts.items() if host.mirror_of}
-        if not mirrors:
-            return NOTHING_REFUSED, NO_EFFECTS
-        refused = {
-            i: Verdict(NAME, False, False, 1.0, Reason.MIRROR, {"mirror_of": mirrors[key]})
-            for i, key in enumerate(measure.hosts)
-            if key in mirrors
-        }
-        return LinkRuling(refused), NO_EFFECTS
-
-    def observe(self, measure: MirrorMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
-        return self._ledger.observe(measure.source, judgement, memory)
-
-
 def _is_rather_kept(page: Known, older: Known) -> bool:
     """Return whether, of two pages that replicate one another, the younger one is the canonical one."""
     if page.canonical == older.name:
@@ -337,13 +310,3 @@ def _measured(found: Likeness) -> dict[str, str | float]:
         "known": round(found.known, 4),
         "resemblance": round(found.resemblance, 4),
     }
-
-
-def _count_mirrored(host: HostRecord, original: bytes, memory: Memory) -> None:
-    """Count a page that replicates one of the same path on another host; origins met least often make room for others."""
-    known = read(memory, page_key(original), Known)
-    if known is None:
-        return
-    if len(host.replicates) >= _MOST_ORIGINALS and known.origin not in host.replicates:
-        del host.replicates[min(host.replicates, key=host.replicates.__getitem__)]
-    host.replicates[known.origin] = host.replicates.get(known.origin, 0) + 1

@@ -6,6 +6,7 @@
 | 1 of hash ‖ 7 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
 | 1 of hash ‖ 3 nought ‖ "band" ‖ box 8  | collide.py  | those of all agents, at the owner of a band (sharing.py)              |
 | site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| whose pages the pages of a host replicate                            |
+| site 8 ‖ "m"                           | (empty)     | the site has a host that was said to be a mirror                     |
 | site 8 ‖ "t" ‖ hash of origin 4        | u1 × `SLOTS`| a host's template: what most of its pages have in each slot, 0 for none |
 | site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
 | site 8 ‖ "links" or "via" …            |             | filters/copy_links.py                                                |
@@ -113,6 +114,13 @@ class HostRecord(msgspec.Struct, array_like=True):
     n_pages: int = 0
     replicates: dict[str, int] = {}  # origin → pages that replicate its page of the same path
     mirror_of: str = ""
+    lately: int = 0  # pages, older ones half forgotten
+    alike: int = 0  # of these, that replicate one at the same path of another host
+
+    @property
+    def is_mirror_still(self) -> bool:
+        """Whether enough of a mirror's latest pages replicate others: half as many as make a mirror by default."""
+        return 5 * self.alike >= 2 * self.lately
 
 
 class Pending(msgspec.Struct, array_like=True):

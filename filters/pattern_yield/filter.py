@@ -11,6 +11,8 @@ did not show lately (news.py), or if a page that it named first was; one filter'
 apart, teach nothing. An answer whose body a head gate refused (a feed) was worth nothing.
 Redirect gate: see filters/pattern_yield/tree.py. A redirect whose target is held was worth nothing.
 
+A page that was fetched under an alias counts under its canonical URL, where a rule says so (filters/dust/).
+
 Requests that failed teach nothing. In a crawl of several agents a page is no credit to a page of another agent's site.
 
 **Time.** While the last eight answers of a site that were learned from were all worth it, as of a new site is assumed, and no pattern is
@@ -33,7 +35,7 @@ from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec, LinkJudgement, LinkRuling, SetBack, set_back
 from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import Rule
-from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, news, said
+from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, canonical_of, news, said
 from thresher.filters.pattern_yield.patterns import Parts, parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
 from thresher.filters.pattern_yield.tree import Sites, Tree
@@ -125,10 +127,12 @@ class YieldOfPages:
         if is_usual and word is not Said.OLD and not may_credit:
             return NO_EFFECTS
         tree = self._sites.tree(memory, site)
-        parts = parse(measure.url, origin_of(measure.url))
+        url = canonical_of(judgement) or measure.url
+        parts = parse(url, origin_of(url))
         worth = self._worth(measure, word, tree, parts)
         if not is_usual or word is Said.OLD:
-            tree.learn(_fetch(measure, parts, worth, may_lead=judgement.follow and measure.has_links))
+            counts = worth or url == measure.url  # a copy under an alias is nothing against its canonical URL's pattern
+            tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
         effects = _credit(tree, via, memory, self._sites, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
         return (*effects, Worthless(measure.key)) if worth is False else effects

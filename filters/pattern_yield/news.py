@@ -22,6 +22,7 @@ from thresher.crawler.core.echo import without_echo
 from thresher.crawler.core.model import U64, Judgement, Reason
 
 TELLS_COPIES: Final = "exact_duplicate"  # the filter whose word is enough
+_ALIASES: Final = "dust"  # and the one that knows of aliases
 
 
 class Said(Enum):
@@ -44,3 +45,9 @@ def said(judgement: Judgement, judges: Collection[str]) -> Said:
 def news(url: str, origin: str, tokens: U64) -> int:
     """Return a number that is equal for pages which show the same beside what their URLs say.    tokens: hashes of the page's words"""
     return xxhash.xxh3_64_intdigest(np.ascontiguousarray(without_echo(url, origin, tokens), dtype="<u8").data)
+
+
+def canonical_of(judgement: Judgement) -> str:
+    """Return the canonical URL of a page that was fetched under an alias, as a valid rule has it; "" if it is none."""
+    said_of = (verdict.evidence.get("canonical") for verdict in judgement.verdicts if verdict.filter == _ALIASES)
+    return next((str(url) for url in said_of if url), "")

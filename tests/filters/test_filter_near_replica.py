@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from subjects import batch, page
 
 from thresher.config.settings import NearReplica
-from thresher.crawler.core.model import Effect, Judgement, Page, Park, Reason, Revise, Verdict
+from thresher.crawler.core.model import Effect, Hold, Judgement, Page, Park, Reason, Revise, Verdict
 from thresher.filters.base import LinkJudgement
-from thresher.filters.near_replica.filter import MirrorGate, ReplicaGate, spec
+from thresher.filters.near_replica.filter import ReplicaGate, spec
+from thresher.filters.near_replica.mirror_hosts import MirrorGate, recent
 from thresher.filters.near_replica.records import Measure
 
 A, B = "http://a.example", "http://b.example"
@@ -311,12 +312,46 @@ def _mirrored(bench: Bench, n: int) -> list[Effect]:
     return [effect for i in range(n) for effect in bench.meet(shown(f"{B}/{i}", text(i)))[1]]
 
 
-def test_a_mirror_is_said_once_and_set_back_again_and_again() -> None:
-    effects = _mirrored(Bench(), 30)
+def _held(bench: Bench, *urls: str, distance: int = 2) -> dict[str, str]:
+    gate = spec(NearReplica(), tells_copies=False).learned
+    assert isinstance(gate, MirrorGate)
+    effects = gate.decide(gate.measure(batch(*urls)), bench.memory)[1]
+    return {effect.url: effect.holder for effect in effects if isinstance(effect, Hold)}
+
+
+def test_a_mirror_is_said_once_and_its_urls_are_held_in_a_class_of_the_pair() -> None:
+    """Mutation: the class is not noted, `recent` knows nothing of it."""
+    bench = Bench()
+    effects = _mirrored(bench, 30)
     revisions = [effect for effect in effects if isinstance(effect, Revise)]
     assert [(one.verdict.evidence["mirror"], one.verdict.evidence["mirror_of"]) for one in revisions] == [(B, A)]
-    parks = [effect for effect in effects if isinstance(effect, Park)]
-    assert parks == [Park(B, Reason.MIRROR)] * 11
+    assert not [effect for effect in effects if isinstance(effect, Park)]
+    holder = f"near_replica mirror {B} of {A}"
+    assert _held(bench, f"{A}/new", f"{B}/new", f"{B}/") == {f"{B}/new": holder}, "its home page is asked for"
+    of_class = recent(holder, bench.memory)
+    assert of_class.n > 0
+    assert of_class.s == 0
+    assert recent("near_replica mirror of nobody", bench.memory).n == 0
+
+
+def test_a_mirror_that_has_come_to_show_pages_of_its_own_is_held_no_longer() -> None:
+    """The original stands still, or the mirror does: what is fetched of the class shows it. Mutation: nothing is forgotten."""
+    bench = Bench()
+    _mirrored(bench, 60)
+    assert _held(bench, f"{B}/new")
+    for i in range(60):
+        bench.meet(shown(f"{B}/late/{i}", text(900 + i)))
+    assert not _held(bench, f"{B}/new")
+
+
+def test_a_mirror_is_only_said_to_be_set_back_by_one_that_observes() -> None:
+    bench = Bench()
+    _mirrored(bench, 30)
+    of = spec(NearReplica(mode="observe"), tells_copies=False)
+    assert of.learned is not None
+    ruling, effects = of.learned.decide(of.learned.measure(batch(f"{B}/new")), bench.memory)
+    assert not effects
+    assert ruling.refused[0].reason is Reason.MIRROR
 
 
 def test_a_mirror_that_is_to_be_kept_is_only_named() -> None:
@@ -333,7 +368,7 @@ def test_a_host_with_pages_of_its_own_is_no_mirror() -> None:
 
 
 def test_links_of_a_mirror_are_refused_where_it_is_to_be_dropped() -> None:
-    assert spec(NearReplica(), tells_copies=False).again is None
+    assert spec(NearReplica(mirrors="keep"), tells_copies=False).again is None
     gate = spec(NearReplica(mirrors="drop"), tells_copies=False).learned
     assert isinstance(gate, MirrorGate)
     bench = Bench(mirrors="drop")

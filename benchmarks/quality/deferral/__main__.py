@@ -1,4 +1,4 @@
-"""What deferral gains and loses: `python -m benchmarks.quality.deferral [RECORDING…] [--record DIR] [--short]`.
+"""What deferral gains and loses: `python -m benchmarks.quality.deferral [RECORDING…] [--record DIR] [--kinds] [--short]`.
 
 Simulated crawls of graphs, recorded ones (`--record DIR` crawls the living sites of benchmarks.living, a manual in eleven languages and
 directory listings, as far as their packages are installed, and writes DIR/NAME.jsonl.gz) and made-up ones: five kinds of sites and eight
@@ -26,6 +26,7 @@ from pathlib import Path
 from benchmarks.quality.deferral.classes import WORST, closings
 from benchmarks.quality.deferral.generated import ADVERSARIES, SITES
 from benchmarks.quality.deferral.graph import Graph, read
+from benchmarks.quality.deferral.kinds import KINDS
 from benchmarks.quality.deferral.opinions import Beliefs
 from benchmarks.quality.deferral.real import RealFilters, filters_of
 from benchmarks.quality.deferral.replay import Crawl, Result, plain
@@ -126,6 +127,8 @@ def main() -> int:
     except ValueError as error:
         print(f"--set: {error}", file=sys.stderr)
         return 2
+    if options.kinds:
+        return _kinds(policy, replace(beliefs, has_shapes=False))
     recordings = [*options.recordings, *(_record(options.record) if options.record else [])]
     graphs = [*map(read, recordings), *(make() for make in (SITES[:2] if options.short else SITES))]
     sites = [_show(measure(graph, policy, beliefs, settings)) for graph in graphs]
@@ -148,6 +151,14 @@ def _classes(n: int) -> int:
     return int(found.wrong > WORST.error * found.hosts)
 
 
+def _kinds(policy: TailPolicy, beliefs: Beliefs) -> int:
+    """Crawl each kind of aliases with families alone; return 1 if anything is lost or plain is better."""
+    sites = [_show(measure(make(), policy, beliefs)) for make in KINDS.values()]
+    found = [f"{site.name}: {words}" for site in sites for words, is_so in (("below plain", site.is_below), ("lost", site.lost)) if is_so]
+    print("\n".join(f"missed: {words}" for words in found))
+    return int(bool(found))
+
+
 def _show(site: Measured) -> Measured:
     print(site.line(), flush=True)
     return site
@@ -161,6 +172,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--filters", default="", metavar="A+B", help="the real filters of these names in place of crude shapes: pattern_yield+depth_cutoff"
     )
+    parser.add_argument("--kinds", action="store_true", help="instead: ten honest and ten hostile kinds of aliases, by families alone")
     parser.add_argument("--short", action="store_true", help="two made-up sites and two adversaries, to see that it runs")
     parser.add_argument(
         "--set",

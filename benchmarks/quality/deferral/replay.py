@@ -12,11 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.quality.deferral.graph import Graph, is_document
-from benchmarks.quality.deferral.opinions import Beliefs, Opinions
+from benchmarks.quality.deferral.opinions import Beliefs, Notes, Opinions
 from benchmarks.quality.deferral.real import RealFilters
 from thresher.crawler.core.model import Effect, Free, Release
 from thresher.filters.evidence.audits import draw_order
-from thresher.filters.evidence.families import Families
 from thresher.filters.tail.postpone import Membership, Outcome, Source, drop, frees, join, keeps, leave, membership, refill, refills
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
@@ -92,7 +91,7 @@ class Crawl:
         """max_pages: budget of the whole crawl; 0: none. filters: whose opinions hold beside those of `beliefs`"""
         self._filters = filters
         self._graph, self._policy, self._beliefs, self._secret, self._max_pages = graph, policy, beliefs, secret, max_pages
-        self._families = Families(belief=beliefs.belief, enough=beliefs.enough)
+        self._notes = Notes()
         self._hosts: dict[str, Host] = {}
         self._seen: set[int] = set()
         self._done: set[int] = set()
@@ -238,7 +237,7 @@ class Crawl:
     def _admit(self, number: int, source: Source, held: str = "") -> None:
         """Admit a link. held: by which class of the filters"""
         name = self._graph.host(number)
-        host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._families)))
+        host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._notes)))
         if number in self._seen:
             waiting = host.waiting.get(number)
             if waiting is not None and frees(source, waiting.of):

@@ -1,4 +1,4 @@
-"""Decay, audits, expected yields, alias families."""
+"""Decay, audits, expected yields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from thresher.filters.evidence.audits import audits_due, draw_order
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.evidence.families import Families
 from thresher.filters.evidence.posterior import expected, lower_share, pooled
 
 
@@ -46,51 +45,3 @@ def test_a_class_that_was_seldom_fetched_is_expected_to_be_like_the_others() -> 
 @pytest.mark.parametrize(("n", "s"), [(0, 0), (1, 1), (4, 4), (50, 25), (50, 50)])
 def test_the_lower_share_lies_below(n: int, s: int) -> None:
     assert 0 <= lower_share(n, s) <= (s / n if n else 0)
-
-
-AT = "http://h.example"
-
-
-def learned(pages: dict[str, str]) -> Families:
-    families = Families()
-    for path, text in pages.items():
-        families.learn(AT + path, text)
-    return families
-
-
-@pytest.mark.parametrize(
-    ("pages", "alias"),
-    [
-        ({f"/{lang}/{i}": f"{i}" for i in range(8) for lang in ("en", "da")} | {"/en/99": "99"}, "/da/99"),
-        ({f"/p/{i}{print_}": f"{i}" for i in range(8) for print_ in ("", "?print=1")} | {"/p/99": "99"}, "/p/99?print=1"),
-        ({f"/p?id={i}&sid={i * 7 + j}": f"{i}" for i in range(5) for j in range(3)} | {"/p?id=99&sid=1": "99"}, "/p?id=99&sid=31337"),
-        ({f"/s{i * 7 + j}/p/{i}": f"{i}" for i in range(5) for j in range(3)} | {"/s3/p/99": "99"}, "/s31337/p/99"),
-        ({f"/{i}/?C=N;O={order}": f"{i}" for i in range(8) for order in "AD"} | {"/99/?C=N;O=A": "99"}, "/99/?C=N;O=D"),
-    ],
-)
-def test_families_of_aliases_are_believed_where_their_like_is_known(pages: dict[str, str], alias: str) -> None:
-    """Languages, print views, sessions, orders of a listing. Mutation: pools of one place's values alone miss the sessions."""
-    assert learned(pages).alias(AT + alias)
-
-
-def test_a_mirror_is_believed_across_hosts() -> None:
-    families = Families()
-    for i in range(8):
-        for host in ("www", "m"):
-            families.learn(f"http://{host}.example/{i}", f"{i}")
-    families.learn("http://www.example/99", "99")
-    assert families.alias("http://m.example/99")
-
-
-@pytest.mark.parametrize(
-    ("pages", "new"),
-    [
-        ({f"/{lang}/{i}": f"{lang} {i}" for i in range(8) for lang in ("en", "de")} | {"/en/99": "en 99"}, "/de/99"),
-        ({f"/topic?id={i}": f"{i}" for i in range(30)}, "/topic?id=31"),
-        ({f"/list?page={i}": f"{i}" for i in range(30)}, "/list?page=31"),
-        ({}, "/anything?at=all"),
-        ({f"/p/{i}{print_}": f"{i}" for i in range(8) for print_ in ("", "?print=1")}, "/q/99?print=1"),
-    ],
-)
-def test_nothing_is_believed_of_urls_that_show_their_own(pages: dict[str, str], new: str) -> None:
-    assert learned(pages).alias(AT + new) is None

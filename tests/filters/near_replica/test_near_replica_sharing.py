@@ -12,7 +12,7 @@ from team import Team, sites
 from webs import Bench
 
 from thresher.config.settings import NearReplica
-from thresher.crawler.core.model import Effect, Page, Park, Reason, Revise
+from thresher.crawler.core.model import Effect, Page, Reason, Revise
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters.base import FilterSpec
 from thresher.filters.near_replica.filter import spec
@@ -108,7 +108,9 @@ def test_a_host_whose_pages_replicate_another_agent_s_host_is_a_mirror() -> None
     one, other, _ = sites(Team(3, specs))
     team = Team(3, specs)
     asked = [effect for i in range(24) for site in (one, other) for effect in team.learn(shown(site, f"{i}", words(i), i))]
-    assert Park(f"http://{other}", Reason.MIRROR) in asked or Park(f"http://{one}", Reason.MIRROR) in asked
+    said = [effect.verdict.evidence for effect in asked if isinstance(effect, Revise)]
+    named = {evidence["mirror"] for evidence in said if "mirror" in evidence}
+    assert named & {f"http://{one}", f"http://{other}"}
 
 
 @pytest.mark.parametrize("mode", ["enforce", "observe"])
@@ -128,4 +130,4 @@ def test_a_replica_at_another_path_of_a_host_of_many_pages_makes_no_mirror_of_it
     asked = [effect for each in (*alone, *pair) for effect in team.learn(each)]
     revised = [effect.page for effect in asked if isinstance(effect, Revise)]
     assert revised == ([pair[1].url.key] if mode == "enforce" else [])
-    assert not any(isinstance(effect, Park) for effect in asked)
+    assert not any("mirror" in effect.verdict.evidence for effect in asked if isinstance(effect, Revise))

@@ -1,0 +1,134 @@
+"""Hosts that mirror others, while a crawl runs: which they are, and what becomes of their URLs.
+
+A host most of whose pages replicate those of another host at the same paths is a mirror. That is an opinion of its URLs that nobody has
+fetched: as `mirrors` says, they are held and fetched last (a class for each pair of hosts), or refused. What is fetched of them all the
+same (audits, the tail) is counted like any other page; once half as many of the latest ones replicate as make a mirror, new URLs pass.
+
+    (nobody's) 8 ‖ hash of class 8    → pages lately 1, of these alike 1, for the order of the tail
+
+Time: 3 µs a batch of links to hosts that are no mirrors.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, Literal
+
+import msgspec
+import xxhash
+
+from thresher.crawler.core.model import LinkBatch, Reason, Verdict
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import is_home
+from thresher.filters import copy_links
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, SetBack, set_back
+from thresher.filters.evidence.decay import Recent
+from thresher.filters.near_replica.records import HostRecord, Known, host_key, name_of, read
+
+NAME: Final = "near_replica"
+_MOST_ORIGINALS: Final = 8
+_MOST: Final = 64  # pages of a host that count as its latest
+_PRIOR: Final = 8  # fetches that they are worth to the tail
+_LASTING: Final = 1e9
+
+
+def count(host: HostRecord, *, is_alike: bool) -> None:
+    """Count one of the latest pages of a host.    is_alike: it replicates one at the same path of another host"""
+    host.lately, host.alike = host.lately + 1, host.alike + is_alike
+    if host.lately >= _MOST:
+        host.lately, host.alike = host.lately // 2, host.alike // 2
+
+
+def count_mirrored(host: HostRecord, original: Known) -> None:
+    """Count for its origin a page that replicates one of the same path; origins met least often make room for others."""
+    if len(host.replicates) >= _MOST_ORIGINALS and original.origin not in host.replicates:
+        del host.replicates[min(host.replicates, key=host.replicates.__getitem__)]
+    host.replicates[original.origin] = host.replicates.get(original.origin, 0) + 1
+
+
+def write_host(page: Known, host: HostRecord, memory: Memory) -> None:
+    """Write what is known of a host; of a mirror, what its class came to as well."""
+    memory.put(host_key(page), msgspec.msgpack.encode(host), weight=_LASTING)
+    if host.mirror_of:
+        memory.put(_class_key(holder(page.origin, host.mirror_of)), bytes((host.lately, host.alike)), weight=_LASTING)
+
+
+def holder(origin: str, mirror_of: str) -> str:
+    """Return the class in which the URLs of a mirror wait."""
+    return f"{NAME} mirror {origin} of {mirror_of}"
+
+
+def recent(of: str, memory: Memory) -> Recent:
+    """Return what the latest pages of a mirror came to: those that replicate nothing gave something new."""
+    n, alike = memory.get(_class_key(of)) or b"\0\0"
+    worth = min(n, _PRIOR)
+    return Recent(float(worth), worth * (1 - alike / n)) if n else Recent()
+
+
+def has_mirrors(key: bytes, memory: Memory, /) -> bool:
+    """Return whether the site of this URL has any host that was said to be a mirror."""
+    return memory.get(key[:8] + b"m") is not None
+
+
+def note_mirror(page: Known, memory: Memory) -> None:
+    """Note that a site has a mirror."""
+    memory.put(page.site + b"m", b"", weight=_LASTING)
+
+
+class MirrorMeasure(msgspec.Struct, array_like=True, dict=True):
+    """What the ledger of links on copies needs. Deciding needs the links too: the batch stands beside it and not in the journal."""
+
+    source: bytes
+
+
+class MirrorGate:
+    """Learned gate: sets back or refuses the links of mirrors, and keeps the ledger of links on copies."""
+
+    name = NAME
+    measure_type = MirrorMeasure
+
+    def __init__(self, mirrors: Literal["set_back", "drop"], *, only_says: bool = False) -> None:
+        """only_says: what would be set back is said, and is not."""
+        self._drops = mirrors == "drop"
+        self._only_says = only_says
+        self._ledger = copy_links.Ledger(NAME)
+
+    def measure(self, batch: LinkBatch, /) -> MirrorMeasure:
+        measure = MirrorMeasure(self._ledger.measure(batch))
+        measure.__dict__["batch"] = batch
+        return measure
+
+    def decide(self, measure: MirrorMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+        batch: LinkBatch = measure.__dict__["batch"]
+        sites = [site for site in batch.by_site if has_mirrors(site, memory)]
+        if not sites:
+            return NOTHING_REFUSED, NO_EFFECTS
+        found: dict[int, HostRecord] = {}
+        hosts: dict[str, HostRecord | None] = {}
+        for i in batch.of_sites(sites):
+            origin = batch.hosts[i]
+            if origin not in hosts:
+                hosts[origin] = read(memory, batch.keys[i][:8] + b"h" + name_of(origin + "/")[:4], HostRecord)
+            if (host := hosts[origin]) is not None and host.mirror_of:
+                found[i] = host
+        if self._drops:
+            return LinkRuling({i: _refusal(host) for i, host in found.items()}), NO_EFFECTS
+        is_seed = batch.source.seed_distance == 0 and len(batch) == 1 and batch.keys[0] == batch.source.key
+        held = [
+            SetBack(i, holder(batch.hosts[i], host.mirror_of), partial(_refusal, host))
+            for i, host in found.items()
+            if host.is_mirror_still and not is_seed and not is_home(batch.texts[i])
+        ]
+        return set_back(batch, held, only_says=self._only_says)
+
+    def observe(self, measure: MirrorMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+        return self._ledger.observe(measure.source, judgement, memory)
+
+
+def _refusal(host: HostRecord) -> Verdict:
+    return Verdict(NAME, False, False, 1.0, Reason.MIRROR, {"mirror_of": host.mirror_of})
+
+
+def _class_key(of: str) -> bytes:
+    digest = xxhash.xxh3_64_digest(of.encode())
+    return digest[:1] + b"mirr\0\0\0" + digest
