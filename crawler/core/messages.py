@@ -1,4 +1,4 @@
-"""What agents tell one another over their lanes: msgpack, tagged by kind.
+"""The messages between agents: msgpack, tagged by kind.
 
 | message       | to the agent that has      | and there it means                                                        |
 |---------------|----------------------------|---------------------------------------------------------------------------|
@@ -13,7 +13,7 @@
 | `Submitted`   | the site of a sitemap      | it may speak for these hosts: read it                                     |
 | `Announced`   | the sites announced        | a sitemap of another agent's names these URLs                             |
 
-What no agent of ours would write is refused when it is decoded: a key of another length, a negative count.
+What no agent would write is refused when it is decoded: a key of another length, a negative count.
 """
 
 from __future__ import annotations
