@@ -29,7 +29,7 @@ _WIDEST: Final = 4  # digits of the numbers of a date
 
 
 def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) -> U64:
-    """Return the words of a page beside those of its URL; what was given if there are none.
+    """Return the words of a page without those of its URL; all its words if none would be left.
 
     tokens: hashes of the page's words. numbers: a number alone is an echo, too; it may as well stand there by chance.
     """
