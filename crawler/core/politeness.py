@@ -293,7 +293,7 @@ class Pace:
         record.failures = max(0, self._politeness.dead_after - 1)
 
     def why_parked(self, record: HostRecord, rules: HostRules, now: float) -> str:
-        """Return why nothing of the host is fetched, by today's configuration; "" if it is served. What the operator parked stays parked."""
+        """Return why nothing of the host is fetched, by today's configuration; "" if it is served. The operator's parking stays."""
         if rules.max_pages is not None and record.n_pages >= rules.max_pages:
             return Reason.HOST_BUDGET
         if rules.max_bytes is not None and record.n_bytes >= rules.max_bytes:
