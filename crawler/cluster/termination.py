@@ -6,6 +6,9 @@ have been sent after its sender's report and before its receiver's. Therefore al
 end if that second wave shows the same counts of messages as the first [MAT87: two equal waves prove that no message was under way at the
 first].
 
+*Tails.* What filters have postponed is served last, over all hosts of all agents. So when all agents rest, and any of them has a tail that
+may still be served, all are ordered to serve their tails. The crawl is at its end when no agent has such a tail.
+
 *Limits.* `limits.max_pages` is shared out among the agents; the shares never add up to more. An agent that has used up its share gets a
 part of what is left, or of what others have and do not use. Those first confirm that their share is smaller, then it is granted anew. An
 agent that rests gets nothing: it would give its last page back and be granted it again without end.
@@ -57,6 +60,10 @@ class TerminationDetector:
                 self._tell(other, Order(wave=self._wave))
         elif any(report.wave != self._wave for report in self._reports.values()):
             return ""
+        elif counts == self._before and any(report.has_tail for report in self._reports.values()):
+            self._before = None
+            for other in self._reports:
+                self._tell(other, Order(serve_tails=True))
         elif counts == self._before:
             return "; ".join(dict.fromkeys(report.resting for _, report in sorted(self._reports.items())))
         else:

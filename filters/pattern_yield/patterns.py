@@ -122,6 +122,11 @@ def forms(parts: Parts, count: Count, *, literal: int = LITERAL, common: int = C
     return found
 
 
+def shape_of(url: str, origin: str) -> str:
+    """Return the coarsest pattern of a canonical URL, whatever words are common."""
+    return forms(parse(url, origin), lambda _: 0)[-1]
+
+
 def _spell_all(parts: Parts, grades: dict[int, int]) -> list[str]:
     path = "/".join([_spell(value, grades, 1) for value in parts.path])
     coarse = "/".join([_spell(value, grades, 2) for value in parts.path])
