@@ -102,7 +102,7 @@ def test_every_command_of_the_console_blocks_runs(
         assert "Traceback" not in said
     assert (tmp_path / "my-pages.csv").read_text().startswith(f"url,status,depth,title\n{own_site},200,0,index\n")
     assert (tmp_path / "my-report.html").read_text().startswith("<!doctype html>")
-    assert (tmp_path / "links.csv").read_text().startswith("source,target,")
+    assert (tmp_path / "links.csv").read_text().startswith("source,target\n")
     (example,) = blocks("python", TEXTS["storage/README.md"])
     namespace: dict[str, Any] = {}
     exec(compile(example, "storage/README.md", "exec"), namespace)
