@@ -25,7 +25,8 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     parts += [f"{state}: {_count(n, 'host')}" for state, n in status.hosts_held_up.items()]
     parts += [f"{governed(reason)}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
     if status.held:
-        parts.append(f"held by filters: {_count(status.held, 'URL')}")
+        alone = f", {status.left_alone:,} of them left alone" if status.left_alone else ""
+        parts.append(f"postponed by filters: {_count(status.held, 'URL')}{alone}")
     if status.quarantined:
         parts.append(f"quarantined: {', '.join(f'{n:,} {what}' for what, n in status.quarantined.items())}")
     answered = status.pages + status.redirects

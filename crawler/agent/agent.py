@@ -410,7 +410,8 @@ class Agent:
         status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):
             status.resting = self._resting() if self._member.is_quiet else ""
-            status.has_tail = self._tails_at is not None and self._settler.has_tails
+            is_over = bool(self._over_limit(in_flight=0))
+            status.has_tail = not is_over and self._tails_at is not None and self._settler.has_tails
             status.answered_before = self._before[1]
             self._member.fill(status)
         self._report(status)

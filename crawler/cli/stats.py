@@ -1,4 +1,4 @@
-"""`thresher stats`: what a crawl came to, in all or by host, site, status, filter, reason, depth, type or cause."""
+"""`thresher stats`: what a crawl came to, in all or by host, site, status, filter, reason, depth, type, cause or class."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from thresher.crawler.analysis.tails import classes
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
 from thresher.crawler.core.governing import options_of
 from thresher.crawler.core.model import State
@@ -71,6 +72,10 @@ def _of_hosts(records: Iterable[HostRecord]) -> Row:
         row["failed"] += record.n_failed
         row["queued"] += record.n_queued
     return row
+
+
+def _by_class(view: View) -> Iterator[Row]:
+    return (of._asdict() for of in classes(view))
 
 
 # From the records of pages -----------------------------------------------------------------------------------------------------------
@@ -202,6 +207,7 @@ _BY: dict[str, tuple[Callable[[View], Iterator[Row]], str]] = {  # by → rows, 
     "depth": (_by_depth, ""),
     "type": (_by_type, "pages"),
     "cause": (_by_cause, "attempts"),
+    "class": (_by_class, "left"),
 }
 
 
@@ -215,7 +221,8 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
 
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
-    not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves.
+    not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves. `--by class` counts what
+    filters have postponed, by host and class: URLs known, drawn, of these new, left, and of these left alone.
     """
     with reading(Path(directory)) as view:
         if by is None:
@@ -236,6 +243,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
 
 
 _NOTHING = {
+    "class": "nothing to count: no filter has postponed anything",
     "cause": "nothing to count: no request has failed",
     "reason": "nothing to count: no URL was skipped; --by cause counts requests that failed",
     "filter": "nothing to count: no filter has judged anything",

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from thresher.config.settings import Settings
+from thresher.crawler.analysis.tails import class_of
 from thresher.crawler.core.governing import governed, options_of
 from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.order.by_name import order_by_name
@@ -88,6 +89,7 @@ class Story(msgspec.Struct, kw_only=True):
     end_of_chain: dict[str, Any] | None = None
     alias_of: dict[str, str] | None = None
     holders: list[str] = []
+    postponed: dict[str, str | int] | None = None  # the class that it waits in
     crashes: int = 0  # of our own processes while they worked on it
     skips: list[dict[str, Any]] = []
     today: Today | None = None
@@ -150,6 +152,8 @@ class Explainer:
         if row.state is State.QUEUED:
             story.waiting = self._waiting(url, row)
         story.holders = self._view.held.holders(url.key)
+        of = class_of(self._view, url.key)
+        story.postponed = of._asdict() if of is not None else None
         alias = self._view.aliases.get(url.key)
         if alias is not None:
             story.alias_of = {"url": alias.to_text, "rule": alias.rule}
@@ -323,7 +327,7 @@ def recorded(story: Story) -> str:
             crawl = f" The crawl is {story.crawl}." if story.crawl else ""
             return f"It waits to be fetched: {story.waiting.why}.{crawl}" if story.waiting else f"It is just being fetched.{crawl}"
         case "held":
-            return f"It is held back by {', '.join(story.holders) or 'nobody'}."
+            return f"It is postponed by {', '.join(story.holders) or 'nobody'}.{_its_class(story)}"
         case "alias":
             alias = story.alias_of or {"url": "another URL", "rule": "that is gone"}
             return f"It was not fetched, as an alias of {alias['url']} (rule {alias['rule']})."
@@ -381,3 +385,14 @@ def _done(story: Story) -> str:
         tries = f"after {failure['attempts']} tries" if failure["attempts"] > 1 else "at the first try"
         return f"It could not be fetched, {tries}: {governed(failure['reason'], failure['detail'])}."
     return f"It is done: {story.reason or 'its record is of a later visit'}."
+
+
+def _its_class(story: Story) -> str:
+    """Say what became of the class that a postponed URL waits in."""
+    of = story.postponed
+    if of is None:
+        return ""
+    said = f" Of {of['known']:,} URLs of its class {of['drawn']:,} were fetched, {of['new']:,} of them gave something new"
+    if of["left_alone"]:
+        return f"{said}: the rest is left alone. `thresher resume DIR --set filters.tail_yield=0` fetches it."
+    return f"{said}. It is fetched when its host has nothing better."

@@ -57,6 +57,9 @@ class TailTables:
         """Return the records of all classes of a host."""
         return [record for _, record in self._rows.scan(TAIL_CLASSES, queue)]
 
+    def class_(self, queue: bytes, tag: bytes) -> bytes | None:
+        return self._rows.get(TAIL_CLASSES, queue + tag)
+
     def put_class(self, queue: bytes, holder: str, record: bytes) -> None:
         self._rows.put(TAIL_CLASSES, queue + class_tag(holder), record)
 

@@ -68,6 +68,23 @@ def test_the_end_is_the_second_of_two_equal_waves() -> None:
     assert [stage.hear(0), stage.hear(1)] == ["", "nothing left"]
 
 
+def test_when_all_rest_their_tails_are_served_and_the_end_is_when_nobody_has_one() -> None:
+    """Mutation: the crawl ended with what filters had postponed."""
+    stage = Stage([resting(), resting()])
+    stage.agents[1].report.has_tail = True
+    stage.hear(0)
+    stage.hear(1)
+    stage.deliver()
+    assert [stage.hear(0), stage.hear(1)] == ["", ""]
+    assert [order.serve_tails for _, order in stage.orders] == [True, True]
+    stage.agents[1].report.has_tail = False
+    stage.orders.clear()
+    stage.hear(0)
+    stage.hear(1)
+    stage.deliver()
+    assert [stage.hear(0), stage.hear(1)][-1] == "nothing left"
+
+
 def test_a_message_between_two_waves_puts_the_end_off() -> None:
     """Agent 0 is asked, then heard of by agent 1, which is asked late: one wave alone would end the crawl with work left."""
     stage = Stage([resting(sent={"1": 4}, heard={"1": 0}), resting(sent={"0": 0}, heard={"0": 4})])

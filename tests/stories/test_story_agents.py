@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from harness import AGENT, CONTACT, crawl, write_config
 from witness import Request, Witness, links, page, text
 
+from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.judged import standing
@@ -18,7 +20,8 @@ N_SITES = 8
 SORRY = page("<title>Page not found</title>Sorry, the page that you asked for could not be found here. It may have been removed.")
 
 
-def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str) -> None:
+def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str = "off", **changed: dict[str, Any]) -> None:
+    """Crawl with two agents. changed: options by section, in place of these"""
     sections: dict[str, Any] = {
         "agents": 2,
         "filters": {"soft_error": {"mode": soft_error}},
@@ -30,6 +33,8 @@ def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str
         "dns": {"static": {".test": "127.0.0.1"}},
         "sitemaps": "off",
     }
+    for section, options in changed.items():
+        sections[section] |= options
     with crawl(tmp_path / "store", write_config(tmp_path, sections, seeds)) as life:
         assert life.end() == 0, life.said
 
@@ -102,3 +107,31 @@ def test_a_probe_is_followed_to_the_site_of_another_agent_and_its_answer_comes_b
         ["soft_error"]
     ] * N_SITES
     assert verify(tmp_path / "store") == []
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_pages": 10_000}], ids=["no budget", "a budget"])
+def test_the_tails_of_both_agents_are_served_before_the_crawl_ends(tmp_path: Path, limits: dict[str, Any]) -> None:
+    """What only copies name is postponed. Mutation: the supervisor gave no order, and under a budget the crawl ended without it."""
+    same = "The same words for everybody here, and enough of them to be told apart from any other page. " * 3
+
+    def answer(request: Request) -> bytes:
+        number = request.host.removeprefix("s").removesuffix(".test")
+        match request.path:
+            case "/robots.txt":
+                return text("", "404 Not Found")
+            case "/":
+                following = f"http://s{(int(number) + 1) % N_SITES}.test:{server.port}/"
+                return page(links("/original", "/copy", following))
+            case "/original" | "/copy":
+                return page(f"{same} {links('/only' if request.path == '/copy' else '/')}")
+            case _:
+                return page(f"{request.host}{request.path}")
+
+    with Witness(answer) as server:
+        filters = {"exact_duplicate": {"max_links": 0}, "tail_yield": 0}
+        _crawl(tmp_path, server, [server.url("s0.test")], filters=filters, limits=limits)
+        for i in range(N_SITES):
+            assert sorted(server.paths(f"s{i}.test")) == ["/", "/copy", "/only", "/original", "/robots.txt"]
+    assert verify(tmp_path / "store") == []
+    with open_view(tmp_path / "store") as view:
+        assert not list(view.all_urls(State.HELD))

@@ -144,7 +144,7 @@ async def test_a_held_url_is_fetched_once_its_last_holder_lets_go(tmp_path: Path
     assert crawled.state(web.url("a.test/held")) is State.DONE
     assert crawled.held_by == {web.url("a.test/kept-back"): ["rule 3"]}
     assert crawled.state(web.url("a.test/kept-back")) is State.HELD
-    assert "held by filters: 1 URL" in crawled.ending.why
+    assert "postponed by filters: 1 URL" in crawled.ending.why
     assert crawled.status.saved == {"one": 2}
 
 

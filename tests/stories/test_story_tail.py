@@ -9,7 +9,10 @@ import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import ExactDuplicate, Filters, Limits, PatternYield
+from thresher.crawler.analysis.tails import classes
 from thresher.crawler.core.model import State
+from thresher.crawler.explain.explain import Explainer, recorded
+from thresher.storage.view import View
 
 LOGIN = "Log in to see this page. " + " ".join(f"form{i}" for i in range(30))
 N = 220
@@ -116,3 +119,19 @@ async def test_what_only_a_copy_names_comes_last_and_what_a_new_page_names_too_d
     assert order[-2:] == ["a.test/only-here", "a.test/of-its-kind"]
     assert order.index("a.test/freed") < order.index("a.test/30")
     assert held(crawled) == set()
+
+
+async def test_the_classes_and_what_became_of_them_are_told(tmp_path: Path) -> None:
+    """By `stats --by class`, by `explain`, and at the end. Mutation: a class that is closed was told as one that waits."""
+    async with LittleWeb() as web:
+        forum(web)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=1.0)))
+    left = held(crawled)
+    assert f"postponed by filters: {len(left)} URLs, {len(left)} of them left alone" in crawled.ending.why
+    with View(tmp_path / "c") as view:
+        (of,) = classes(view)
+        story = Explainer(view, view.settings, 0.0).story(min(left))
+    assert (of.left, of.left_alone, of.drawn, of.new) == (len(left), len(left), 0, 0)
+    assert of.holder.startswith("pattern_yield ")
+    assert "left alone" in recorded(story)
+    assert "filters.tail_yield=0" in recorded(story)

@@ -1,0 +1,50 @@
+"""What filters have postponed in a crawl, class by class: how much was drawn of it, what that came to, and what was left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from thresher.filters.tail.records import TailClass
+from thresher.storage.view import View
+
+_decode = msgspec.msgpack.Decoder(TailClass).decode
+
+
+class ClassFigures(NamedTuple):
+    """One class of one host."""
+
+    host: str
+    holder: str  # the filter, and what it holds
+    known: int  # URLs ever postponed in it
+    drawn: int  # of them fetched
+    new: int  # of them that gave something new
+    left: int  # that were not fetched
+    left_alone: int  # of these, that are not worth their price
+
+
+def classes(view: View) -> Iterator[ClassFigures]:
+    """Yield the classes of all hosts."""
+    for queue, _ in view.tail.hosts():
+        host = view.queues.host(queue)
+        for record in view.tail.classes(queue):
+            yield _figures(host.name if host is not None else queue.hex(), _decode(record))
+
+
+def class_of(view: View, key: bytes) -> ClassFigures | None:
+    """Return the class in which a URL waits, None if it waits in none."""
+    place = view.tail.place(key)
+    record = view.tail.class_(place.queue, place.tag) if place is not None else None
+    if place is None or record is None:
+        return None
+    host = view.queues.host(place.queue)
+    return _figures(host.name if host is not None else "", _decode(record))
+
+
+def _figures(host: str, of: TailClass) -> ClassFigures:
+    drawn = sum(cohort.drawn for cohort in of.cohorts)
+    new = sum(cohort.hits for cohort in of.cohorts)
+    left_alone = sum(cohort.left for cohort in of.cohorts if cohort.is_closed)
+    return ClassFigures(host, of.holder, of.known, drawn, new, of.left, left_alone)

@@ -1,0 +1,155 @@
+"""A model of tails: postponed, drawn, settled, freed, closed, opened again, killed and gone on with, each URL is in one place."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from copy import deepcopy
+from pathlib import Path
+
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from thresher.config.settings import Limits, Settings
+from thresher.crawler.settlement.tail import CLOSED, PENDING, Tails, policy_of
+from thresher.storage.store import Store
+
+QUEUES = [b"s" * 8 + bytes([i]) * 8 for i in range(2)]
+HOLDERS = ["pattern_yield /a", "depth_cutoff 3 /b", "links exact_duplicate > /c"]
+SETTINGS = Settings(limits=Limits(min_free_disk=0))
+picks = st.integers(0, 10**6)
+
+
+class TailModel(RuleBasedStateMachine):
+    """The real store and the real policy against dicts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = Path(tempfile.mkdtemp(prefix="tail-model-"))
+        self.store = Store.create(self.path / "c", SETTINGS, 0.0, secret=bytes(32))
+        self.threshold = 0.02
+        self.tails = self._tails()
+        self.waiting: dict[bytes, tuple[bytes, str]] = {}
+        self.drawn: dict[bytes, tuple[bytes, str]] = {}
+        self.n_known: dict[tuple[bytes, str], int] = {}
+        self.n_made = 0
+        self.committed = deepcopy((self.waiting, self.drawn, self.n_known))
+
+    def _tails(self) -> Tails:
+        return Tails(self.store.tail, self.store.counters, policy_of(self.threshold, 0.1, 0.05), known=lambda holder: None)
+
+    def _draw(self, keys: list[bytes]) -> None:
+        for key in keys:
+            self.drawn[key] = self.waiting.pop(key)
+
+    @rule(queue=st.sampled_from(QUEUES), holder=st.sampled_from(HOLDERS), n=st.integers(1, 40), is_inherited=st.booleans())
+    def postpone(self, queue: bytes, holder: str, n: int, is_inherited: bool) -> None:
+        """A page names URLs that an opinion postpones."""
+        for _ in range(n):
+            self.n_made += 1
+            key = queue[:8] + self.n_made.to_bytes(8, "big")
+            self.waiting[key] = queue, holder
+            self.n_known[queue, holder] = self.n_known.get((queue, holder), 0) + 1
+            self._draw(self.tails.postpone(queue, key, holder, is_inherited=is_inherited, n_useful=10))
+
+    @rule(queue=st.sampled_from(QUEUES), n=st.integers(1, 60))
+    def serve(self, queue: bytes, n: int) -> None:
+        """The host has nothing else, again and again; what is drawn is barren."""
+        for _ in range(n):
+            keys = self.tails.next(queue)
+            self._draw(keys)
+            for key in keys:
+                self.drawn.pop(key)
+                assert self.tails.settle(key, is_good=False)
+
+    @rule(queue=st.sampled_from(QUEUES))
+    def draw(self, queue: bytes) -> None:
+        self._draw(self.tails.next(queue))
+
+    @rule(pick=picks, is_good=st.booleans(), was_asked=st.booleans())
+    def settle(self, pick: int, is_good: bool, was_asked: bool) -> None:
+        """The fetch of a drawn URL ends, or is never made."""
+        if self.drawn:
+            key = sorted(self.drawn)[pick % len(self.drawn)]
+            del self.drawn[key]
+            assert self.tails.settle(key, is_good=is_good) if was_asked else self.tails.unasked(key)
+
+    @rule(pick=picks)
+    def redirect(self, pick: int) -> None:
+        """A drawn URL redirects to a new one of its site, which stands for it."""
+        if self.drawn:
+            key = sorted(self.drawn)[pick % len(self.drawn)]
+            self.n_made += 1
+            to = key[:8] + self.n_made.to_bytes(8, "big")
+            self.drawn[to] = self.drawn.pop(key)
+            self.tails.passes_on(key, to)
+
+    @rule(pick=picks)
+    def free(self, pick: int) -> None:
+        """A waiting URL is freed, or refused."""
+        if self.waiting:
+            key = sorted(self.waiting)[pick % len(self.waiting)]
+            del self.waiting[key]
+            self.tails.leave(key)
+
+    @rule()
+    def commit(self) -> None:
+        self.tails.save()
+        self.store.end_visit()
+        self.store.flush().result()
+        self.committed = deepcopy((self.waiting, self.drawn, self.n_known))
+
+    @rule(threshold=st.sampled_from([0.0, 0.02, 1.0]))
+    def kill_and_go_on(self, threshold: float) -> None:
+        """What was not committed is gone; a resume may have another threshold."""
+        self.store.close(commit=False)
+        self.store = Store.open(self.path / "c", SETTINGS, 0.0)
+        self.waiting, self.drawn, self.n_known = deepcopy(self.committed)
+        is_other, self.threshold = threshold != self.threshold, threshold
+        self.tails = self._tails()
+        if is_other:
+            self.tails.reopen()
+
+    @invariant()
+    def each_url_is_in_one_place(self) -> None:
+        self.tails.save()
+        for key, (queue, _) in self.waiting.items():
+            place = self.tails._tables.place(key)
+            assert place is not None
+            assert place.queue == queue
+            assert self.tails.class_of(key) == ""
+        for key, (_, holder) in self.drawn.items():
+            assert self.tails._tables.place(key) is None
+            assert self.tails.class_of(key) == holder
+        assert self.store.counters.get(PENDING) == len(self.drawn)
+        assert 0 <= self.store.counters.get(CLOSED) <= len(self.waiting)
+
+    @invariant()
+    def classes_count_their_urls(self) -> None:
+        for queue in QUEUES:
+            loaded = self.tails._load(queue)
+            for of in loaded.classes.values() if loaded is not None else ():
+                mine = queue, of.holder
+                assert of.known == self.n_known[mine]
+                assert of.left == sum(at == mine for at in (*self.waiting.values(), *self.drawn.values()))
+
+    def teardown(self) -> None:
+        """With a threshold of nought all that is finite is drawn."""
+        self.threshold = 0.0
+        self.tails.save()
+        self.tails = self._tails()
+        self.tails.reopen()
+        for queue in QUEUES:
+            while keys := self.tails.next(queue):
+                self._draw(keys)
+                for key in keys:
+                    del self.drawn[key]
+                    self.tails.settle(key, is_good=False)
+        assert not self.waiting
+        self.store.close(commit=False)
+        shutil.rmtree(self.path)
+
+
+TailModel.TestCase.settings = profile(max_examples=25, stateful_step_count=30, deadline=None, derandomize=True)
+TestTailModel = TailModel.TestCase
