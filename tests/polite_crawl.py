@@ -86,7 +86,7 @@ class Oracle:
         self.most = max(self.worths)
 
     def rank(self, site_depth: int, worth: int) -> int:
-        return self.most - worth
+        return int(self.most - worth)
 
     def precedence(self, host: HostQueue) -> int:
         assert host.head is not None

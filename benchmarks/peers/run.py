@@ -218,7 +218,7 @@ def _judged(ended: str, log: Log, cpu_s: float, watched: _Watched, served: float
 def _later_rate(log: Log, spent: list[tuple[float, float]]) -> float:
     end, total = spent[-1]
     at, before = next((time, cpu_s) for time, cpu_s in spent if cpu_s >= total / 2)
-    first = {}
+    first: dict[tuple[str, str], float] = {}
     for request in log.requests:
         if request.status == 200 and request.path != ROBOTS:
             first.setdefault((request.host, request.path), request.end)

@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
@@ -25,7 +26,7 @@ from thresher.crawler.demo.log import Log  # noqa: E402
 from thresher.crawler.demo.web import Web  # noqa: E402
 from thresher.crawler.version import VERSION  # noqa: E402
 
-WEB = {
+WEB: dict[str, Any] = {
     "n_sites": 85,
     "hosts_per_site": [2, 3],
     "pages_per_host": [4, 12],
@@ -69,6 +70,7 @@ def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random
                 life.signal_agent(signal.SIGKILL, rng.choice)
             code = life.end(900)
             assert code == 0, f"exit {code}: {life.said}"
+        assert isinstance(server.web, Web)
         return server.read_log(), server.web, refetches(server.read_log(), server.web.truth()).total()
 
 

@@ -84,7 +84,8 @@ def measure(n_pages: int, n_sites: int, parts: Sequence[str] = tuple(PARTS)) -> 
 
 
 def main() -> None:
-    found = measure(*(int(word) for word in sys.argv[1:3] or ("60", "20")))
+    n_pages, n_sites = map(int, sys.argv[1:3] or ("60", "20"))
+    found = measure(n_pages, n_sites)
     print(f"{'':22}{'best N':>8}{'no document':>14}{'shown above':>14}{'of the truth':>15}")
     for collapsed, rows in found.items():
         for top, n_empty, n_again, share in rows:

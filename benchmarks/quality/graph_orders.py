@@ -23,6 +23,7 @@ sys.path.append(str(ROOT / "tests"))
 
 from polite_crawl import KnownWeb, Oracle, PlainBreadthFirst, PoliteCrawl, demo_web  # noqa: E402  # found where the suite finds it
 
+from thresher.crawler.core.order.base import Order  # noqa: E402
 from thresher.crawler.core.order.by_name import NAMES  # noqa: E402
 from thresher.crawler.core.places import places  # noqa: E402
 from thresher.crawler.graph.csr import F64, I64, Bools, Graph  # noqa: E402
@@ -71,7 +72,8 @@ def cnr() -> None:
 def polite(web: KnownWeb, order: str, concurrency: int, ranks: F64, seed: int = 0) -> tuple[list[float], I64]:
     """Return the shares that an order captures, and its fetches. seed: of the clock."""
     n_pages = web.graph.n_nodes
-    chosen = {"plain": PlainBreadthFirst(), "oracle": Oracle(ranks)}.get(order, order)
+    others: dict[str, str | Order] = {"plain": PlainBreadthFirst(), "oracle": Oracle(ranks)}
+    chosen = others.get(order, order)
     fetched = PoliteCrawl(web, chosen, concurrency=concurrency, seed=seed).run(round(SHARES[-1] * n_pages))
     return captured(ranks, fetched, SHARES, n_pages=n_pages), fetched
 

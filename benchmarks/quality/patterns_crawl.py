@@ -70,7 +70,7 @@ class Labelled:
     """Page gate: drops what the web's labels call no document, or one that was fetched before; its links are followed."""
 
     name = "labels"
-    measure_type = tuple[str, bytes]
+    measure_type: type[Any] = tuple[str, bytes]
 
     def __init__(self, web: LabelledWeb) -> None:
         self._web = web

@@ -106,6 +106,7 @@ def _only(sketches: Sketches, places: Iterable[int]) -> Sketches:
         [sketches.texts[page] for page in pages],
         sketches.projections[keep],
         sketches.minima[keep],
+        sketches.least[keep],
         sketches.links[np.repeat(keep, degrees)],
         np.concatenate(([0], np.cumsum(degrees[keep]))),
     )

@@ -46,7 +46,8 @@ def sketched(n_words: int, n_template: int, recipe: Recipe) -> tuple[Sketches, s
 
 
 def _words(rng: np.random.Generator, vocabulary: U64, n: int) -> U64:
-    return vocabulary[np.minimum(rng.zipf(1.2, n), vocabulary.size) - 1]
+    words: U64 = vocabulary[np.minimum(rng.zipf(1.2, n), vocabulary.size) - 1]
+    return words
 
 
 def main() -> None:

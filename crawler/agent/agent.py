@@ -41,16 +41,16 @@ from thresher.storage import failpoint
 from thresher.storage.store import Store
 
 _GRACE_S = 10.0  # for requests in flight after a stop or at a limit
-_TROUBLE_S = 2.0  # for a disk that refuses writes when a stop has come
+_TROUBLE_S = 2.0  # for a disk that refuses writes, once a stop has begun
 _GENTLE = (0, 3, 4)  # endings that let requests in flight finish
 _STARVED_S = 0.05
 _TICK_S = 0.5
-_GRAIN_S = 0.001  # by which a timer of the loop may come too early
+_GRAIN_S = 0.001  # seconds by which a timer of the loop may fire too early
 _DISK_EVERY = 10  # ticks
 
 
 class Agent:
-    """One process's share of a crawl: the sites whose state lies in its store."""
+    """Crawls the sites whose state lies in its store, in one process."""
 
     def __init__(
         self,
@@ -63,7 +63,10 @@ class Agent:
         team: Team | None = None,
         left_behind: Status | None = None,
     ) -> None:
-        """Assemble the parts; inside a running loop. directory: of the shard.    filters: not the registry's.    team: of several."""
+        """Put the parts together. Needs a running loop.
+
+        directory: of the shard.    filters: in place of the registry's.    team: what several agents have in common; None: it is alone
+        """
         self._directory = directory
         self._store = store
         self._settings = settings
@@ -93,17 +96,17 @@ class Agent:
         self._timer: asyncio.TimerHandle | None = None
         self._ending: Ending | None = None
         self._ended = asyncio.Event()
-        self._quiet = asyncio.Event()  # after the end: nothing is in flight, or nobody waits for it any more
+        self._quiet = asyncio.Event()  # after the end has begun: set when nothing is in flight, or when it is no longer waited for
         self._status = Status() if team is None else Report()
         self._rate = Rate()
         self._paused, self._prepared = "", False
-        self._left_behind = left_behind or Status()  # of one that is alone: what shards without an agent used up of its limits
+        self._left_behind = left_behind or Status()  # counts of shards that no agent has any more: they count for the limits, too
         round_ = store.rounds.last()
         self._used_before = (round_.pages_before, round_.bytes_before) if round_ is not None else (0, 0)  # of limits: they are a round's
-        self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
+        self._before = (self._settler.totals.pages, self._settler.totals.answered)  # when this process began
         self._wait: Wait = Wait(self._started_at, "starting")
         self._tails_at: bytes | None = b""  # host up to which tails were served; None: none has anything to serve
-        self._dry: Wait | None = None  # what the frontier has said, if nothing has been settled since
+        self._dry: Wait | None = None  # the last answer of the frontier, while nothing has been settled since
         self._inbox = Inbox(store, self._frontier, self._context, self._settler)
         self._member = self._join(team) if team is not None else None
 
@@ -117,7 +120,7 @@ class Agent:
         return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._commit_failed)
 
     async def run(self) -> Ending:
-        """Crawl until nothing is due, a limit is reached or `stop` is called; leave everything that settled committed."""
+        """Crawl until nothing is due, a limit is reached or `stop` is called; everything that has settled is committed then."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             studying = group.create_task(self._context.studies.run(self._studied))
@@ -141,7 +144,7 @@ class Agent:
         return self._ending
 
     def obey(self, order: Order) -> None:
-        """Do what the supervisor of several agents says."""
+        """Carry out an order of the supervisor of several agents."""
         if self._member is not None and not order.end:
             self._member.obey(order, self._settler.totals.pages + len(self._in_flight))
             if order.serve_tails and self._ending is None and not self._serve_tails():
@@ -161,12 +164,12 @@ class Agent:
         return self._ending is not None
 
     def leave(self, code: int, why: str) -> None:
-        """Cut a graceful stop short: commit what has settled, give up what is in flight."""
+        """End at once: commit what has settled, give up what is in flight."""
         self._ending = Ending(code, why)
         self._quiet.set()
 
     async def close(self) -> None:
-        """Release network and processes; the store is its opener's to close."""
+        """Close connections and child processes. The store is closed by the code that opened it."""
         await self._context.fetcher.close()
         await self._context.parser.close()
         await self._context.resolver.close()
@@ -199,13 +202,13 @@ class Agent:
             self._committer.settled(idle=not self._in_flight)
             self._lookups.start(self._group)
             if made.outcome is None:
-                await asyncio.sleep(0)  # a journey that has awaited nothing: a thousand in a row must not hold up the loop
+                await asyncio.sleep(0)  # a visit may have awaited nothing; a thousand of them in a row must not hold the loop
             elif isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
                 self._throttle.starve(len(self._in_flight) + 1)
-                await asyncio.sleep(_STARVED_S)  # neither has this one; answers must be read for connections to come free
+                await asyncio.sleep(_STARVED_S)  # for want of descriptors: answers must be read before connections are closed
 
     def _settle(self, made: Visit, now: float) -> None:
-        """Write a visit."""
+        """Write what a visit has found out."""
         self._dry = None
         self._tails_at = self._tails_at or b""
         with self._context.suspects.watching(made.lease.entry.url.key):
@@ -213,7 +216,7 @@ class Agent:
         self._announcer.settled()
 
     def _take(self) -> Lease | None:
-        """Reserve the next URL, or note what is waited for. The only caller of `Frontier.pop`."""
+        """Reserve the next URL; without one, keep the frontier's answer. The only caller of `Frontier.pop`."""
         why = self._hold_back()
         if why:
             self._wait = Wait(None, why)
@@ -236,7 +239,7 @@ class Agent:
         self._committer.flush()
 
     def _dispatch(self) -> None:
-        """Hand leases to idle workers until there are no more of either."""
+        """Hand leases to idle workers until there is no lease or no idle worker."""
         while self._idle:
             if self._idle[-1].done():
                 self._idle.pop()
@@ -276,7 +279,7 @@ class Agent:
         return ""
 
     def _check_end(self) -> None:
-        """End the crawl when a limit is reached, whatever is in flight, or nothing is due within `limits.max_wait`."""
+        """End the crawl when a limit is reached, even with requests in flight, or when nothing is due within `limits.max_wait`."""
         if self._member is not None or self._ending is not None:
             return
         if limit := self._over_limit(in_flight=0):
@@ -298,7 +301,7 @@ class Agent:
         self._tails_at = self._settler.serve_tails(self._clock(), self._tails_at or b"")
 
     def _why_idle(self, wait: Wait) -> str:
-        """Say why the frontier has nothing before `limits.max_wait`, by what it said last; "" if it may have something."""
+        """Return why the frontier has nothing due within `limits.max_wait`, by its last answer; "" if it may have something."""
         if (
             self._context.studies.busy
             or self._announcer.is_busy
@@ -310,7 +313,7 @@ class Agent:
         return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
 
     def _resting(self) -> str:
-        """Say why one of several agents has nothing to do until another writes to it, all that it did being committed; "" if it has."""
+        """Return why one of several agents has nothing to do until a message comes; "" if it has work, or work that is not committed."""
         is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
@@ -319,7 +322,7 @@ class Agent:
         return "" if self._hold_back() else self._why_idle(self._wait)
 
     def _finish(self, why: str) -> None:
-        """End the crawl since there is nothing to do."""
+        """End the crawl, since nothing is left to do."""
         status = self._fill(self._clock())
         held_up = Counter(host.state for host in self._frontier.hosts(status.at) if host.state != "in delay")
         status.hosts_held_up = dict(held_up.most_common())
@@ -331,7 +334,7 @@ class Agent:
             self._ended.set()
 
     async def _wind_down(self, workers: list[asyncio.Task[None]]) -> None:
-        """Let requests in flight finish for a while, then commit what has settled."""
+        """Give requests in flight some seconds to finish, then commit what has settled."""
         assert self._ending is not None
         if self._in_flight and self._ending.code in _GENTLE:
             with suppress(TimeoutError):
@@ -342,7 +345,7 @@ class Agent:
         await self._commit_rest()
 
     async def _commit_rest(self) -> None:
-        """Commit what has settled; a disk that refuses writes for too long is left with what it has."""
+        """Commit what has settled; give up after some seconds if the disk refuses."""
         try:
             async with asyncio.timeout(_TROUBLE_S if self._store.trouble else _GRACE_S):
                 await self._committer.drain()
@@ -353,7 +356,7 @@ class Agent:
             )
 
     def _studied(self, who: str, site: bytes, finding: bytes) -> None:
-        """Let a filter learn from a study; what it asks for is looked for at once."""
+        """Let a filter learn from the finding of a study, and look for work at once: the filter may have asked for requests."""
         if self._ending is not None:
             return
         self._committer.whole(self._settler.studied, who, site, finding, self._clock())
@@ -365,13 +368,13 @@ class Agent:
         self._dispatch()
 
     def _told(self) -> None:
-        """Something was settled beside the fetching: a look-up, a study, other agents' messages."""
+        """Look for work: a look-up, a study or a message of another agent has settled something."""
         self._dry = None
         self._committer.settled(idle=not self._in_flight)
         self._dispatch()
 
     def _commit_failed(self, error: BaseException) -> None:
-        """End with the store's error, whatever other end was on its way; nobody waits for what can no longer be written."""
+        """End with the store's error, even if another end had begun. Requests in flight are given up: they could not be written."""
         code = error.exit_code if isinstance(error, ThresherError) else 1
         self._ending = Ending(code, str(error) or repr(error))
         self._ended.set()

@@ -1,6 +1,6 @@
-"""How late the loop's timers are: one that comes twenty times a second, counted by its lateness in bins of fixed bounds.
+"""Measures how late the loop's timers fire: a timer twenty times a second, whose lateness is counted in bins of fixed bounds.
 
-Where several agents report, their counts add up. A quantile is the upper bound of the bin that it falls into.
+Counts of several agents can be added up. A quantile is the upper bound of the bin that it falls into.
 
 Time: 1 µs a sample and a timer of the loop. Memory: 18 counts.
 """
@@ -21,7 +21,7 @@ class LoopLag:
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}  # by the upper bound of lateness in ms
-        self._worst_s = 0.0  # since it was last told
+        self._worst_s = 0.0  # since the counts were last taken
         loop = asyncio.get_running_loop()
         self._look_at(loop, loop.time() + _EVERY_S)
 

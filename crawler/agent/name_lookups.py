@@ -1,4 +1,4 @@
-"""Names are looked up before their hosts get ready: one task a name, beside the fetching."""
+"""Looks up the names of hosts before their turn comes: one task for each name, while the agent fetches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Lookups:
     def __init__(
         self, frontier: Frontier, resolver: Resolver, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]
     ) -> None:
-        """failed: told of a name without an address.    done: called when one has ended."""
+        """failed: called with a name that has no address.    done: called after each look-up"""
         self._frontier = frontier
         self._resolver = resolver
         self._failed = failed

@@ -1,7 +1,7 @@
 """Quarantined work that the operator offers again (`thresher quarantine DIR --again`), carried out when an agent starts.
 
-Each is a visit, in which it leaves the quarantine. What kills its receiver once more goes back, in the next life. A message whose site
-another agent has by now is sent on to it; the answer to a filter's request is got by requesting the same once more.
+Each piece of work is a visit, and leaves the quarantine in that visit's commit. If it kills the agent once more, the agent's next process
+puts it back. A message about a site that has moved to another agent is sent on. The answer to a filter's request is fetched anew.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Did this process sleep? Stopped by a signal, or with the whole machine: what timed out meanwhile is nobody's fault.
+"""Detects that this process was stopped, or the whole machine suspended. What timed out in that time is not held against any host.
 
-A look that comes long after the last one tells of a stop (the monotonic clock ran on); a wall clock that ran ahead of the monotonic one
-tells of a suspended machine. A wall clock set forward by hand looks the same: some failures are excused then, which costs a request each.
+`look` is called at regular times. If the monotonic clock has run on for much longer than that, the process was stopped by a signal. If the
+wall clock has run ahead of the monotonic clock, the machine was suspended. A wall clock that somebody sets forward looks the same: then
+some failures are excused without need, which costs one more request each.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Throttle:
         self.allowed = max(1, min(self.allowed, n_in_flight * 3 // 4))
 
     def note(self, lag_s: float, *, is_behind: bool = False) -> None:
-        """Learn by how much a timer of the loop was late, and whether pages have arrived that nobody has had time to read."""
+        """Take the lateness of the loop's last timer, and whether pages have arrived and wait to be read."""
         if lag_s > _LATE_S or is_behind:
             self.allowed = max(self._least, self.allowed * 3 // 4)
         else:

@@ -1,7 +1,7 @@
-"""What the other agents write to this one, carried out: each message is a visit, committed with the sender's watermark.
+"""Carries out the messages of other agents. Each one is committed together with the number up to which its sender's messages are done.
 
-A message is read to its end before anything is changed; one that cannot be read, and one that killed an earlier life of this agent
-(crawler/children/crash_suspects.py), is quarantined in the visit that moves the watermark.
+A message is decoded completely before anything is changed. It is put into quarantine instead, in the same commit, if it cannot be decoded,
+or if it killed an earlier process of this agent (crawler/children/crash_suspects.py).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
 
-Deed = Callable[[float], None]  # what a message asks for, done at a time
+Deed = Callable[[float], None]  # does what a message asks for, at the time that it is given
 _WORDS: dict[type, str] = {
     Links: "links",
     Edge: "redirects",
@@ -47,7 +47,7 @@ _UNREADABLE = "unreadable messages"
 
 
 class Inbox:
-    """Carries messages out, in the order of their numbers."""
+    """Carries out messages, those of one sender in the order of their numbers."""
 
     def __init__(self, store: Store, frontier: Frontier, context: VisitContext, settler: Settler) -> None:
         self._store = store
@@ -65,7 +65,7 @@ class Inbox:
 
         try:
             deed = self.read(packed)
-        except Exception as error:  # whatever is wrong with it, nothing has been done yet
+        except Exception as error:  # of any kind: nothing has been changed yet
             suspects.set_aside(work, aside(unreadable(error)))
         else:
             suspects.attempt(work, lambda: self.do(deed, now), aside)
@@ -73,12 +73,12 @@ class Inbox:
         self._store.end_visit()
 
     def do(self, deed: Deed, now: float) -> None:
-        """Do what was read; the caller ends the visit."""
+        """Do what a message asks for; the caller ends the visit."""
         deed(now)
         self._settler.close()
 
     def send_on(self, packed: bytes) -> bool:
-        """Send a message to the agent that has its site by now, if that is another; return whether it is."""
+        """Send a message on if its site has moved to another agent since it was sent; return whether it has."""
         owners, message = self._context.ownership, decode(packed)
         key = self._place(message) if owners is not None else b""
         if owners is None or not key or owners.is_own(key):
@@ -87,7 +87,7 @@ class Inbox:
         return True
 
     def _place(self, message: Message) -> bytes:
-        """Return the key of what a message is about, b"" if it may be of any site: links are sorted by their sites as any are."""
+        """Return the key of the URL that a message is about; b"" if it may concern any site, as a batch of links does."""
         match message:
             case Edge(target=text) | RobotsAsk(hop=text) | Ask(url=text) | Submitted(sitemap=text):
                 return self._context.urls.key(text)
@@ -97,7 +97,11 @@ class Inbox:
                 return b""
 
     def read(self, packed: bytes) -> Deed:
-        """Return what a message asks for. Changes nothing; raises whatever an unreadable message makes it raise."""
+        """Return what a message asks for, ready to be done. Changes nothing.
+
+        Raises:
+            Exception: of any kind, if the message cannot be decoded or concerns a site of another agent.
+        """
         url, settler, panel = self._context.urls.url, self._settler, self._context.panel
         message: Message = decode(packed)
         owners, key = self._context.ownership, self._place(message)

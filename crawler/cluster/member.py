@@ -1,4 +1,4 @@
-"""What an agent is beside others: its lanes, and what the supervisor lets it do and asks it for."""
+"""One of several agents: its connections to the others, and the orders that it takes from the supervisor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,13 @@ class Member:
         *,
         failed: Callable[[StoreError], None],
     ) -> None:
-        """carry_out: does what a sender's message asks for, as a visit.    failed: told of a store that is too old for good."""
+        """Connect to nobody yet: `run` does.
+
+        Args:
+            directory: of the crawl, below which the sockets lie.
+            carry_out: called with sender and message; commits what the message asks for as a visit.
+            failed: called when the shards do not fit together, because one was restored from an older backup.
+        """
         self.may_have = 0  # pages in all
         self._grant = 0
         self._wave = 0
@@ -50,11 +56,11 @@ class Member:
         )
 
     async def run(self, heard: Callable[[], None]) -> None:
-        """Talk with the others until cancelled. heard: called when messages were carried out."""
+        """Exchange messages with the others until cancelled.    heard: called after messages were carried out"""
         await self._lanes.run(heard)
 
     def committed(self) -> None:
-        """Send and acknowledge what is on disk now."""
+        """After a commit: send the messages that are on disk now, and acknowledge those that were carried out."""
         self._lanes.committed()
 
     @property
@@ -63,13 +69,13 @@ class Member:
         return self._lanes.is_quiet
 
     def obey(self, order: Order, n_pages: int) -> None:
-        """Take an order. n_pages: that the agent has, or has asked for."""
+        """Take an order of the supervisor.    n_pages: fetched, and in flight"""
         self._wave = order.wave or self._wave
         if order.grant:
             self._grant, self.may_have = order.grant, max(order.may_have, n_pages)
 
     def fill(self, report: Report) -> None:
-        """Write into a report what the supervisor goes by."""
+        """Write into a report the counts by which the supervisor detects the end and shares out `limits.max_pages`."""
         sent, heard = self._lanes.counts()
         report.sent, report.heard = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in heard.items()}
         report.wave, report.grant, report.may_have = self._wave, self._grant, self.may_have

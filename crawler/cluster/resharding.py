@@ -1,4 +1,4 @@
-"""A crawl comes to have another number of agents: shards are made, and partitions move to them (storage/moving.py)."""
+"""Changes the number of agents of a crawl: creates shards and moves partitions to them (storage/moving.py)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _ALONE = Partitions(1, [(0, N_PARTITIONS - 1, 0)])
 
 
 def is_moving(path: Path) -> bool:
-    """Return whether partitions were moved when a process died."""
+    """Return whether a process died while it moved partitions."""
     found = read_partitions(path)
     return found is not None and bool(found.moving)
 
 
 def reshard(path: Path, n_agents: int) -> None:
-    """Give each of `n_agents` its equal share; moves as little as can be. No message may be on its way.
+    """Give each of `n_agents` an equal share of the partitions; move as few as possible. No message may be under way.
 
-    What was begun before, for whatever number, is ended first.
+    A move that a killed process has begun is finished first, to the number of agents that it was for.
     """
     found = read_partitions(path) or _ALONE
     if found.moving:
@@ -41,11 +41,11 @@ def reshard(path: Path, n_agents: int) -> None:
 
 
 def _make(path: Path, first: int, end: int) -> None:
-    """Make the stores of new agents, unless an earlier try has."""
+    """Create the stores of new agents, except those that a killed process has created."""
     with Store.open(path, None, time.time()) as store:
         settings, secret, bare = store.settings, store.secret, BareSeeds.of(store).encoded()
     for agent in range(first, end):
-        with suppress(StoreError):  # it is there; if it is damaged, opening it says so
+        with suppress(StoreError):  # the store exists; if it is damaged, opening it raises
             Store.create(shard_path(path, agent), settings, time.time(), secret=secret, bare=bare).close()
 
 

@@ -1,4 +1,4 @@
-"""What an agent opens: its shard, and the table that says which sites are its; and what shards hold that have no agent any more."""
+"""An agent's shard: opened, counted from outside, and the table that says which sites belong to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thresher.storage.store import PATIENCE_S, Store
 
 
 def ownership_of(shard: Path) -> Ownership | None:
-    """Return which sites are the agent's whose shard this is, None if it is alone."""
+    """Return which sites belong to the agent of this shard; None if the crawl has one agent."""
     crawl, agent = crawl_of(shard)
     found = read_partitions(crawl)
     if found is not None and found.moving:
@@ -28,12 +28,12 @@ def ownership_of(shard: Path) -> Ownership | None:
 
 
 def left_behind(crawl: Path) -> Status:
-    """Return what the shards count that have no agent any more: requests, pages, bytes. What was to be done there, others have."""
+    """Return the requests, pages and bytes counted in shards that no agent has any more. Their queues have moved to others."""
     return merged([counted(path, "done") for path in retired_paths(crawl)])
 
 
 def counted(shard: Path, state: StateName) -> Status:
-    """Return what a shard counts, as of its last commit.    state: that the status is to say"""
+    """Return what a shard has counted by its last commit, as a status.    state: of the status"""
     status = Status(state=state)
     with reading_shard(shard) as view:
         status.at = view.clock
@@ -42,9 +42,9 @@ def counted(shard: Path, state: StateName) -> Status:
 
 
 def progress(shard: Path) -> int:
-    """Return a number that has grown if the shard's agent got any further: by a page, or by knowing what it dies of. 0 without a store.
+    """Return a number that grows when the shard's agent fetches a page or learns which work kills it; 0 without a store.
 
-    What its next life will know before all else, by what the last one died over, is known.
+    What the next process of the agent will learn at its start, from what the last one was doing when it died, counts already.
     """
     with suppress(StoreError), reading_shard(shard) as view:
         totals = Totals(view.counters)
@@ -53,6 +53,6 @@ def progress(shard: Path) -> int:
 
 
 def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Settings]:
-    """Open a store for its agent, under the configuration it was left with. patience_s: how long a disk that refuses is tried again."""
+    """Open a store for its agent, with the configuration that it has stored.    patience_s: seconds for which writes are tried again"""
     store = Store.open(path, None, time.time(), patience_s=patience_s)
     return store, store.settings

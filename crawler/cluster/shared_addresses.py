@@ -6,12 +6,13 @@ Names of several sites may lie on one address, and their sites belong to differe
     hash of the address 8 ‖ not before 8 (seconds of the machine's monotonic clock) ‖ called for until 8 (of the same)
     ‖ 64 × requests in flight 2, one count for each agent ‖ 64 × open connections 2, idle ones among them
 
-An agent that starts a request reserves it there under the file's lock: 5 µs. So does one that opens a connection: if there are as many as
-may be, one of them is idle, since requests are bounded, too; the agent calls for it, and whoever has it closes it within 50 ms. The last 8
-bytes of the file count the calls, so that nobody looks at each address in vain.
+An agent that starts a request reserves it there under the file's lock: 5 µs. An agent that opens a connection does the same. If there are
+already as many connections as are allowed, one of them must be idle, since requests are bounded by the same number. The agent then marks
+the address as "called for", and the agent with the idle connection closes it within 50 ms. The last 8 bytes of the file count such
+calls: an agent looks through its addresses only when that number has changed.
 
-An agent that died has left its counts; the supervisor strikes them, as its connections are closed. Two addresses that find no row of their
-own share one, and are asked more slowly for it.
+The counts of an agent that died stay in the file; the supervisor sets them to zero. If the table is full around an address's place, two
+addresses share one row, and are asked more slowly.
 
 Memory: 2.3 MB in all.
 """
@@ -39,20 +40,20 @@ _ROW = _CONNECTIONS + _COUNTS.size
 _COUNT = struct.Struct("=H")
 _CALLS = struct.Struct("=Q")
 _SIZE = _N_ROWS * _ROW + _CALLS.size
-_CALLED_S = 0.2  # that a call lasts, if it is not repeated
-_FULL_S = 0.02  # until the next look at an address that others use to its limit
+_CALLED_S = 0.2  # seconds for which an address stays called for
+_FULL_S = 0.02  # seconds until the next try at an address that other agents use up to its limit
 
 
 def create(path: Path) -> None:
-    """Make the file anew, for a run of the crawl; no agent has it open."""
+    """Create the file for this run of the crawl, in place of an older one. No agent may have it open."""
     path.unlink(missing_ok=True)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with open(path, "wb", opener=private) as file:
-        file.write(bytes(_SIZE))  # written, as a mapped hole in a full disk is a SIGBUS
+        file.write(bytes(_SIZE))  # as zeros, not as a hole: to write into a mapped hole on a full disk is a SIGBUS
 
 
 def strike(path: Path, agent: int) -> None:
-    """Take out the counts of an agent that has died, if there is a file."""
+    """Set the counts of an agent that has died to zero, if there is a file."""
     if path.exists():
         SharedAddresses(path, agent, connections=0, gap_s=0.0).close()
 
@@ -61,7 +62,7 @@ class SharedAddresses:
     """One agent's hold on the file: implements `core.ports.AddressUse` and `fetch.address_connections.ConnectionUse`."""
 
     def __init__(self, path: Path, me: int, *, connections: int, gap_s: float) -> None:
-        """connections, gap_s: what one address is asked for at once, and how far apart, by all agents."""
+        """connections: at one address, of all agents together.    gap_s: seconds between two starts of requests there"""
         self._connections = connections
         self._gap_s = gap_s
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -101,7 +102,7 @@ class SharedAddresses:
         return 0.0
 
     def end(self, address: str, *, was_used: bool) -> None:
-        """Free a reservation, as if it had never been if no request was made and nobody has started since."""
+        """Free a reservation. If no request was made and none has started since, the gap that it began is taken back, too."""
         places = self._in_flight[address]
         at = places.pop()
         before, by = self._last[address]
@@ -119,7 +120,7 @@ class SharedAddresses:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
 
     def connect(self, address: str) -> bool:
-        """Reserve a connection; False if there are as many as may be: then it is called for."""
+        """Reserve a connection; False if there are as many as allowed: then the address is marked as called for."""
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
             now = time.monotonic()
@@ -143,17 +144,17 @@ class SharedAddresses:
             del self._open[address]
 
     def has_calls(self) -> bool:
-        """Return whether anybody has called for a connection since this was last asked."""
+        """Return whether any agent has called for a connection since this method was last called."""
         before, self._n_calls = self._n_calls, self._calls()
         return before != self._n_calls
 
     def is_called_for(self, address: str) -> bool:
-        """Return whether somebody waits for a connection at an address at which this agent has one."""
+        """Return whether this agent has a connection at the address and another agent waits for one there."""
         called: float = _HEAD.unpack_from(self._rows, self._open[address][-1])[2] if address in self._open else 0.0
         return called > time.monotonic()
 
     def close(self) -> None:
-        """Let the file go."""
+        """Unmap and close the file."""
         self._rows.close()
         os.close(self._file)
 
@@ -164,7 +165,7 @@ class SharedAddresses:
         _COUNT.pack_into(self._rows, at, _COUNT.unpack_from(self._rows, at)[0] + n)
 
     def _find(self, name: int, now: float) -> int:
-        """Return where the address's row begins; one that nobody needs becomes its own."""
+        """Return where the address's row begins. A row that is not in use becomes its row; without one it shares another's."""
         free = -1
         for n in range(name, name + _PROBES):
             at = n % _N_ROWS * _ROW

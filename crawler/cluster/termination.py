@@ -1,16 +1,17 @@
-"""What several agents must agree on, decided from their reports: that nothing is left to do, and who may fetch how much of what is left.
+"""When is a crawl of several agents at its end, and how many pages may each still fetch? The supervisor decides it from their reports.
 
-*The end.* An agent rests when it has nothing due and everything that it did is committed. All rest, and every lane has been heard as far as
-it was written: that is a wave. The counts are durable, and are taken agent by agent; a message may still be on its way from one that was
-asked early to one that was asked late. So all are asked again, and only if no count has moved between the two waves is the crawl at its
-end [MAT87: the second of two equal waves proves that the first saw everything].
+*The end.* An agent rests when nothing is due at it and everything that it did is committed. A wave is a moment at which the newest reports
+say that all agents rest and that every message that was sent has been carried out. The reports are of different times, so a message may
+have been sent after its sender's report and before its receiver's. Therefore all agents are asked to report once more. The crawl is at its
+end if that second wave shows the same counts of messages as the first [MAT87: two equal waves prove that no message was under way at the
+first].
 
-*Tails.* What filters postponed is served last, on all hosts of all agents: so when all rest, and any has a tail that may yet be served,
-they are told to go on with it, and the crawl is at its end when nobody has.
+*Tails.* What filters have postponed is served last, over all hosts of all agents. So when all agents rest, and any of them has a tail that
+may still be served, all are ordered to serve their tails. The crawl is at its end when no agent has such a tail.
 
-*Limits.* `limits.max_pages` is granted in shares, of which the sum never passes it. An agent that has used up its share gets of what is
-left, or of what others have and do not need; they confirm that they have given it back before it is granted again. One that says it has
-nothing to do gets none: it would give the last page back, and get it again, for ever.
+*Limits.* `limits.max_pages` is shared out among the agents; the shares never add up to more. An agent that has used up its share gets a
+part of what is left, or of what others have and do not use. Those first confirm that their share is smaller, then it is granted anew. An
+agent that rests gets nothing: it would give its last page back and be granted it again without end.
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ from collections.abc import Callable, Mapping
 
 from thresher.crawler.status import Order, Report
 
-LIMITS = "limits."  # begins why an agent rests that would do more
+LIMITS = "limits."  # the reason of an agent that rests begins so if it could do more
 Counts = list[tuple[dict[str, int], dict[str, int]]]
 
 
 class TerminationDetector:
-    """The agents of a crawl, by number, as far as they have reported."""
+    """Decides from the newest report of each agent."""
 
     def __init__(self, n_agents: int, max_pages: int | None, tell: Callable[[int, Order], None]) -> None:
-        """tell: gives an order to an agent."""
+        """max_pages: of the whole crawl, None if unlimited.    tell: sends an order to an agent"""
         self._n_agents = n_agents
         self._max_pages = max_pages
         self._tell = tell
         self._reports: dict[int, Report] = {}
         self._wave = 0
-        self._before: Counts | None = None  # of the last wave
+        self._before: Counts | None = None  # counts of messages at the first wave; None: there was none since anything moved
         self._grant = 0
-        self._granted: dict[int, int] = {}  # pages that an agent may have, at most
-        self._asked: dict[int, int] = {}  # grants that are not confirmed
+        self._granted: dict[int, int] = {}  # pages that each agent may have fetched in all
+        self._asked: dict[int, int] = {}  # number of the grant that each agent has not confirmed yet
 
     def started(self, agent: int) -> None:
-        """A new life of the agent knows of no grant and no wave."""
+        """Forget an agent's reports: it was started again, and knows neither its share nor that a wave was seen."""
         self._reports.pop(agent, None)
         self._asked.pop(agent, None)
         self._before = None
@@ -70,7 +71,7 @@ class TerminationDetector:
         return ""
 
     def _is_wave(self) -> bool:
-        """Return whether all agents rest, nobody for want of pages that another could give, and every lane is heard to its end."""
+        """Return whether all agents rest, none only because its share of pages is used up, and every message was carried out."""
         reports = self._reports
         if not all(report.resting for report in reports.values()) or (self._max_pages is not None and self._is_uneven(self._max_pages)):
             return False
@@ -79,7 +80,7 @@ class TerminationDetector:
     # -- limits.max_pages
 
     def _is_uneven(self, max_pages: int) -> bool:
-        """Return whether an agent is at its limit while the crawl is not."""
+        """Return whether an agent has used up its share while the crawl has not reached `limits.max_pages`."""
         n_pages = sum(report.pages for report in self._reports.values())
         return n_pages < max_pages and any(self._is_hungry(agent) for agent in self._reports)
 
@@ -90,7 +91,7 @@ class TerminationDetector:
 
     def _share(self, agent: int, report: Report, max_pages: int) -> None:
         if agent not in self._granted or (agent not in self._asked and not report.grant):
-            self._granted[agent] = report.pages  # a new life
+            self._granted[agent] = report.pages  # the agent was started again
         elif report.grant == self._asked.get(agent):
             del self._asked[agent]
             self._granted[agent] = report.may_have
@@ -105,7 +106,7 @@ class TerminationDetector:
             self._take_back()
 
     def _take_back(self) -> None:
-        """Ask those who have more than they have used for half of the rest, for all of it if they rest."""
+        """Make the share of agents that have pages left smaller: by half of these, by all if the agent rests."""
         for agent, report in self._reports.items():
             used = report.pages + report.in_flight
             spare = self._granted[agent] - used
@@ -113,7 +114,7 @@ class TerminationDetector:
                 self._let_have(agent, used + (0 if report.resting else spare // 2))
 
     def _let_have(self, agent: int, n_pages: int) -> None:
-        """Grant; what is taken back counts as granted until it is confirmed."""
+        """Order a new share. A smaller one counts only when the agent has confirmed it."""
         self._grant += 1
         self._asked[agent] = self._grant
         self._granted[agent] = max(self._granted[agent], n_pages)

@@ -1,16 +1,17 @@
-"""The lanes between the agents of one machine: messages out of the outbox over unix sockets, acknowledged as far as they are on disk.
+"""Messages between the agents of one machine: from the sender's outbox over a unix socket, acknowledged once they are done and on disk.
 
-Every agent listens, and calls every other. The caller says who it is, is told how far it was heard, and sends what follows:
+Every agent listens on a socket and connects to every other. The side that connects sends its number, receives the number of the last
+message that the other side has carried out, and sends the messages after it:
 
-    caller → listener   agent 2, then any number of times: number 8 ‖ bytes 4 ‖ message
-    caller ← listener   number 8: everything up to it is carried out and on disk; said first, then after commits
+    sender → receiver   agent 2, then any number of times: number 8 ‖ bytes 4 ‖ message
+    sender ← receiver   number 8: all messages up to it are carried out and on disk; at the start, then after commits
 
-- Only what is committed goes out, and only what is committed is acknowledged: whoever dies, the next connection begins where the receiver's
-  disk ends. What comes again is passed over; a gap ends the connection.
-- At most `_WINDOW` messages are on their way to an agent; all others wait in LMDB. Nobody who fetches ever waits for a lane. A receiver
-  that is behind with its commits reads no further.
+- Only committed messages are sent, and only committed work is acknowledged. So when either side dies, the next connection goes on where the
+  receiver's disk ends. The receiver skips messages that it had before, and closes the connection if a number is missing.
+- At most `_WINDOW` messages are under way to an agent; all others wait in LMDB. No fetch ever waits for a message. A receiver whose commits
+  are late stops reading from the socket.
 
-Memory: the window, twice, for each pair of agents. Time: about 10 µs a message on either side, beside what it asks for.
+Memory: the window, twice, for each pair of agents. Time: about 10 µs a message on either side, without what it asks for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from thresher.storage.store import Store
 from thresher.storage.tables.lanes import heard_durably, outgoing, sent_durably
 
 _WINDOW = 512  # messages that are sent and not acknowledged
-_INBOX = 2 * _WINDOW  # messages that wait to be carried out, of all senders; past that no more are read
+_INBOX = 2 * _WINDOW  # messages that wait to be carried out, of all senders; beyond that no more are read
 _SLICE_S = 0.005  # how long messages are carried out before others have their turn
 _CALL_AGAIN_S = 0.05
 _BEHIND_S = 0.02
@@ -43,7 +44,7 @@ _FRAME = struct.Struct(">QI")
 
 
 class PeerTransport:
-    """Both ends, at one agent, of its lanes to and from the others."""
+    """All connections of one agent, to and from the others."""
 
     def __init__(
         self,
@@ -55,14 +56,21 @@ class PeerTransport:
         behind: Callable[[], bool],
         failed: Callable[[StoreError], None],
     ) -> None:
-        """directory: of the sockets.    carry_out: a sender's message, as a visit.    behind: whether the store is.    failed: for good."""
+        """Connect to nobody yet: `run` does.
+
+        Args:
+            directory: where the sockets lie.
+            carry_out: called with sender and message; commits what the message asks for as a visit.
+            behind: returns whether the store's commits are late.
+            failed: called when the shards do not fit together, because one was restored from an older backup.
+        """
         self._directory = directory
         self._store = store
         self._me = ownership.me
         self._carry_out = carry_out
         self._behind = behind
         self._out = {to: _Outgoing(store, to, self._me, failed) for to in ownership.others}
-        self._in: dict[int, _Incoming] = {}  # by sender, the connection that counts
+        self._in: dict[int, _Incoming] = {}  # the newest connection of each sender; older ones are ignored
         self.is_over = False
         self.connections: set[_Incoming] = set()  # all that are open
         self._inbox: deque[tuple[int, int, bytes]] = deque()  # sender, number, message
@@ -70,7 +78,7 @@ class PeerTransport:
 
     async def run(self, settled: Callable[[], None]) -> None:
         """Listen, call the others, and carry out what they send, until cancelled. settled: called when messages were carried out."""
-        place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # as the way to a socket must be short
+        place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # the path of a socket must be short
         try:
             loop, own = asyncio.get_running_loop(), f"/proc/self/fd/{place}/{self._me}"
             server = await loop.create_unix_server(lambda: _Incoming(self), own, start_serving=False)
@@ -104,7 +112,7 @@ class PeerTransport:
                     connection.read_on()
 
     def committed(self) -> None:
-        """Send what has come to be on disk, and acknowledge what has."""
+        """After a commit: send the messages that it put on disk, and acknowledge those whose work it put there."""
         for lane in self._out.values():
             lane.send_more()
         for connection in self._in.values():
@@ -112,7 +120,7 @@ class PeerTransport:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing waits to be carried out."""
+        """Whether no message waits to be carried out."""
         return not self._inbox
 
     def counts(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -123,7 +131,7 @@ class PeerTransport:
     # -- what a connection calls
 
     def called(self, connection: _Incoming, sender: int) -> int:
-        """Let this be the connection of a sender; return the number that it was heard up to, for good."""
+        """Take this as the sender's connection from now on; return the number of its last message whose work is on disk."""
         self._in[sender] = connection
         self._inbox = deque(item for item in self._inbox if item[0] != sender)
         return heard_durably(self._store, sender)
@@ -136,12 +144,12 @@ class PeerTransport:
         return len(self._inbox) < _INBOX
 
     def heard(self, sender: int) -> int:
-        """Return how far a sender was heard, for good."""
+        """Return the number of a sender's last message whose work is on disk."""
         return heard_durably(self._store, sender)
 
 
 class _Outgoing(asyncio.Protocol):
-    """The lane to one agent."""
+    """The connection to one agent, over which this one sends."""
 
     def __init__(self, store: Store, to: int, me: int, failed: Callable[[StoreError], None]) -> None:
         self._failed = failed
@@ -151,9 +159,9 @@ class _Outgoing(asyncio.Protocol):
         self._transport: asyncio.WriteTransport | None = None
         self._lost = asyncio.Event()
         self._buffer = b""
-        self._acked = -1  # up to this number; -1: the receiver has not said yet
-        self._deleted = 0  # up to this number
-        self._sent = 0  # up to this number, over this connection
+        self._acked = -1  # the last number that was acknowledged; -1: none over this connection yet
+        self._deleted = 0  # messages up to this number are deleted
+        self._sent = 0  # the last number that was sent over this connection
         self._is_full = False
 
     async def keep_calling(self, path: str) -> None:
@@ -187,7 +195,7 @@ class _Outgoing(asyncio.Protocol):
         self.send_more()
 
     def data_received(self, data: bytes) -> None:
-        """Take the newest acknowledgement; those before it say less."""
+        """Take the newest acknowledgement, which includes all before it."""
         data = self._buffer + data
         whole = len(data) - len(data) % _ACK.size
         self._buffer = data[whole:]
@@ -204,7 +212,7 @@ class _Outgoing(asyncio.Protocol):
         self.send_more()
 
     def _forget(self, through: int) -> None:
-        """Delete what has arrived for good."""
+        """Delete the messages up to this number: their work is on the receiver's disk."""
         if not self._deleted:
             waiting = outgoing(self._store, self._to, 0, 1)
             self._deleted = waiting[0][0] - 1 if waiting else through
@@ -212,7 +220,7 @@ class _Outgoing(asyncio.Protocol):
         self._deleted = max(self._deleted, through)
 
     def send_more(self) -> None:
-        """Send what is on disk, as far as the window goes."""
+        """Send messages that are on disk until `_WINDOW` of them are not acknowledged."""
         transport = self._transport
         if transport is None or transport.is_closing() or self._acked < 0 or self._is_full:
             return
@@ -231,13 +239,13 @@ class _Outgoing(asyncio.Protocol):
 
 
 class _Incoming(asyncio.Protocol):
-    """One connection of another agent."""
+    """The connection from another agent, over which it sends."""
 
     def __init__(self, lanes: PeerTransport) -> None:
         self._lanes = lanes
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
-        self._sender = -1  # until it has said so
+        self._sender = -1  # until its number has come
         self._acked = 0
         self._next = 0
 
@@ -245,7 +253,7 @@ class _Incoming(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._lanes.connections.add(self)
         if self._lanes.is_over:
-            self.hang_up()  # it was accepted when the end had come
+            self.hang_up()  # it was accepted after this agent had stopped
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -283,7 +291,7 @@ class _Incoming(asyncio.Protocol):
             self._transport.resume_reading()
 
     def acknowledge(self) -> None:
-        """Say how far the sender was heard for good, if that is further than before."""
+        """Send the number of the last message whose work is on disk, if it has grown."""
         through = self._lanes.heard(self._sender)
         if through > self._acked:
             self._acked = through
@@ -294,7 +302,7 @@ class _Incoming(asyncio.Protocol):
             self._transport.write(_ACK.pack(number))
 
     def hang_up(self) -> None:
-        """End the connection; the other side calls again."""
+        """Close the connection; the other side connects again."""
         if self._transport is not None:
             self._transport.abort()
 

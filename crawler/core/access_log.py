@@ -36,7 +36,7 @@ class Request(NamedTuple):
 
 
 def parse(line: str) -> Request | None:
-    """Return what a line says, None if it is torn or no line of such a log."""
+    """Parse a line; None if it is cut off or no line of an access log."""
     found = _LINE.match(line)
     if found is None:
         return None

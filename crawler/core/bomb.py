@@ -110,7 +110,7 @@ def _believed_costs(tags: Tags, n_names: int, *, is_hopeless: bool) -> dict[str,
 
 
 def _is_cleared(tags: Tags, n_names: int, attributes: int) -> bool:
-    """Tell whether the first bounds suffice; in a page whose tags all end where they seem to."""
+    """Return whether the first bounds suffice. Only for a page whose tags all end where they seem to."""
     n = tags.at.size
     left = BUDGET - attributes - (n**2 + n_names**2) // _NAMES
     for found in bounds(tags, left):
@@ -146,7 +146,7 @@ def _costs(tags: Tags, n_names: int) -> dict[str, int]:
 
 
 def _is_small(body: bytes, data: U8, n_tags: int, n_formatting: int) -> bool:
-    """Tell whether so few bytes and tags are quick whatever they mean."""
+    """Return whether a page has so few bytes and tags that its tree is built quickly in any case."""
     n_attributes = len(body) // BYTES_EACH + ONE_BYTE_NAMES
     if n_attributes < _FEW and n_attributes * n_tags * ATTRIBUTE > BUDGET // 2:  # each has white space, a "/" or a quote before it
         separators = np.count_nonzero(data <= ord(" ")) + np.count_nonzero(data == ord("/")) + np.count_nonzero(data & 0xFA == 0x22)

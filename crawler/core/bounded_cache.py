@@ -1,4 +1,4 @@
-"""A function's values by argument, at most so many; what is known costs the look-up of a dict."""
+"""Remembers the values of a function by its argument, up to a number of them. A value that is known costs one look-up in a dict."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a page says that its URL does not say.
+"""The words of a page without those that its URL contains already.
 
-A calendar says on each of its pages which day it is, an edit form which article, a login form where it leads back to: the URL has said so
-before. What is left when this is left out is equal for all of them. Left out are the words of each path segment and parameter value where
+Each page of a calendar shows its own day, an edit form its article, a login form the page that it leads back to; the URL contains the same
+words. Without them all such pages are equal. Left out are the words of each path segment and parameter value where
 they stand in a row as the URL spells them, of a value with colons (wikis: namespace:page) also those behind the last, and where it spells a
 date, all dates of that form, since such pages name their neighbours.
 
@@ -29,7 +29,7 @@ _WIDEST: Final = 4  # digits of the numbers of a date
 
 
 def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) -> U64:
-    """Return the words of a page beside those of its URL; what was given if there are none.
+    """Return the words of a page without those of its URL; all its words if none would be left.
 
     tokens: hashes of the page's words. numbers: a number alone is an echo, too; it may as well stand there by chance.
     """

@@ -36,7 +36,7 @@ class StoreError(ThresherError):
 
 
 class NoCrawlError(StoreError):
-    """No crawl lies where one was named: nothing is damaged, another name is wanted."""
+    """There is no crawl at the given path. Nothing is damaged; the path is wrong."""
 
     exit_code = 2
 

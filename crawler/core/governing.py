@@ -1,6 +1,6 @@
-"""Which options govern a refusal: what whoever meets a reason or a cause would set to be refused no longer, or sooner.
+"""Which options govern a refusal: the settings that an operator would change so that a reason or a cause occurs less often, or more often.
 
-Every `Reason` and `Cause` stands in exactly one of the two tables; a test says so, and that each option is one.
+Every `Reason` and `Cause` stands in exactly one of the two tables; a test checks that, and that each option exists.
 """
 
 from __future__ import annotations

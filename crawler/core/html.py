@@ -82,7 +82,7 @@ class Source(NamedTuple):
 
 
 class _Finds:
-    """What a page's elements come to, told one at a time in the order of the page."""
+    """Collects links and directives from a page's elements, which are given one at a time in the order of the page."""
 
     def __init__(self, max_links: int) -> None:
         self._max_links = max_links
@@ -160,8 +160,8 @@ def read(
 ) -> Parsed | None:
     """Take a page as it came from the wire all the way.
 
-    `headers` are the values of X-Robots-Tag. None means that the page must be parsed where it can be killed; `is_isolated` says that
-    this is such a place.
+    `headers` are the values of X-Robots-Tag. Returns None if the page must be parsed in a process that can be killed; `is_isolated`
+    says that this is such a process.
     """
     source = prepared(body, content_type, mime_type, is_isolated=is_isolated, max_links=max_links)
     return finished(source, agent=agent, max_links=max_links, headers=headers) if source else None
@@ -200,7 +200,7 @@ def finished(source: Source, *, agent: str, max_links: int, headers: Iterable[st
 
 
 def is_binary(body: bytes, content_type: str) -> bool:
-    """Tell by a zero byte near the start that a body is no text, whatever its type says; UTF-16 and UTF-32 are text."""
+    """Return whether a zero byte near the start shows that a body is no text, whatever its declared type. UTF-16 and UTF-32 are text."""
     return body.find(b"\0", 0, SNIFF_BYTES) >= 0 and declared(body, content_type) not in WIDE
 
 

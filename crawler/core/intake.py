@@ -1,6 +1,6 @@
-"""New rows on their way into host queues: one at a time, or a page's links as columns.
+"""Puts new URLs into their host queues: one at a time, or a page's links as columns.
 
-What `push_links` comes to is what `push` of each link in turn would: tests/core/test_core_frontier_links.py compares them.
+`push_links` has the same effect as `push` of each link in turn; tests/core/test_core_frontier_links.py compares the two.
 """
 
 from __future__ import annotations

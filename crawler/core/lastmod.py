@@ -3,7 +3,7 @@
 A `lastmod` can be checked where the page's own answer dates it: `Last-Modified`, unless that is the time of the answer, as pages made on
 demand say. A lastmod within a day of it holds (many are dates without a time, in a time zone of their own); any other does not, and one in
 the future never does. What a host has proven is the lower end of Wilson's 95 % interval of the share that held: 0 before any evidence, .57
-after five that held, .91 after forty. Who uses a lastmod takes it with that weight.
+after five that held, .91 after forty. That is the weight with which a lastmod of the host is used.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _zone(text: str | None) -> timezone:
 
 
 def holds(lastmod: float, last_modified: float, answered_at: float) -> bool | None:
-    """Return whether a lastmod is true by the page's own answer; None if that does not say. All in seconds since the epoch, 0 for none."""
+    """Return whether the page's own answer confirms a lastmod; None if it has no date. All in seconds since the epoch, 0 for none."""
     if not lastmod:
         return None
     if lastmod > answered_at + DAY_S:

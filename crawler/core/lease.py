@@ -1,4 +1,4 @@
-"""What the frontier answers with: the values that cross from it to the rest of the crawl."""
+"""The answers of the frontier: a URL to be requested (`Lease`), until when there is none (`Wait`), when a failed one is due (`Retry`)."""
 
 from __future__ import annotations
 

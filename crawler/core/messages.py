@@ -1,4 +1,4 @@
-"""What agents tell one another over their lanes: msgpack, tagged by kind.
+"""The messages between agents: msgpack, tagged by kind.
 
 | message       | to the agent that has      | and there it means                                                        |
 |---------------|----------------------------|---------------------------------------------------------------------------|
@@ -13,7 +13,7 @@
 | `Submitted`   | the site of a sitemap      | it may speak for these hosts: read it                                     |
 | `Announced`   | the sites announced        | a sitemap of another agent's names these URLs                             |
 
-What no agent of ours would write is refused when it is decoded: a key of another length, a negative count.
+What no agent would write is refused when it is decoded: a key of another length, a negative count.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class End(_Message, tag=3):
 
 
 class RobotsAsk(_Message, tag=4):
-    """A hop of a robots.txt; `prober` is told the answer under `asked`."""
+    """A hop of a robots.txt; `prober` gets the answer, under `asked`."""
 
     prober: Agent
     asked: str  # the hop as the agent that asks remembers it
@@ -111,14 +111,14 @@ class Answered(_Message, tag=7):
 
 
 class News(_Message, tag=8):
-    """What a filter tells the same filter at another agent."""
+    """What a filter has found, sent to the same filter at another agent."""
 
     who: str
     news: bytes  # msgpack of the filter's `news_type`
 
 
 class Submitted(_Message, tag=9):
-    """A sitemap, as `Sitemaps.submit` is told of it."""
+    """A sitemap that another agent has found, for `Sitemaps.submit`."""
 
     sitemap: str
     hosts: list[str]  # names of host queues
@@ -128,7 +128,7 @@ class Submitted(_Message, tag=9):
 
 
 class Announced(_Message, tag=10):
-    """What a sitemap says of another agent's URLs, in canonical form."""
+    """URLs of another agent's sites that a sitemap names, in canonical form."""
 
     sitemap: str
     entries: list[Entry]
@@ -159,7 +159,7 @@ def answer_of(asked: str, outcome: Outcome) -> RobotsAnswer:
 
 
 def outcome_of(answer: RobotsAnswer, urls: URLSpace) -> Outcome:
-    """Return the outcome that a message tells of."""
+    """Return the outcome that a message describes."""
     url: CrawlURL = urls.url(answer.asked)
     head = Head(url, answer.status, tuple(answer.headers), "", 0.0) if answer.status else None
     if answer.cause or head is None:

@@ -81,7 +81,7 @@ class Reason(StrEnum):
     WALLED = "walled"  # every page of the host is a challenge, a consent page or an empty shell
     NEAR_REPLICA = "near_replica"
     MIRROR = "mirror"  # most pages of the host replicate another host's
-    ANNOUNCED_TYPE = "announced_type"  # the link says that what is there is of a type that is not read
+    ANNOUNCED_TYPE = "announced_type"  # the link announces a type that is not read
     NOT_ITS_HOST = "not_its_host"  # announced by a sitemap that may not speak for its host
     SITEMAP_LIMIT = "sitemap_limit"  # of the sitemaps of a host, or of what they announce
     SUDDEN_LOSS = "sudden_loss"  # most of what a host was asked for again is missing, fails or has moved to one place
@@ -130,7 +130,7 @@ class Flag(StrEnum):
     TRUNCATED_SIZE = "truncated_size"
     TRUNCATED_ENCODING = "truncated_encoding"
     TRAILING_GARBAGE = "trailing_garbage"
-    BAD_CHECKSUM = "bad_checksum"  # of the compressed stream: its content is there, and some of it may be wrong
+    BAD_CHECKSUM = "bad_checksum"  # the compressed stream has a wrong one: its content is kept, and may be wrong in part
     INCOMPLETE = "incomplete"
     NOT_ENCODED = "not_encoded"
     UNSUPPORTED_ENCODING = "unsupported_encoding"
@@ -337,7 +337,7 @@ class Verdict(msgspec.Struct, frozen=True):
     score: float = 0.0
     reason: Reason | None = None
     evidence: Mapping[str, str | int | float] = msgspec.field(default_factory=dict)
-    new: bool = True  # it shows what no page showed before; what is stored of it says nothing of that
+    new: bool = True  # it shows what no page has shown before; independent of whether it is stored
 
     @property
     def is_against(self) -> bool:
@@ -375,8 +375,8 @@ class Free(msgspec.Struct, frozen=True):
 class Request(msgspec.Struct, frozen=True):
     """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
 
-    The `Answer` reaches `Prober.answered`. An audit has none: it is a page of the crawl. One of a URL that nobody has named takes the place
-    in the crawl of the URL `beside`, which its links inherit; without that it is not made.
+    The `Answer` goes to `Prober.answered`; that of an audit does not, since an audit is a page of the crawl. The request for a URL that no
+    page has named takes its depths from the URL `beside`, and its links theirs from it; without `beside` no such request is made.
     """
 
     url: str
@@ -429,7 +429,7 @@ class Study(msgspec.Struct, frozen=True):
 
 
 class Tell(msgspec.Struct, frozen=True):
-    """Tell this filter at the agent that has a site, which may be the same one, what was found here of it: `PeerFilter.told`."""
+    """Send a finding about a site to the same filter at the site's agent, which may be this one: `PeerFilter.told`."""
 
     key: bytes  # begins with the site's 8
     news: bytes  # msgpack of the filter's `news_type`
@@ -439,7 +439,7 @@ Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Worthless |
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """The whole panel's word on one subject: `keep`, `follow` and `new` of the enforcing filters, every verdict."""
+    """What the whole panel decides on a subject: `keep`, `follow` and `new` by the enforcing filters; the verdicts of all."""
 
     keep: bool
     follow: bool

@@ -125,7 +125,7 @@ def _take_in(waiting: I64, starts: I64, ends: I64) -> int:
 
 
 def _items(tags: Tags) -> _Items:
-    """Read the names, and say what each tag is to the search."""
+    """Read the names of the tags, and return for each what the search needs of it."""
     second = tags.data[tags.at + 1]
     is_end = second == ord("/")
     names, is_long, is_odd = words(tags.body, tags.at + 1 + is_end)

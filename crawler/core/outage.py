@@ -1,8 +1,8 @@
-"""Tells "the network is down" from "a host is down": F13.
+"""Decides whether our own network is down, or only hosts are: F13.
 
 When at least 80 % of the last 50 conclusive requests, over at least 5 hosts, failed before any peer answered, the fault is taken to be on
 our side: the crawl pauses, nothing that fails is held against host or URL, and one trial every few seconds (5, 10, 20, then 30) finds out
-when it is over. The first answer from any peer heals it.
+when it is over. The first answer from any peer ends the outage.
 
 The tail of every crawl is dead hosts, which fail in the same way. So a failure is evidence only if its host answered before, as long as any
 host has answered in this life at all. A refused connection, a failed handshake or a time-out after connecting is no evidence either way.

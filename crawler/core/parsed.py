@@ -15,7 +15,7 @@ class Link(NamedTuple):
     href: str
     rel: str  # lower case, "" if none
     tag: str  # a area frame iframe link refresh
-    type: str = ""  # the media type that the page says is there, as it writes it
+    type: str = ""  # the media type that the link announces, as the page writes it
 
 
 class Parsed(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class Parsed(msgspec.Struct, frozen=True):
     canonical: str  # raw value of rel=canonical, "" if none
     links: tuple[Link, ...]
     directives: Directives
-    raw_text: str  # visible text, a space between elements; white space as the page has it: whoever takes words from it does not mind
+    raw_text: str  # visible text, a space between elements; white space as the page has it, since words are taken from it
     charset: str
     flags: frozenset[Flag] = frozenset()
     n_links: int = 0  # before the cap

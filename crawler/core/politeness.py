@@ -31,7 +31,7 @@ _MAX_HEADER = 64  # characters of a Retry-After worth reading
 
 
 class Rule(StrEnum):
-    """What a host waits for after a response, as people are told. Options by their names in `politeness`, the rest by the field's."""
+    """Why a host waits after a response, as it is shown: options by their names in `politeness`, else the names of the standards."""
 
     MIN_DELAY = "min_delay"
     OWN_DELAY = "own_site.delay"
@@ -188,7 +188,7 @@ def _overridden(rules: HostRules, overrides: tuple[Override, ...]) -> HostRules:
 
 
 class Pace:
-    """Keeps a host's record after each response, and says when and whether it is asked again."""
+    """Updates a host's record after each response, and decides when and whether it is asked again."""
 
     def __init__(self, settings: Settings, rng: random.Random) -> None:
         self._politeness = settings.politeness
@@ -293,7 +293,7 @@ class Pace:
         record.failures = max(0, self._politeness.dead_after - 1)
 
     def why_parked(self, record: HostRecord, rules: HostRules, now: float) -> str:
-        """Judge the host anew: return why nothing of it is fetched, "" if it is served. A word of the operator stands."""
+        """Return why nothing of the host is fetched, by today's configuration; "" if it is served. The operator's parking stays."""
         if rules.max_pages is not None and record.n_pages - record.n_pages_before >= rules.max_pages:
             return Reason.HOST_BUDGET
         if rules.max_bytes is not None and record.n_bytes - record.n_bytes_before >= rules.max_bytes:
@@ -305,7 +305,7 @@ class Pace:
         return record.parked
 
     def latest(self, now: float) -> float:
-        """Return the latest time that a host can rightly be made to wait for: what a record says beyond it is a clock's fault."""
+        """Return the latest time until which a host can have to wait. A later one in a record comes from a wrong clock."""
         limits = self._politeness
         longest = max(limits.max_delay, limits.max_crawl_delay, limits.retry_after_max, limits.backoff_max, limits.dead_wait)
         return now + 2.0 * longest * (1.0 + limits.jitter)

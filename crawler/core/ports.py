@@ -158,9 +158,11 @@ class Memory(Protocol):
     """A filter's memory: small records by key.
 
     The first 8 bytes of a key are the site's, so that a site's records lie together and are capped. Reads see every write made
-    before; writes are committed with the visit that made them. When a site's records outgrow `filters.site_bytes`, those of least weight go
-    first, among equals the longest untouched. What is of no site has 8 bytes that end with three noughts in its place: where a site's
-    records go with it to another agent, such are copied.
+    before; writes are committed with the visit that made them. When a site's records outgrow `filters.site_bytes`, those of least weight
+    are deleted first, of equal ones those that were not written for the longest time.
+
+    The key of a record that belongs to no site begins with any 5 bytes and three zero bytes. When sites move to another agent, their
+    records move with them; records that belong to no site are copied, so that both agents have them.
     """
 
     def get(self, key: bytes, /) -> bytes | None: ...

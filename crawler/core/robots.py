@@ -102,7 +102,7 @@ def head_of(body: bytes, limit: int) -> bytes:
 
 @dataclass(slots=True)
 class _Group:
-    """All that the file says to one agent; groups of the same name are one."""
+    """All rules of a file for one agent; groups of the same name are one."""
 
     is_named: bool = False
     rules: list[tuple[str, str]] = field(default_factory=list)  # ("allow" | "disallow", pattern)
@@ -132,7 +132,7 @@ class Rules:
 
 
 def _lines(body: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the lines that say something as (kind, value), values without the blanks around them."""
+    """Yield the lines that are records as (kind, value), values without surrounding blanks."""
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         body = body.decode("utf-16", "replace").encode("utf-8", "replace")
     body = body.replace(b"\xef\xbb\xbf", b"").replace(b"\x00", b"")
@@ -154,7 +154,7 @@ def _groups(body: bytes, agent: str) -> tuple[_Group, _Group, list[str]]:
     everything to all (RFC 9309, 2.2.4, as Google reads it); a delay or signal in between is for those named before it.
     """
     own, everyone, sitemaps = _Group(), _Group(), list[str]()
-    addressed: list[_Group] = []  # whom the lines being read speak to, of the two
+    addressed: list[_Group] = []  # to which of the two the lines being read belong
     naming = began = False  # inside a run of User-agent lines; past the first of them
     for kind, value in _lines(body):
         if kind == "agent":
@@ -181,7 +181,7 @@ def _groups(body: bytes, agent: str) -> tuple[_Group, _Group, list[str]]:
 
 
 def _names(value: str, agent: str) -> bool:
-    """Tell whether a User-agent line names us: its product token is ours, whatever version or comment follows."""
+    """Return whether a User-agent line names us: its product token is ours; a version or comment may follow."""
     tokens = (pattern.match(value) for pattern in (_TOKEN, _WIDE_TOKEN))
     return agent != "" and any(token is not None and token[0].lower() == agent for token in tokens)
 
@@ -276,14 +276,14 @@ def _meaning(outcome: Outcome, settings: Robots) -> tuple[Kind, str, bytes]:
 
 
 def _unusable(answer: Fetched) -> str:
-    """Say why the body of a 200 is no robots.txt, "" if it may be one."""
+    """Return why the body of a 200 is no robots.txt, "" if it may be one."""
     if answer.refused is not None:
         return f"body refused: {answer.refused}"
     cut_short = answer.flags & _CUT_SHORT
     if cut_short:
         return f"body unusable: {', '.join(sorted(cut_short))}"
     start = answer.body[:1024].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")
-    declared = answer.head.mime_type in ("text/html", "application/xhtml+xml")  # alone it proves nothing: many servers say so of rules
+    declared = answer.head.mime_type in ("text/html", "application/xhtml+xml")  # proves nothing alone: many servers send rules so
     if start.startswith(b"<") or _TAG_AT_LINE_START.search(start) or (declared and b"</" in start):
         return "HTML in place of rules"
     return ""

@@ -24,7 +24,7 @@ from lxml import etree
 
 from thresher.crawler.core.lastmod import parse_time
 
-MAX_CHILDREN: Final = 1_000  # sitemaps of an index that are heard of
+MAX_CHILDREN: Final = 1_000  # sitemaps that are taken from one index
 CHUNK: Final = 50  # entries that are admitted together: some milliseconds
 _STEP: Final = 64 << 10
 _MAX_DEPTH: Final = 32
@@ -59,7 +59,7 @@ class Limits(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Reading(msgspec.Struct, array_like=True):
-    """What a sitemap says. `chunks` are msgpack of lists of `Entry`, so that they can be stored without being looked at."""
+    """What was read of a sitemap. `chunks` are msgpack of lists of `Entry`, so that they can be stored without being looked at."""
 
     kind: str = ""  # urlset, index, text, rss, atom; "": it is no sitemap
     chunks: list[bytes] = []
@@ -95,7 +95,7 @@ def read(body: bytes | Source, limits: Limits) -> Reading:
 
 
 class _Reader:
-    """One reading: collects entries, tells limits."""
+    """Reads one sitemap: collects its entries and notes which limits cut it."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -211,7 +211,7 @@ _TEXTS: Final = _DATES | {"loc", "link", "changefreq", "priority"}
 
 
 class _Target:
-    """What lxml tells of a document, by SAX. An item is a `url`, `sitemap`, `item` or `entry`."""
+    """Takes the SAX events of lxml. An item is a `url`, `sitemap`, `item` or `entry`."""
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader
@@ -360,7 +360,7 @@ def _steps(body: bytes) -> Iterator[bytes]:
 
 
 def _gunzip(pieces: Iterator[bytes], reader: _Reader) -> Iterator[bytes]:
-    """Yield the content of gzip members in steps; a broken stream ends it, and is told of."""
+    """Yield the content of gzip members in steps; a broken stream ends it, which is noted."""
     member, held = None, b""
     for piece in pieces:
         data, held = held + piece, b""
@@ -384,7 +384,7 @@ def _gunzip(pieces: Iterator[bytes], reader: _Reader) -> Iterator[bytes]:
 
 
 def _inflated(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Yield what a piece of a member comes to, in steps."""
+    """Yield the decompressed content of a piece of a member, in steps."""
     while True:
         content = member.decompress(data, _STEP)
         if content:

@@ -165,7 +165,7 @@ class Slots:
         if self.shared is not None:
             self.shared.end(host.address, was_used=was_used)
         before, after = host.address_gap
-        if not was_used and address_slot.next_start == after:  # nobody has started since
+        if not was_used and address_slot.next_start == after:  # no request has started since
             address_slot.next_start = before
         address_slot.in_flight -= 1
         site_slot.in_flight -= 1

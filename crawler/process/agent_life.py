@@ -1,6 +1,6 @@
-"""One agent's process, from its start to its end, as the supervisor has it: its reports, its silence, signals and orders to it.
+"""One process of an agent, from start to end, seen by the supervisor: reports come in, orders and signals go out, silence means it hangs.
 
-Silence is counted in the supervisor's own waking time: a machine that slept for an hour has not had an agent that hung for an hour.
+Silence is counted only while the supervisor itself runs: after a machine has slept for an hour no agent counts as having hung for an hour.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class AgentLife:
-    """Made for each start anew."""
+    """One start of an agent; the next start is another object."""
 
     def __init__(self, command: Sequence[str], *, silence_s: float, note: Callable[[str], None]) -> None:
-        """command: that starts the agent.    silence_s: without a report, an agent hangs.    note: takes what the operator should know."""
+        """command: starts the agent.    silence_s: without a report, until it hangs.    note: shows a message to the operator"""
         self._command = command
         self._silence_s = silence_s
         self._note = note
@@ -36,7 +36,8 @@ class AgentLife:
     async def run(self, signals: Iterable[int], heard: Callable[[Report], None]) -> int:
         """Run the process to its end; return its exit code (negative: the signal that killed it).
 
-        signals: that have come for it before it was there.    heard: called with each report; if it raises, the process is killed.
+        signals: sent to the process first, as they came before it was there.    heard: called with each report; if it raises, the
+        process is killed.
         """
         with _interrupt_blocked():
             process = await asyncio.create_subprocess_exec(
@@ -61,7 +62,7 @@ class AgentLife:
             await kill(process)
 
     async def _next_line(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, limit_s: float) -> bytes:
-        """Return the agent's next line, b"" at its end; an agent that is silent for too long is killed, which is its end."""
+        """Return the agent's next line, b"" when it has ended. An agent that is silent for too long is killed."""
         reading = asyncio.ensure_future(stdout.readline())
         silent_s, look_s = 0.0, min(_LOOK_S, limit_s)
         while not (await asyncio.wait((reading,), timeout=look_s))[0]:
@@ -73,22 +74,22 @@ class AgentLife:
         return reading.result()
 
     def signal(self, number: int) -> None:
-        """Pass a signal on, if there is a process."""
+        """Send a signal to the process, if it runs."""
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
     def order(self, order: Order) -> None:
-        """Tell the agent what to do; one that is gone does not hear it."""
+        """Send an order to the process, if it runs."""
         if self._process is not None and self._process.returncode is None and self._process.stdin is not None:
             self._process.stdin.write(_encode(order) + b"\n")
 
 
 @contextmanager
 def _interrupt_blocked() -> Iterator[None]:
-    """Let a process begin with SIGINT blocked, which asyncio's own loop starts before it first waits: until it knows what to do with it.
+    """Block SIGINT while a child process is started: the child inherits that, and unblocks the signal once it can handle it.
 
-    Several may be inside at a time; the one that found it let through lets it through again.
+    Several coroutines may be inside at a time. The first one found the signal unblocked, and unblocks it when it leaves.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -1,13 +1,13 @@
-"""Main of an agent's process: `… agent_process DIR [STAGES | --settle]`, started by the supervisor, or by the benchmark.
+"""The main function of an agent's process: `… agent_process DIR [STAGES | --settle]`, started by the supervisor, or by the benchmark.
 
 With STAGES, a file, the CPU time by stage is sampled and written there at the end. With --settle nothing is fetched.
 
-DIR is a shard; what of the crawl is its agent's, the table of partitions says. Speaks one JSON line per status on standard output;
-standard input is a leash: when it closes, the supervisor is gone and the process ends at once, as if killed. One of several agents is
-given orders over it, a JSON line each.
+DIR is the agent's shard; the table of partitions says which sites belong to it. Writes each status as a JSON line to standard output. When
+standard input closes, the supervisor is gone, and the process ends at once, as if killed. One of several agents reads its orders from
+standard input, a JSON line each.
 
-The first SIGINT, SIGTERM or SIGHUP stops gracefully (exit 3), the second commits what has settled and exits 130, 143 or 129. One that comes
-before there is an agent ends the process at once, as if killed.
+The first SIGINT, SIGTERM or SIGHUP stops gracefully (exit 3); the second commits what has settled and exits with 130, 143 or 129. A signal
+that comes before the agent is set up ends the process at once, as if killed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
         with store:
             code = uvloop.run(_crawl(directory, store, settings, ownership, operator)).code
             store.close(commit=code != DiskError.exit_code)
-    except Exception as error:  # the edge of the process: the supervisor says that it died, the log why
+    except Exception as error:  # the edge of the process: the supervisor notes that it died, the log holds why
         known = _known(error)
         if known is None or known.exit_code == code:
             _log_death(error, operator)
@@ -95,7 +95,7 @@ def _known(error: BaseException) -> ThresherError | None:
 
 
 def _log_death(error: BaseException, operator: TextIO) -> None:
-    """Write to the error log what this process dies of; of memory the operator is told, who alone can give it more."""
+    """Write to the error log why this process dies; want of memory goes to standard error, too, as only the operator can give more."""
     if _lacks_memory(error):
         with suppress(OSError):
             print(f"thresher: agent {os.getpid()} is out of memory: {address_space_in_words()}. Raise the limit", file=operator)
@@ -110,7 +110,7 @@ def _lacks_memory(error: BaseException) -> bool:
 
 
 def _on_loop_error(operator: TextIO, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what no task awaits. Without memory the loop cannot even read what wakes it, and would say so without end: die, as if killed."""
+    """Log an exception that no task awaits. Out of memory, end at once, as if killed: the loop could only report the same again."""
     error = context.get("exception")
     if isinstance(error, MemoryError):
         _log_death(error, operator)

@@ -1,7 +1,7 @@
-"""How a process of ours ends: with the exit code that it means, whatever became of its terminal.
+"""Ends a process with its own exit code, even if its terminal or pipe has been closed.
 
-The interpreter flushes standard output and standard error last of all. Where that fails (EIO: the terminal was closed; EPIPE: the pipe's
-reader is gone) it ends with 120 instead of the code it was given.
+Python flushes standard output and standard error when it exits. If that fails (EIO: the terminal was closed; EPIPE: the reader of the pipe
+is gone), it would exit with 120 in place of the code that the program chose.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def leave(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError, AttributeError):  # ValueError: closed; AttributeError: None, it was closed by whoever started us
+        except (OSError, ValueError, AttributeError):  # ValueError: closed; AttributeError: it is None, as the parent process had closed it
             with suppress(OSError, ValueError, AttributeError):
                 _point_nowhere(stream.fileno())
     sys.exit(code)

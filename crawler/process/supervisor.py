@@ -1,16 +1,18 @@
 """The supervisor: starts each agent in a process of its own, shows their progress, and restarts one on its own disk when it dies or hangs.
 
-An agent dies when it is killed or crashes; it hangs when it has sent no status for 30 s, or none at all for 2 min: a large store takes its
-time to open. It is started again after a growing pause; when it dies three times in a minute without one more page, and without knowing
-of one more piece of work that kills it (crawler/children/crash_suspects.py), the supervisor gives up with exit 1 and the state is safe.
-Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are final.
+An agent dies when it is killed or crashes. It hangs when it has sent no status for 30 s; until its first status it has 2 min, since a large
+store takes time to open. Either way it is started again, after a pause that grows. Progress is a page more, or one more piece of work that
+is known to kill agents (crawler/children/crash_suspects.py). An agent that dies three times in a minute without progress ends the crawl
+with exit 1; the state is safe. Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are never followed by a
+restart.
 
-One agent ends by itself. Several rest, each when it has nothing to do, until all do (crawler/cluster/termination.py); then they are told to
-end. If one ends for good otherwise, the others are told to stop, and why; the gravest exit code is the crawl's. An agent that died, or
-never came to say anything, counts in the status with what its shard has committed.
+A crawl of one agent ends when that agent does. Of several, an agent that has nothing to do rests; when all rest
+(crawler/cluster/termination.py) the supervisor orders them to end. If an agent ends before that, the others are ordered to stop, with the
+reason, and the gravest exit code is the crawl's. An agent that has sent no status counts in the crawl's status with what its shard has
+committed.
 
-SIGINT, SIGTERM and SIGHUP are passed on: the first stops gracefully, the second at once. An agent that has not ended 10 s after the second
-is killed, at the third any is: that costs what had not been committed.
+SIGINT, SIGTERM and SIGHUP are passed on: the first stops gracefully, the second at once. Agents that still run 10 s after the second
+signal, or at a third, are killed; what they had not committed is fetched again.
 """
 
 from __future__ import annotations
@@ -57,12 +59,12 @@ _FAULTS = {
 }
 _DEATHS = 3
 _DEATHS_WITHIN_S = 60.0
-# signals by which a process dies that reads in memory where a damaged page sends it
+# signals that kill a process which followed a pointer out of a damaged page
 _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
 
 
 class Display(Protocol):
-    """Where the progress goes."""
+    """Shows the progress."""
 
     def update(self, status: Status) -> None: ...
 
@@ -83,9 +85,16 @@ class Supervisor:
         silence_s: float = SILENCE_S,
         agent: Sequence[str] = AGENT,
     ) -> None:
-        """settings: of the crawl, where there are several agents.    settle: they fetch nothing, and end once all messages have arrived.
+        """Start nothing yet: `run` does.
 
-        agent: the command that starts one, to which its shard is added.
+        Args:
+            directory: of the crawl.
+            display: shows the progress.
+            n_agents: how many processes.
+            settings: of the crawl; only needed for several agents.
+            settle: fetch nothing, and end once all messages between agents are carried out.
+            silence_s: seconds without a status after which an agent hangs.
+            agent: the command that starts an agent; its shard is added as an argument.
         """
         self._settle = settle
         self._directory = directory
@@ -95,11 +104,11 @@ class Supervisor:
         self._silence_s = silence_s
         self._agent = agent
         self._lives: dict[int, AgentLife] = {}
-        self._reports: dict[int, Report] = {}  # of this life of each agent
+        self._reports: dict[int, Report] = {}  # the newest of each agent that was started
         self._counted: dict[int, Status] = {}  # what each shard had when its agent began
         self._signals: list[int] = []
-        self._stop: Ending | None = None  # what the others are told when one has ended for good
-        self._fault = ""  # what ended the crawl that no agent could say
+        self._stop: Ending | None = None  # ordered to the other agents once one has ended
+        self._fault = ""  # why the crawl has ended, where no agent could report it
         self._unreadable: set[int] = set()  # agents whose stores are damaged
         self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
         self._left_behind = left_behind(directory)
@@ -109,7 +118,7 @@ class Supervisor:
         self.status = Status()
 
     def _most_pages(self) -> int | None:
-        """Return how many pages its agents may have in all, None for any number."""
+        """Return how many pages all agents together may fetch; None: any number."""
         if self._settle:
             return 0
         return None if self._limits.max_pages is None else max(0, self._limits.max_pages - self._left_behind.pages)
@@ -122,12 +131,12 @@ class Supervisor:
                 loop.add_signal_handler(number, self._signalled, number)
         codes = await asyncio.gather(*(self._keep(agent) for agent in range(self._n_agents)))
         code = min(codes, key=_GRAVEST.index)
-        if self._reports or code in (1, StoreError.exit_code):  # else none was ever at work: the status that is there is of others
+        if self._reports or code in (1, StoreError.exit_code):  # else no agent has worked: the status file is that of another crawl
             self._conclude(code)
         return code
 
     def _conclude(self, code: int) -> None:
-        """Write how the crawl has ended, with the figures of those agents that did not live to send their last ones."""
+        """Write how the crawl has ended. Figures of agents that died before their last status are read from their shards."""
         was_said = [report.state for report in self._reports.values()]
         self._survey("stopped")
         status = self.status
@@ -135,12 +144,12 @@ class Supervisor:
             status.why = self._end.why
         elif code not in _ENDS_WELL and code < 128 and "failed" not in was_said:
             status.state, status.why = "failed", self._fault
-        elif self._signals and not status.why:  # no agent lived to say so
+        elif self._signals and not status.why:  # every agent died before it could report that
             status.why = f"{'forced' if code > 128 else 'stopped'} by {signal.Signals(self._signals[-1]).name}"
         write_status(self._directory, status)
 
     def _survey(self, state: StateName) -> None:
-        """Bring the status of the whole up to date.    state: of agents that are gone without their last word"""
+        """Bring the status of the crawl up to date.    state: given to agents that ended without a last status"""
         for agent in range(self._n_agents):
             report = self._reports.get(agent)
             if report is not None and report.state in _ENDED:
@@ -152,7 +161,7 @@ class Supervisor:
             if last is not None:
                 self._counted[agent] = last
                 self._reports.pop(agent, None)
-            elif report is not None:  # what the agent said is all there is
+            elif report is not None:  # the shard cannot be read: its last status is all that is known
                 report.state, report.why = state, ""
         self._merge()
 
@@ -163,11 +172,11 @@ class Supervisor:
 
     @property
     def was_signalled(self) -> bool:
-        """Whether it was told to stop."""
+        """Whether a signal to stop has come."""
         return bool(self._signals)
 
     async def _keep(self, agent: int) -> int:
-        """Let an agent live until it ends for good; return its exit code."""
+        """Start an agent, again and again, until it ends for good; return its last exit code."""
         shard = shard_path(self._directory, agent)
         while True:
             before = progress(shard)
@@ -185,7 +194,7 @@ class Supervisor:
             strike(lanes_path(self._directory) / ADDRESSES, agent)
             if code in _GRAVEST and code != 1:
                 break
-            if self._signals:  # it died of them, before it could handle any
+            if self._signals:  # they killed it before it could handle them
                 code = 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
                 break
             final = await self._after_death(agent, code, before)
@@ -203,9 +212,9 @@ class Supervisor:
         return code
 
     async def _after_death(self, agent: int, code: int, before: int) -> int | None:
-        """Say what became of an agent that died; return the exit code if that was its last life, None once it may be started again.
+        """Wait and return None if an agent that died is to be started again; else return the exit code. Either is noted.
 
-        before: its progress when this life began.
+        before: its progress when it was started.
         """
         how = f"{how_ended(code)}, {self._directory / NAME} says more"
         if -code in _BY_DAMAGE and await self._is_damaged(agent):  # before this process reads the store itself
@@ -225,7 +234,7 @@ class Supervisor:
         return 1
 
     async def _is_damaged(self, agent: int) -> bool:
-        """Look whether what an agent died of is its store; if so, say it. Nothing is read from it any more."""
+        """Return whether the store of an agent that died is damaged; if so, note it. Then nothing is read from that store any more."""
         found = await asyncio.to_thread(damage, shard_path(self._directory, agent))
         if found:
             self._fault = self._fault or found[0]
@@ -233,7 +242,7 @@ class Supervisor:
         return bool(found)
 
     def _stop_the_others(self, agent: int, code: int) -> None:
-        """One agent has ended and was not told to: what it has of the crawl the others cannot do."""
+        """Order the others to stop: an agent has ended without an order, and no other agent can crawl its sites."""
         if self._stop is not None or self._signals:
             return
         self._stop = Ending(3, self._fault if code not in _ENDS_WELL else f"{self._name(agent)} has ended (exit {code})")
@@ -253,12 +262,15 @@ class Supervisor:
         write_status(self._directory, self.status)
         self._display.update(self.status)
         if (end := self._end or self._stop) is not None:
-            self._tell(agent, Order(end=end.why, code=end.code))  # a life that began after the others were told
+            self._tell(agent, Order(end=end.why, code=end.code))  # it was started after the order had been given
         elif self._n_agents > 1 and not self._signals:
             self._consider_end(self._termination.heard(agent, report))
 
     def _consider_end(self, why: str) -> None:
-        """End the crawl if it is at an end, or at a limit that counts for all agents, whatever is in flight."""
+        """End the crawl if no agent has anything to do, or at a limit that counts for all agents together; requests may be in flight.
+
+        why: the reason that the TerminationDetector gave, "" if there is work left.
+        """
         max_bytes, max_pages, max_time = self._limits.max_bytes, self._limits.max_pages, self._limits.max_time
         if max_bytes is not None and self.status.wire_bytes >= max_bytes:
             self._end = Ending(0, "limits.max_bytes reached")
@@ -301,7 +313,7 @@ class Supervisor:
 
 
 def how_ended(code: int) -> str:
-    """Return an exit code of a process of ours in words."""
+    """Return the exit code of a process in words."""
     return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
 

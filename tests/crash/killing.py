@@ -147,6 +147,7 @@ class Bench:
             code = life.end()
             assert code == 0, f"exit {code}: {life.said}"
             truth = server.web.truth()
+        assert isinstance(truth, Truth)
         assert verify(directory / "store") == []
         log = Log.read(directory / "server.log")
         assert not refetches(log, truth), "a crawl that nobody killed asked twice"
@@ -187,6 +188,7 @@ def torment(
             if code == 0 or tally.n_lives > most_kills + _MOST_LIVES_MORE:
                 break
         truth = server.web.truth()
+    assert isinstance(truth, Truth)
     _judge(tally, directory, reference, truth)
     tally.wall_s = time.monotonic() - began
     return tally

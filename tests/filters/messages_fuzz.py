@@ -170,19 +170,19 @@ def _news(who: str, kind: Any) -> st.SearchStrategy[News]:
     return _of(inspect.type_info(kind)).map(lambda news: News(who, msgspec.msgpack.encode(news)))
 
 
+def _answered(who: str, kind: Any) -> st.SearchStrategy[Answered]:
+    return _of(inspect.type_info(kind)).map(lambda read: Answered(who, msgspec.msgpack.encode(read)))
+
+
 def _messages() -> st.SearchStrategy[Message]:
     """Return every type of message; what filters tell and are answered is of their own types."""
     made = specs(_settings("enforce"), (), _OWNERS)
     own = [_news(spec.name, spec.peer_filter.news_type) for spec in made if spec.peer_filter]
-    own += [
-        _of(inspect.type_info(spec.prober.answer_type)).map(lambda read, who=spec.name: Answered(who, msgspec.msgpack.encode(read)))
-        for spec in made
-        if spec.prober
-    ]
+    read = [_answered(spec.name, spec.prober.answer_type) for spec in made if spec.prober]
     types = cast("inspect.UnionType", inspect.type_info(Message)).types
     plain = [_struct(kind) for kind in types if isinstance(kind, inspect.StructType) and kind.cls not in (News, Answered, Ask)]
     ask = st.builds(Ask, st.just(OTHER), _BY_NAME["who"], st.sampled_from(_OWN), st.sampled_from(FILTERS_OWN).map(int))
-    return st.one_of(*plain, ask, *own, *own, st.just(News("nobody", b"")))
+    return st.one_of(*plain, ask, *own, *read, *own, *read, st.just(News("nobody", b"")))
 
 
 def _settings(mode: str) -> Settings:

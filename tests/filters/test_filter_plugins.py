@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from harness import demo, options, write_config
@@ -16,15 +19,17 @@ from thresher.crawler.core.errors import UsageError
 from thresher.filters import plugin
 
 ROOT = Path(__file__).parents[2]
-BLOCKS = dict(re.findall(r"```(toml|python)\n(.*?)```", (ROOT / "filters/README.md").read_text(), re.DOTALL))
+README = (ROOT / "filters/README.md").read_text("utf-8")
+(TOML,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+THIN, TITLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the example as a user would, but into a folder of its own."""
     source, target = tmp_path_factory.mktemp("thin"), tmp_path_factory.mktemp("site")
-    (source / "pyproject.toml").write_text(BLOCKS["toml"])
-    (source / "thresher_thin.py").write_text(BLOCKS["python"])
+    (source / "pyproject.toml").write_text(TOML)
+    (source / "thresher_thin.py").write_text(THIN)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
     return target
@@ -46,9 +51,13 @@ def thresher(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
+def site_of(host: str) -> str:
+    return ".".join(host.split(".")[-2:])
+
+
 def test_the_example_is_short_and_drops_pages(installed: Path, tmp_path: Path) -> None:
     """From the entry point to the verdicts in the store, in the agent's own process. Mutation: the registry forgets the plug-ins."""
-    assert len(BLOCKS["python"].splitlines()) <= 40
+    assert len(THIN.splitlines()) <= 40
     with demo("story", tmp_path) as server:
         config = write_config(tmp_path, options(server, limits={"max_pages": 40}), server.web.seeds())
         sets = ("--set", "filters.thin.mode=enforce", "--set", "filters.thin.min_words=100000")
@@ -60,6 +69,24 @@ def test_the_example_is_short_and_drops_pages(installed: Path, tmp_path: Path) -
     assert sum(line.startswith('{"keep":false') and '"thin"' in line for line in kept) > 20
     without = thresher(tmp_path, "stats", tmp_path / "x")
     assert (without.returncode, "filters.thin: configured, but no installed plug-in" in without.stderr) == (6, True)
+
+
+def test_the_example_that_learns_keeps_one_page_of_a_title(tmp_path: Path) -> None:
+    """Seen to fail: `observe` writes nothing."""
+    site = broken(tmp_path / "site", TITLES, "titles")
+    with demo("labelled", tmp_path, part_pages=8, part_sites=1, parts=["aliases"]) as server:
+        config = write_config(tmp_path, options(server, limits={"max_pages": 60}), server.web.seeds())
+        sets = ("--set", "filters.titles.mode=enforce", "--set", "filters.exact_duplicate.mode=off")
+        ran = thresher(site, "crawl", "-c", config, *sets, "-o", tmp_path / "x", "--progress", "none")
+    assert ran.returncode == 0, ran.stderr
+    pages = [
+        json.loads(line) for line in thresher(site, "export", tmp_path / "x", "--fields", "url,title,keep,verdicts").stdout.splitlines()
+    ]
+    judged = [(urlsplit(page["url"]).hostname, page["title"], page["keep"]) for page in pages]
+    kept = Counter((site_of(host), title) for host, title, keep in judged if keep)
+    assert set(kept.values()) == {1}
+    assert set(kept) == {(site_of(host), title) for host, title, _ in judged}
+    assert sum(not keep for *_, keep in judged) >= 3
 
 
 def test_its_options_are_checked_like_ours(installed: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ A text that begins with "~" is a page that differs from all others and shows not
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, permutations
 
 from benchmarks.quality.deferral.graph import Graph
@@ -92,10 +92,10 @@ def behind_indexes(n: int = 600) -> Graph:
     return Graph("behind_indexes", *_first_is_home(draft.graph()))
 
 
-def _first_is_home(graph: Graph) -> tuple[list[str], list[str], list[tuple[int, ...]]]:
+def _first_is_home(graph: Graph) -> tuple[list[str], list[str], list[Sequence[int]]]:
     order = sorted(range(len(graph.urls)), key=lambda i: graph.urls[i] != _AT + "/")
     new = {old: i for i, old in enumerate(order)}
-    links = [tuple(new[target] for target in graph.links[i]) for i in order]
+    links: list[Sequence[int]] = [tuple(new[target] for target in graph.links[i]) for i in order]
     return [graph.urls[i] for i in order], [graph.texts[i] for i in order], links
 
 

@@ -18,7 +18,7 @@ class Order(Protocol):
 
     name: str
     cash_steps: int  # levels of cash to a doubling; 0: pages give none to their links
-    counts_sites: bool  # sites are told how many others link to them
+    counts_sites: bool  # count how many other sites link to each site
 
     def rank(self, site_depth: int, worth: int) -> int:
         """Return the place of a new URL in its host's queue, 0 or more; smaller is sooner."""
