@@ -75,10 +75,11 @@ def measure(site: Site, directory: Path, settings: Sequence[str], delay_s: float
     """Serve a site, crawl it plainly and otherwise, print and return the curves."""
     with served(site, directory) as place:
         print(f"\n{site.name}: {site.about}", flush=True)
-        return [_run(site, place, directory, settings, delay_s, number) for number in range(1, n_runs + 1)]
+        return [one_run(site, place, directory, settings, delay_s, number) for number in range(1, n_runs + 1)]
 
 
-def _run(site: Site, place: Place, directory: Path, settings: Sequence[str], delay_s: float, number: int) -> Curve:
+def one_run(site: Site, place: Place, directory: Path, settings: Sequence[str], delay_s: float, number: int) -> Curve:
+    """Crawl a site that is served already, plainly and otherwise; print and return the curve."""
     base = crawl_as(site, place, directory / f"{site.name}-plain-{number}", enforced(()))
     is_empty = site.empty(place.directory) if site.empty else _never
     other = crawl_as(site, place, directory / f"{site.name}-filters-{number}", settings, delay_s)

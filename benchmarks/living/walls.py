@@ -25,7 +25,7 @@ from benchmarks.living.apache import Place
 from benchmarks.living.barriers import Kind
 from benchmarks.living.crawls import Crawl, crawl_as, enforced, filters_of
 from benchmarks.living.proxy import walled
-from benchmarks.living.site import Site
+from benchmarks.living.site import Judge, Site
 from benchmarks.living.sites import SITES, served, there
 
 AFTERMATH = "aftermath"
@@ -69,22 +69,27 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def measure(site: Site, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind]) -> int:
-    """Crawl without walls, and twice through them; print; return what the crawl with filters lost."""
-    n_lost = 0
+    """Serve a site behind walls; return what the crawl with filters lost."""
     with served(site, directory, is_fronted=True) as place:
-        with walled(place, seed, []):
-            base = crawl_as(site, place, directory / f"{site.name}-plain", (*_PATIENCE, *enforced(())))
-        print(f"\n{site.name}: {site.about}\nwithout walls: {base.requests.total():,} requests", flush=True)
-        for name, own in (("plain", enforced(())), ("filters", settings)):
-            with walled(place, seed, kinds) as walls:
-                found = crawl_as(site, place, directory / f"{site.name}-walls-{name}", (*_PATIENCE, *own))
-            n_lost = _told(site, place, base, found, walls.met, name)
+        return through(site, place, directory, settings, seed, kinds)
+
+
+def through(site: Site, place: Place, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind]) -> int:
+    """Crawl a site that is served already, without walls and twice through them; print; return what the crawl with filters lost."""
+    n_lost = 0
+    is_empty = site.empty(place.directory) if site.empty else (lambda url: False)
+    with walled(place, seed, []):
+        base = crawl_as(site, place, directory / f"{site.name}-plain", (*_PATIENCE, *enforced(())))
+    print(f"\n{site.name}: {site.about}\nwithout walls: {base.requests.total():,} requests", flush=True)
+    for name, own in (("plain", enforced(())), ("filters", settings)):
+        with walled(place, seed, kinds) as walls:
+            found = crawl_as(site, place, directory / f"{site.name}-walls-{name}", (*_PATIENCE, *own))
+        n_lost = _told(is_empty, base, found, walls.met, name)
     return n_lost
 
 
-def _told(site: Site, place: Place, base: Crawl, found: Crawl, met: Mapping[str, list[str]], name: str) -> int:
+def _told(is_empty: Judge, base: Crawl, found: Crawl, met: Mapping[str, list[str]], name: str) -> int:
     """Print what a crawl through walls lost, by kind of wall; return how many documents."""
-    is_empty = site.empty(place.directory) if site.empty else (lambda url: False)
     plain, kept, near = run_of(base, is_empty), run_of(found, is_empty).documents, clusters(base)
     there_too = {near[document] for document in kept if document in near}
     urls: dict[str, list[str]] = defaultdict(list)
