@@ -17,6 +17,7 @@ many of the missing pages were recorded as soft errors. Exit 1 if documents are 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -41,6 +42,7 @@ _COLUMNS = ["filters", *_COUNTS, "probes", "validations", "audits", "CPU-s"]
 
 def main() -> int:
     """Serve, crawl, compare, print; return 0 if nothing is lost, 2 if packages are missing."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the servers end with it
     if sys.argv[1:2] and sys.argv[1] in _COMMANDS:
         return _COMMANDS[sys.argv[1]](sys.argv[2:])
     options = _options()

@@ -8,10 +8,10 @@ that of one more crawl with the plain crawl's requests as its budget. robots.txt
 A line a site and run: documents found by 10, 25, 50, 75 and 100 % of the plain crawl's requests over what plain has by then, and after the
 slash what an oracle has; `gain`: the share of the oracle's logarithmic gain at half; the same curve by bytes; requests; documents lost
 (the texts that plain has and this crawl did not keep), without and with a near copy that was kept, by the clusters of `thresher replicas`
-over the plain crawl; the tail: what was fetched of what filters had put off. Then what was lost, and to which kinds of URLs the requests
-went that brought nothing new, before the tail and in it. Exit 1 if a goal is missed: 75 % of the oracle's gain at half over all sites,
-50 % on each where it has 1.1 times or more, nowhere below plain by more than max(2 %, 5 documents), lost .1 % over all sites and .5 % on
-the worst.
+over the plain crawl; the tail: the end of the crawl, most of which went to what filters had put off. Then what was lost, and to which
+kinds of URLs the requests went that brought nothing new, before the tail and in it. Exit 1 if a goal is missed: 75 % of the oracle's gain
+at half over all sites, 50 % on each where it has 1.1 times or more, nowhere below plain by more than max(2 %, 5 documents), lost .1 %
+over all sites and .5 % on the worst.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl_as, enforced, filters_of, thresher
-from benchmarks.living.curve import Curve, Request, Run, compared, missed, near_lost
+from benchmarks.living.curve import Curve, Request, Run, compared, missed, near_lost, tail_start
 from benchmarks.living.site import Judge, Site
 from benchmarks.living.sites import SITES, served, there
 
@@ -88,7 +88,7 @@ def one_run(site: Site, place: Place, directory: Path, settings: Sequence[str], 
         budget = f"limits.max_pages={len(plain.requests)}"
         capped = run_of(crawl_as(site, place, directory / f"{site.name}-budget-{number}", (*settings, budget), delay_s), is_empty)
     lost = plain.documents - run.documents
-    starts = tail_start(other, run)
+    starts = tail_start(run)
     curve = compared(site.name, plain, run, near_lost(lost, run.documents, clusters(base)), starts, capped)
     print(curve.line(), flush=True)
     print("\n".join([*_losses(site, Comparison(base, other, is_empty)), *_wasted(site, run, starts)]), flush=True)
@@ -123,15 +123,6 @@ def clusters(base: Crawl) -> dict[str, int]:
             if url in documents:
                 found.setdefault(documents[url], number)
     return found
-
-
-def tail_start(crawl: Crawl, run: Run) -> int:
-    """Return the index of the first request after the last one for a URL that no filter had put off.
-
-    A crawl that tells nothing of its tail (no `tail` in the totals of its store) has none.
-    """
-    n_tail = int(json.loads(thresher("stats", str(crawl.directory), "--json")).get("tail", {}).get("fetched", 0))
-    return len(run.requests) - n_tail
 
 
 def _losses(site: Site, found: Comparison) -> list[str]:

@@ -130,6 +130,18 @@ def compared(site: str, plain: Run, other: Run, lost: tuple[int, int], tail_from
     )
 
 
+def tail_start(run: Run) -> int:
+    """Return the index at which a crawl's tail starts: from there on, audits exceed other requests by most. What a crawl draws of what
+    filters had put off is an audit, and pages that these name are ordinary ones again.
+    """
+    best, start, ahead = 0, len(run.requests), 0
+    for index in range(len(run.requests) - 1, -1, -1):
+        ahead += 1 if run.requests[index].purpose == "audit" else -1
+        if ahead > best:
+            best, start = ahead, index
+    return start
+
+
 def near_lost(lost: set[str], kept: set[str], clusters: Mapping[str, int]) -> tuple[int, int]:
     """Return how many lost documents have no near copy among the kept ones, and how many have one.    clusters: document → its cluster"""
     there = {clusters[document] for document in kept if document in clusters}

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.living import __main__ as living
 from benchmarks.living.anytime import main, one_run
-from benchmarks.living.curve import Curve, Request, Run, compared, missed, near_lost
+from benchmarks.living.curve import Curve, Request, Run, compared, missed, near_lost, tail_start
 from tests.benchmarks.tiny_site import N_PAGES, SITE, serving_tiny
 
 
@@ -38,6 +38,12 @@ def test_equal_bytes_are_another_measure_than_equal_requests() -> None:
 def test_a_tail_costs_what_comes_after_its_start() -> None:
     assert curve("ab", "ab--c-", tail_from=2).tail == (4, 4.0, 1)
     assert curve("ab", "ab", tail_from=2).tail == (0, 0.0, 0)
+
+
+def test_a_tail_starts_where_audits_prevail_for_good() -> None:
+    purposes = ["page", "audit", "page", "page", "audit", "audit", "page", "audit"]
+    assert tail_start(Run([Request(f"u{n}", purpose, 1, float(n)) for n, purpose in enumerate(purposes)])) == 4
+    assert tail_start(run("abc")) == 3
 
 
 def test_each_goal_that_is_missed_is_named() -> None:
