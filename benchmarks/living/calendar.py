@@ -138,5 +138,5 @@ CALENDAR = Site(
     behind=behind,
     kind=kind,
     modules="proxy proxy_http",
-    settings=("limits.max_depth=4",),  # there is no end of months
+    settings=("limits.max_depth=3",),  # there is no end of months
 )
