@@ -6,12 +6,12 @@ sets them; so each of the N runs of a site differs in them. A crawl with filters
 that of one more crawl with the plain crawl's requests as its budget. robots.txt is counted for neither.
 
 A line a site and run: documents found by 10, 25, 50, 75 and 100 % of the plain crawl's requests over what plain has by then, and after the
-slash what an oracle has; `gain`: the share of the oracle's logarithmic gain at half; the same curve by bytes; requests; documents lost
-(the texts that plain has and this crawl did not keep), without and with a near copy that was kept, by the clusters of `thresher replicas`
-over the plain crawl; the tail: the end of the crawl, most of which went to what filters had put off. Then what was lost, and to which
-kinds of URLs the requests went that brought nothing new, before the tail and in it. Exit 1 if a goal is missed: 75 % of the oracle's gain
-at half over all sites, 50 % on each where it has 1.1 times or more, nowhere below plain by more than max(2 %, 5 documents), lost .1 %
-over all sites and .5 % on the worst.
+slash what an oracle has, near copies counted once, by the clusters of `thresher replicas` over the plain crawl; `gain`: the share of the
+oracle's logarithmic gain at half; the same curve by bytes; requests; documents lost (the texts that plain has and this crawl did not
+keep), without and with a near copy that was kept; the tail: the end of the crawl, most of which went to what filters had put off. Then
+what was lost, and to which kinds of URLs the requests went that brought nothing new, before the tail and in it. Exit 1 if a goal is
+missed: 75 % of the oracle's gain at half over all sites, 50 % on each where it has 1.1 times or more, nowhere below plain by more than
+max(2 %, 5 documents), lost .1 % over all sites and .5 % on the worst.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl_as, enforced, filters_of, thresher
-from benchmarks.living.curve import Curve, Request, Run, compared, missed, near_lost, tail_start
+from benchmarks.living.curve import Curve, Request, Run, compared, missed, tail_start
 from benchmarks.living.site import Judge, Site
 from benchmarks.living.sites import SITES, served, there
 
@@ -87,11 +87,9 @@ def one_run(site: Site, place: Place, directory: Path, settings: Sequence[str], 
     if len(site.hosts) > 1:
         budget = f"limits.max_pages={len(plain.requests)}"
         capped = run_of(crawl_as(site, place, directory / f"{site.name}-budget-{number}", (*settings, budget), delay_s), is_empty)
-    lost = plain.documents - run.documents
-    starts = tail_start(run)
-    curve = compared(site.name, plain, run, near_lost(lost, run.documents, clusters(base)), starts, capped)
+    curve = compared(site.name, plain, run, clusters(base), capped=capped)
     print(curve.line(), flush=True)
-    print("\n".join([*_losses(site, Comparison(base, other, is_empty)), *_wasted(site, run, starts)]), flush=True)
+    print("\n".join([*_losses(site, Comparison(base, other, is_empty)), *_wasted(site, run)]), flush=True)
     return curve
 
 
@@ -135,9 +133,9 @@ def _losses(site: Site, found: Comparison) -> list[str]:
     return lines
 
 
-def _wasted(site: Site, run: Run, tail_from: int) -> list[str]:
+def _wasted(site: Site, run: Run) -> list[str]:
     """Return to which kinds of URLs the requests went that brought no new document, before the tail and in it."""
-    seen: set[str] = set()
+    seen, tail_from = set[str](), tail_start(run)
     barren: dict[str, Counter[str]] = defaultdict(Counter)
     for at, request in enumerate(run.requests):
         part = "in the tail" if at >= tail_from else "before the tail"

@@ -1,13 +1,14 @@
 """Anytime curves: how many documents a crawl has after so many requests, or bytes, of a plain crawl's; pure arithmetic.
 
 A document is a page's text, times of day left out. `Run` has the requests of a crawl in order, each with the document that its answer
-shows if it was kept, or "". The oracle fetches nothing but new documents from the first request on.
+shows if it was kept, or "". The oracle fetches nothing but new documents from the first request on. Near copies, by the clusters that the
+caller gives, count once: of these a filter may keep one. What is lost is counted by text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import log
 
@@ -38,6 +39,11 @@ class Run:
     @property
     def documents(self) -> set[str]:
         return {request.document for request in self.requests} - {""}
+
+    def near_as_one(self, clusters: Mapping[str, int]) -> Run:
+        """Return the run with near copies as one document.    clusters: document → its cluster; a document without is alone"""
+        one = {document: f"cluster {number}" for document, number in clusters.items()}
+        return Run([replace(request, document=one.get(request.document, request.document)) for request in self.requests])
 
     @property
     def n_bytes(self) -> int:
@@ -74,7 +80,7 @@ class Curve:
     oracle: list[int]
     n_plain: int  # requests
     n_requests: int
-    documents: int  # of the plain crawl
+    documents: int  # of the plain crawl, by text
     lost: int  # of these, without a near copy that was kept
     near: int  # of these, with one
     tail: tuple[int, float, int]  # requests after the last that was no tail, their seconds, their documents
@@ -108,25 +114,23 @@ class Curve:
         return f"{self.site:12} {curve}  gain {gain}  bytes {in_bytes}  {fetched}  {lost}  {tail}"
 
 
-def compared(site: str, plain: Run, other: Run, lost: tuple[int, int], tail_from: int, capped: Run | None = None) -> Curve:
-    """Return the curve of `other`.
-
-    capped: the crawl with plain's requests as its budget, if that is another. lost: documents without and with a near copy.
-    """
-    budget, n = capped or other, len(plain.requests)
+def compared(site: str, plain: Run, other: Run, clusters: Mapping[str, int], *, capped: Run | None = None) -> Curve:
+    """Return the curve of `other`.    clusters: document → number of its near copies; capped: one with plain's requests as its budget"""
+    n, base, budget = len(plain.requests), plain.near_as_one(clusters), (capped or other).near_as_one(clusters)
+    lost = near_lost(plain.documents - other.documents, other.documents, clusters)
     return Curve(
         site=site,
-        plain=plain.by_requests(n),
+        plain=base.by_requests(n),
         found=budget.by_requests(n),
-        plain_by_bytes=plain.by_bytes(plain.n_bytes),
+        plain_by_bytes=base.by_bytes(plain.n_bytes),
         found_by_bytes=budget.by_bytes(plain.n_bytes),
-        oracle=[min(len(plain.documents), int(n * point)) for point in POINTS],
+        oracle=[min(len(base.documents), int(n * point)) for point in POINTS],
         n_plain=n,
         n_requests=len(other.requests),
         documents=len(plain.documents),
         lost=lost[0],
         near=lost[1],
-        tail=other.after(tail_from),
+        tail=other.after(tail_start(other)),
     )
 
 

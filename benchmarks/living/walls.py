@@ -74,14 +74,16 @@ def measure(site: Site, directory: Path, settings: Sequence[str], seed: int, kin
         return through(site, place, directory, settings, seed, kinds)
 
 
-def through(site: Site, place: Place, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind]) -> int:
-    """Crawl a site that is served already, without walls and twice through them; print; return what the crawl with filters lost."""
+def through(
+    site: Site, place: Place, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind], *, with_plain: bool = True
+) -> int:
+    """Crawl a site that is served already, without walls and through them; print; return what the crawl with filters lost."""
     n_lost = 0
     is_empty = site.empty(place.directory) if site.empty else (lambda url: False)
     with walled(place, seed, []):
         base = crawl_as(site, place, directory / f"{site.name}-plain", (*_PATIENCE, *enforced(())))
     print(f"\n{site.name}: {site.about}\nwithout walls: {base.requests.total():,} requests", flush=True)
-    for name, own in (("plain", enforced(())), ("filters", settings)):
+    for name, own in ((("plain", enforced(())),) if with_plain else ()) + (("filters", settings),):
         with walled(place, seed, kinds) as walls:
             found = crawl_as(site, place, directory / f"{site.name}-walls-{name}", (*_PATIENCE, *own))
         n_lost = _told(is_empty, base, found, walls.met, name)

@@ -18,8 +18,8 @@ def run(documents: str, *, n_bytes: int = 1) -> Run:
     return Run([Request(f"u{n}", "page", n_bytes, float(n), letter.strip("-")) for n, letter in enumerate(documents)])
 
 
-def curve(plain: str, found: str, *, lost: int = 0, site: str = "a", tail_from: int = 0) -> Curve:
-    return compared(site, run(plain), run(found), (lost, 0), tail_from)
+def curve(plain: str, found: str, clusters: dict[str, int] | None = None) -> Curve:
+    return compared("a", run(plain), run(found), clusters or {})
 
 
 def test_a_curve_counts_documents_by_shares_of_the_plain_crawls_requests() -> None:
@@ -30,14 +30,20 @@ def test_a_curve_counts_documents_by_shares_of_the_plain_crawls_requests() -> No
 
 
 def test_equal_bytes_are_another_measure_than_equal_requests() -> None:
-    large = compared("a", run("abcdefgh" * 5), run("abcdefgh", n_bytes=40), (0, 0), 8)
+    large = compared("a", run("abcdefgh" * 5), run("abcdefgh", n_bytes=40), {})
     assert large.found_by_bytes == [1, 1, 1, 1, 1]
     assert large.found == [4, 8, 8, 8, 8]
 
 
+def test_near_copies_count_once_so_that_a_crawl_may_keep_one_of_them() -> None:
+    found = curve("aAbB", "a-b-", {"a": 1, "A": 1, "b": 2, "B": 2})
+    assert found.plain == found.found == [1, 1, 1, 2, 2]
+    assert (found.oracle[-1], found.lost, found.near, found.documents) == (2, 0, 2, 4)
+
+
 def test_a_tail_costs_what_comes_after_its_start() -> None:
-    assert curve("ab", "ab--c-", tail_from=2).tail == (4, 4.0, 1)
-    assert curve("ab", "ab", tail_from=2).tail == (0, 0.0, 0)
+    assert run("ab--c-").after(2) == (4, 4.0, 1)
+    assert run("ab").after(2) == (0, 0.0, 0)
 
 
 def test_a_tail_starts_where_audits_prevail_for_good() -> None:
@@ -52,8 +58,7 @@ def test_each_goal_that_is_missed_is_named() -> None:
     none, late = curve(slow, slow), curve(letters, "-" * 300 + letters[:100])
     assert missed([none]) == ["0% of the oracle's gain over all sites, goal 75%", "a: 0% of the oracle's gain, goal 50%"]
     assert any("0 documents for plain's 40 at 10% of its requests" in words for words in missed([late]))
-    lossy = curve(letters, letters[:-3], lost=3)
-    assert missed([lossy]) == ["a: lost 3 of 400, goal 0.5%", "lost 3 of 400 over all sites, goal 0.1%"]
+    assert missed([curve(letters, letters[:-3])]) == ["a: lost 3 of 400, goal 0.5%", "lost 3 of 400 over all sites, goal 0.1%"]
 
 
 def test_a_lost_document_of_whose_cluster_another_was_kept_has_a_near_copy() -> None:

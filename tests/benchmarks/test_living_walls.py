@@ -73,7 +73,7 @@ def test_a_loss_is_put_down_to_the_wall_that_its_address_met_last() -> None:
 
 def test_a_tiny_site_is_crawled_without_walls_and_through_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with serving_tiny(tmp_path, is_fronted=True) as place:
-        assert through(SITE, place, tmp_path, [], 3, [Kind.VARIANTS]) == 0
+        assert through(SITE, place, tmp_path, [], 3, [Kind.VARIANTS], with_plain=False) == 0
     told = capfd.readouterr().out
     assert "without walls: " in told
     assert "filters: " in told
