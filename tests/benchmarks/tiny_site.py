@@ -30,7 +30,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         name = urlsplit(self.path).path.strip("/")
-        is_there = name.isdigit() and int(name) < N_PAGES
+        is_there = name.isdigit() and int(name) < N_PAGES and "sid=" not in self.path  # sessions are the proxy's, and stay there
         body = page(int(name)).encode() if is_there else b"not here"
         self.send_response(200 if is_there else 404)
         self.send_header("Content-Type", "text/html; charset=utf-8")
