@@ -10,6 +10,7 @@ import pytest
 from benchmarks.living import __main__ as living
 from benchmarks.living.anytime import main, one_run
 from benchmarks.living.curve import Curve, Request, Run, compared, missed, near_lost, tail_start
+from benchmarks.living.sites import SITES
 from tests.benchmarks.tiny_site import N_PAGES, SITE, serving_tiny
 
 
@@ -74,6 +75,20 @@ def test_a_tiny_site_is_crawled_both_ways_and_nothing_is_lost(tmp_path: Path, ca
     told = capfd.readouterr().out
     assert "lost 0 (+0 near) of 16" in told
     assert "barren before the tail" in told
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_every_site_has_a_word_for_every_url_that_a_crawl_may_ask_for(name: str) -> None:
+    paths = ("/", "/robots.txt", "/sitemap.xml", "/a/b/c/?x=1;y=2&z", "//", "/index.php?title=Special:Log/x&action=history", "/?p=")
+    for path in paths:
+        assert isinstance(SITES[name].kind(f"http://{SITES[name].hosts[0]}:80{path}"), str)
+
+
+def test_every_living_site_has_a_name_an_address_and_hosts_of_its_own() -> None:
+    addresses, hosts = [site.address for site in SITES.values()], [host for site in SITES.values() for host in site.hosts]
+    assert len(SITES) >= 8
+    assert len(set(addresses)) == len(SITES)
+    assert len(set(hosts)) == len(hosts)
 
 
 def test_an_unknown_filter_and_an_unknown_site_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
