@@ -1,5 +1,7 @@
 """Crawl living sites with filters and without: `python -m benchmarks.living [SITE…] [--filters A,B+C,all-D] [--delay S] [--keep DIR]`.
 
+`python -m benchmarks.living anytime` draws curves over requests and bytes (anytime.py), `… walls` puts walls before sites (walls.py).
+
 Real software that Debian packages is started on loopback addresses, each site is crawled from one seed by the command line, first with all
 filters off (but media), then with each set of filters: with all but depth_cutoff, which saves what is far and not what is redundant, and
 with all. Politeness is at its lowest, but that the crawls with filters wait --delay seconds between two requests, a twentieth of what they
@@ -15,6 +17,7 @@ many of the missing pages were recorded as soft errors. Exit 1 if documents are 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -22,17 +25,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.living.apache import Place, free_port, serving
+from benchmarks.living import anytime, walls
+from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl, filter_names, filters_of
-from benchmarks.living.languages import LANGUAGES
-from benchmarks.living.letters import LETTERS
-from benchmarks.living.manuals import MANUALS
-from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.site import Site
-from benchmarks.living.wiki import WIKI
+from benchmarks.living.sites import SITES, served, there
 
-SITES = {site.name: site for site in (WIKI, MANUALS, REPOSITORY, LETTERS, LANGUAGES)}
+_COMMANDS = {"anytime": anytime.main, "walls": walls.main}
 MAX_LOST = 0.005
 _EXAMPLES = 3
 _CAUSES = 6
@@ -42,11 +42,12 @@ _COLUMNS = ["filters", *_COUNTS, "probes", "validations", "audits", "CPU-s"]
 
 def main() -> int:
     """Serve, crawl, compare, print; return 0 if nothing is lost, 2 if packages are missing."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the servers end with it
+    if sys.argv[1:2] and sys.argv[1] in _COMMANDS:
+        return _COMMANDS[sys.argv[1]](sys.argv[2:])
     options = _options()
-    sites = [SITES[name] for name in options.sites or SITES]
-    packages = sorted({package for site in sites for file, package in site.needs.items() if not file.exists()})
-    if packages:
-        print(f"not there: apt-get install --no-install-recommends {' '.join(packages)}", file=sys.stderr)
+    sites = there(options.sites)
+    if len(sites) < len(options.sites or SITES):
         return 2
     try:
         sets = {name: filters_of(name) for name in options.filters.split(",")}
@@ -69,11 +70,8 @@ def _options() -> argparse.Namespace:
 
 def measure(site: Site, directory: Path, sets: Mapping[str, Sequence[str]], delay_s: float) -> bool:
     """Crawl a site without filters and with each set; print what that came to; return whether too much is lost with the last."""
-    place = Place(directory / site.name, site.address, free_port(site.address))
-    place.directory.mkdir(parents=True)
-    directives = site.build(place)
-    print(f"\n{site.name}: {site.about}\n{place.url(site.hosts[0], site.seed)}", flush=True)
-    with serving(place, directives, modules=site.modules):
+    with served(site, directory) as place:
+        print(f"\n{site.name}: {site.about}\n{place.url(site.hosts[0], site.seed)}", flush=True)
         is_empty = site.empty(place.directory) if site.empty else _never
         base = crawl(site, place, directory / f"{site.name}-off", ())
         rows, reports, too_much = [_row("off", Comparison(base, base, is_empty))], list[str](), False

@@ -52,7 +52,12 @@ class Place:
 
     directory: Path  # its own, for what it writes
     address: str
-    port: int
+    port: int  # of the site's addresses
+    own_port: int = 0  # where Apache itself listens if something else stands before it; 0: there, too
+
+    @property
+    def listens(self) -> int:
+        return self.own_port or self.port
 
     def url(self, host: str, path: str = "/") -> str:
         return f"http://{host}:{self.port}{path}"
@@ -75,7 +80,7 @@ def serving(place: Place, site: str, *, modules: str = "") -> Iterator[None]:
     config = place.directory / "apache.conf"
     user = f"User {_SERVER_USER}\nGroup {_SERVER_USER}" if os.geteuid() == 0 else ""
     loaded = "\n".join(f"LoadModule {name}_module {_file(name)}" for name in [*_NAMES.split(), *modules.split()])
-    values = {"directory": place.directory, "address": place.address, "port": place.port, "modules": loaded}
+    values = {"directory": place.directory, "address": place.address, "port": place.listens, "modules": loaded}
     config.write_text(_CONFIG.format(**values, user=user, site=site))
     _give_to_server(place.directory)
     command = [str(PROGRAM), "-f", str(config), "-D", "FOREGROUND"]
@@ -114,8 +119,8 @@ def _wait(server: subprocess.Popen[str], place: Place) -> None:
             assert server.stderr is not None
             raise RuntimeError(f"apache2 did not start: {server.stderr.read().strip()}")
         try:
-            socket.create_connection((place.address, place.port), timeout=1).close()
+            socket.create_connection((place.address, place.listens), timeout=1).close()
             return
         except OSError:
             time.sleep(0.05)
-    raise RuntimeError(f"apache2 does not answer at {place.address}:{place.port}; see {place.directory}/error.log")
+    raise RuntimeError(f"apache2 does not answer at {place.address}:{place.listens}; see {place.directory}/error.log")

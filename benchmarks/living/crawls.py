@@ -7,6 +7,7 @@ import re
 import resource
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -87,19 +88,32 @@ class Crawl:
     n_served: int  # requests by the server's own log
     cpu_s: float
     is_cut: bool  # by limits.max_pages
+    log: Path = Path()  # of requests
+    seconds: float = 0.0  # of wall clock
+
+
+def enforced(filters: Sequence[str]) -> list[str]:
+    """Return the settings by which these filters are enforced and all others off."""
+    return [f"filters.{name}.mode={'enforce' if name in filters else 'off'}" for name in filter_names()]
 
 
 def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], delay_s: float = 0.0) -> Crawl:
     """Crawl the site with these filters enforced and all others off. delay_s: from the end of an answer to the next request."""
+    return crawl_as(site, place, directory, (*enforced(filters), f"limits.max_pages={MAX_PAGES}"), delay_s)
+
+
+def crawl_as(site: Site, place: Place, directory: Path, settings: Sequence[str], delay_s: float = 0.0) -> Crawl:
+    """Crawl the site with these settings besides those of every crawl here."""
     log, access = directory.with_suffix(".log"), place.directory / "access.log"
-    modes = [f"filters.{name}.mode={'enforce' if name in filters else 'off'}" for name in filter_names()]
     pace = f"politeness.min_delay={delay_s}"
-    own = (pace, f'dns.static={{".example": "{place.address}"}}', f"limits.max_pages={MAX_PAGES}", f"log.requests={log}")
-    sets = [part for value in (*_QUICK, *_ALLOWED, *own, *modes, *site.settings) for part in ("--set", value)]
+    own = (pace, f'dns.static={{".example": "{place.address}"}}', f"log.requests={log}")
+    sets = [part for value in (*_QUICK, *_ALLOWED, *own, *site.settings, *settings) for part in ("--set", value)]
     n_before, cpu_before = _count(access), _cpu()
     seed = place.url(site.hosts[0], site.seed)
+    began = time.monotonic()
     command = python.command("thresher", "crawl", seed, *sets, "-o", str(directory), "--progress", "none")
     subprocess.run(command, env=python.environment(), check=True, stdout=sys.stderr)
+    seconds = time.monotonic() - began
     cpu_s, n_served = _cpu() - cpu_before, _count(access) - n_before
     totals = json.loads(thresher("stats", str(directory), "--json"))
     requests = Counter(line.split("\t")[4] for line in log.read_text("ascii").splitlines())
@@ -112,6 +126,8 @@ def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], del
         n_served=n_served,
         cpu_s=cpu_s,
         is_cut=totals["pages"] >= MAX_PAGES,
+        log=log,
+        seconds=seconds,
     )
 
 

@@ -21,8 +21,8 @@ def build(place: Place) -> str:
 
 
 def kind(url: str) -> str:
-    """Return the language of a page."""
-    return urlsplit(url).path.split("/")[2]
+    """Return the language of a page, "" for what is none of the manual's."""
+    return ([*urlsplit(url).path.split("/"), "", ""])[2]
 
 
 LANGUAGES = Site(

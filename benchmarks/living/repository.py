@@ -51,7 +51,7 @@ def build(place: Place) -> str:
     repository = place.directory / "library.git"
     git = ["git", "-c", f"safe.directory={repository}", "-C", str(repository)]
     subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=master", str(repository)], check=True)
-    subprocess.run([*git, "fast-import", "--quiet"], input=_history().encode(), check=True)
+    subprocess.run([*git, "fast-import", "--quiet"], input=history(N_COMMITS).encode(), check=True)
     subprocess.run([*git, "config", "safe.directory", "*"], check=True)
     web = repository / "info" / "web"
     web.mkdir(parents=True)
@@ -60,17 +60,17 @@ def build(place: Place) -> str:
     return _SERVED.format(directory=place.directory, cgit=CGIT)
 
 
-def _history() -> str:
+def history(n_commits: int) -> str:
     """Return the repository as a stream for `git fast-import`: a trunk, two branches that leave it, tags."""
     rng = random.Random(4)
     blocks = _blocks()
     grown = dict.fromkeys(blocks, 0)
     stream: list[str] = []
-    for n in range(1, N_COMMITS + 1):
-        branch = "master" if n <= N_COMMITS * 5 // 6 else ("stable", "next")[n % 2]
+    for n in range(1, n_commits + 1):
+        branch = "master" if n <= n_commits * 5 // 6 else ("stable", "next")[n % 2]
         name = rng.choice([name for name in blocks if grown[name] < len(blocks[name])])
         grown[name] += 1
-        leaves = f"from :{N_COMMITS * 5 // 6}\n" if branch != "master" and n <= N_COMMITS * 5 // 6 + 2 else ""
+        leaves = f"from :{n_commits * 5 // 6}\n" if branch != "master" and n <= n_commits * 5 // 6 + 2 else ""
         content = "\n\n\n".join(blocks[name][: grown[name]]) + "\n"
         subject = f"{name}: {blocks[name][grown[name] - 1].strip().splitlines()[0][:60]}"
         stream.append(_commit(n, branch, subject, leaves, name, content))

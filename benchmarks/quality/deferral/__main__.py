@@ -1,7 +1,7 @@
 """What deferral gains and loses: `python -m benchmarks.quality.deferral [RECORDING…] [--record DIR] [--kinds] [--short]`.
 
-Simulated crawls of graphs, recorded ones (`--record DIR` crawls the living sites of benchmarks.living, a manual in eleven languages and
-directory listings, as far as their packages are installed, and writes DIR/NAME.jsonl.gz) and made-up ones: five kinds of sites and eight
+Simulated crawls of graphs, recorded ones (`--record DIR` crawls the living sites of benchmarks.living, as far as their
+packages are installed, and writes DIR/NAME.jsonl.gz) and made-up ones: five kinds of sites and eight
 adversaries. Each is crawled plainly, breadth-first, and with opinions that postpone (opinions.py) under the real evidence and the real
 policy of the tail. On several hosts the curves are those of a crawl with a budget of the plain crawl's requests, what is lost that of a
 crawl without one.
@@ -203,17 +203,13 @@ def _settings(values: Sequence[str]) -> tuple[TailPolicy, Beliefs]:
 
 def _record(directory: Path) -> list[Path]:
     """Record all living sites whose packages are installed; return the recordings."""
-    from benchmarks.quality.deferral.record import SITES as LIVING
+    from benchmarks.living.sites import there
     from benchmarks.quality.deferral.record import record
 
     directory.mkdir(parents=True, exist_ok=True)
     files = []
-    for name, site in LIVING.items():
-        absent = sorted({package for file, package in site.needs.items() if not file.exists()})
-        if absent:
-            print(f"{name}: not recorded; apt-get install --no-install-recommends {' '.join(absent)}", file=sys.stderr)
-            continue
-        files.append(directory / f"{name}.jsonl.gz")
+    for site in there(()):
+        files.append(directory / f"{site.name}.jsonl.gz")
         with tempfile.TemporaryDirectory(prefix="thresher-deferral-") as work:
             record(site, Path(work), files[-1])
     return files

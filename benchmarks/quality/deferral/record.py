@@ -14,73 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.living.apache import PACKAGE, PROGRAM, Place, free_port, serving
 from benchmarks.living.crawls import Crawl, crawl, thresher
-from benchmarks.living.letters import LETTERS
-from benchmarks.living.manuals import MANUALS
-from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.site import Site
-from benchmarks.living.wiki import WIKI
-
-_MANUAL = Path("/usr/share/doc/apache2-doc/manual")
-_DOCS = Path("/usr/share/doc")
-_LISTED = 40  # folders of the listings
-
-
-def _serve_manual(place: Place) -> str:
-    return f"DocumentRoot {_MANUAL}\n<Directory {_MANUAL}>\n  Options Indexes FollowSymLinks\n</Directory>"
-
-
-def _serve_listings(place: Place) -> str:
-    root = place.directory / "root"
-    root.mkdir()
-    for folder in sorted(path for path in _DOCS.iterdir() if path.is_dir() and not path.is_symlink())[:: max(1, 600 // _LISTED)][:_LISTED]:
-        (root / folder.name).symlink_to(folder)
-    return f"""DocumentRoot {root}
-<Directory {_DOCS}>
-  Options +Indexes +FollowSymLinks
-</Directory>
-<Directory {root}>
-  Options +Indexes +FollowSymLinks
-  IndexOptions FancyIndexing
-</Directory>"""
-
-
-def _kind(url: str) -> str:
-    return url
-
-
-LANGUAGES = Site(
-    name="languages",
-    about="Apache's manual in eleven languages, of which most pages of most are the English ones",
-    address="127.0.8.5",
-    hosts=("httpd.example",),
-    seed="/en/index.html",
-    needs={PROGRAM: PACKAGE, _MANUAL / "en": "apache2-doc"},
-    build=_serve_manual,
-    kind=_kind,
-)
-LISTINGS = Site(
-    name="listings",
-    about="folders as Apache lists them, each in eight orders",
-    address="127.0.8.6",
-    hosts=("files.example",),
-    seed="/",
-    needs={PROGRAM: PACKAGE},
-    build=_serve_listings,
-    kind=_kind,
-    modules="autoindex",
-)
-SITES = {site.name: site for site in (WIKI, MANUALS, REPOSITORY, LETTERS, LANGUAGES, LISTINGS)}
+from benchmarks.living.sites import served
 
 
 def record(site: Site, directory: Path, to: Path) -> int:
     """Serve a site, crawl it whole, write the recording; return its lines."""
-    place = Place(directory / site.name, site.address, free_port(site.address))
-    place.directory.mkdir(parents=True)
-    directives = site.build(place)
     store = directory / f"{site.name}-plain"
-    with serving(place, directives, modules=site.modules):
+    with served(site, directory) as place:
         found = crawl(site, place, store, ())
     return write(found, place.url(site.hosts[0], site.seed), to)
 

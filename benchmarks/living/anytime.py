@@ -1,0 +1,148 @@
+"""Anytime curves of living sites: `python -m benchmarks.living anytime [SITE…] [--seeds N] [--set KEY=VALUE]… [--filters SET]`.
+
+Each site is crawled plainly (every learned filter off) and with the default configuration, or with what --set changes of it, or with the
+filters of --filters enforced and no others. The seeds of a crawl's choices are drawn anew by the product for each crawl, and no option
+sets them; so each of the N runs of a site differs in them. A crawl with filters has no budget, but on sites of several hosts the curve is
+that of one more crawl with the plain crawl's requests as its budget. robots.txt is counted for neither.
+
+A line a site and run: documents found by 10, 25, 50, 75 and 100 % of the plain crawl's requests over what plain has by then, and after the
+slash what an oracle has, near copies counted once, by the clusters of `thresher replicas` over the plain crawl; `gain`: the share of the
+oracle's logarithmic gain at half; the same curve by bytes; requests; documents lost (the texts that plain has and this crawl did not
+keep), without and with a near copy that was kept; the tail: the end of the crawl, most of which went to what filters had put off. Then
+what was lost, and to which kinds of URLs the requests went that brought nothing new, before the tail and in it. Exit 1 if a goal is
+missed: 75 % of the oracle's gain at half over all sites, 50 % on each where it has 1.1 times or more, nowhere below plain by more than
+max(2 %, 5 documents), lost .1 % over all sites and .5 % on the worst.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+
+from benchmarks.living.apache import Place
+from benchmarks.living.compare import Comparison, causes
+from benchmarks.living.crawls import Crawl, crawl_as, enforced, filters_of, thresher
+from benchmarks.living.curve import Curve, Request, Run, compared, missed, tail_start
+from benchmarks.living.site import Judge, Site
+from benchmarks.living.sites import SITES, served, there
+
+_EXAMPLES = 3
+_KINDS = 8
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve, crawl, print; return 1 if a goal is missed, 2 on a wrong option or if no site's software is there."""
+    options = _options(arguments)
+    try:
+        settings = [*(enforced(filters_of(options.filters)) if options.filters else []), *options.set]
+    except ValueError as error:
+        print(f"--filters: {error}", file=sys.stderr)
+        return 2
+    sites = there(options.sites)
+    if not sites:
+        return 2
+    curves: list[Curve] = []
+    with ExitStack() as stack:
+        keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thresher-anytime-")))
+        for site in sites:
+            curves += measure(site, keep, settings, options.delay, options.seeds)
+    goals = missed(curves)
+    print("\n".join([*(f"missed: {words}" for words in goals), *([] if goals else ["all goals are met"])]), flush=True)
+    return int(bool(goals))
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.living anytime", description="Draw the anytime curves of living sites.")
+    parser.add_argument("sites", nargs="*", metavar="SITE", choices=[*SITES, []], help=f"of {', '.join(SITES)}; default: all")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="runs of each site (3)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change the configuration of the crawls with filters"
+    )
+    parser.add_argument("--filters", default="", metavar="SET", help="A+B, all, all-A: enforce these and no others; default: the defaults")
+    parser.add_argument("--delay", type=float, default=0.0, metavar="S", help="seconds between two requests of a crawl with filters (0)")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave sites and stores there")
+    return parser.parse_args(arguments)
+
+
+def measure(site: Site, directory: Path, settings: Sequence[str], delay_s: float, n_runs: int) -> list[Curve]:
+    """Serve a site, crawl it plainly and otherwise, print and return the curves."""
+    with served(site, directory) as place:
+        print(f"\n{site.name}: {site.about}", flush=True)
+        return [one_run(site, place, directory, settings, delay_s, number) for number in range(1, n_runs + 1)]
+
+
+def one_run(site: Site, place: Place, directory: Path, settings: Sequence[str], delay_s: float, number: int) -> Curve:
+    """Crawl a site that is served already, plainly and otherwise; print and return the curve."""
+    base = crawl_as(site, place, directory / f"{site.name}-plain-{number}", enforced(()))
+    is_empty = site.empty(place.directory) if site.empty else _never
+    other = crawl_as(site, place, directory / f"{site.name}-filters-{number}", settings, delay_s)
+    plain, run, capped = run_of(base, is_empty), run_of(other, is_empty), None
+    if len(site.hosts) > 1:
+        budget = f"limits.max_pages={len(plain.requests)}"
+        capped = run_of(crawl_as(site, place, directory / f"{site.name}-budget-{number}", (*settings, budget), delay_s), is_empty)
+    curve = compared(site.name, plain, run, clusters(base), capped=capped)
+    print(curve.line(), flush=True)
+    print("\n".join([*_losses(site, Comparison(base, other, is_empty)), *_wasted(site, run)]), flush=True)
+    return curve
+
+
+def _never(url: str) -> bool:
+    return False
+
+
+def run_of(crawl: Crawl, is_empty: Judge) -> Run:
+    """Return the crawl's requests in order, each with the document that its answer shows if it was kept."""
+    shown = {
+        answer.url: answer.document for answer in crawl.answers if answer.status == 200 and answer.is_kept and not is_empty(answer.url)
+    }
+    requests = []
+    for line in crawl.log.read_text("ascii").splitlines():
+        at, result, n_bytes, _, purpose, _, url = line.split("\t")
+        if purpose != "robots":
+            document = shown.get(url, "") if result == "200" else ""
+            requests.append(Request(url, purpose, int(n_bytes), datetime.fromisoformat(at).timestamp(), document))
+    return Run(requests)
+
+
+def clusters(base: Crawl) -> dict[str, int]:
+    """Return document → the number of its cluster, by the product's own near-replicas of the crawl's pages; a lone document is in none."""
+    documents = {answer.url: answer.document for answer in base.answers if answer.document}
+    found: dict[str, int] = {}
+    for number, line in enumerate(thresher("replicas", str(base.directory)).splitlines()):
+        cluster = json.loads(line)
+        for url in [cluster["representative"], *(member["url"] for member in cluster["members"])]:
+            if url in documents:
+                found.setdefault(documents[url], number)
+    return found
+
+
+def _losses(site: Site, found: Comparison) -> list[str]:
+    lines = []
+    for cause, n in causes(found.lost).most_common(_KINDS):
+        of_cause = [loss for loss in found.lost if causes([loss])[cause]]
+        kinds = Counter(site.kind(loss.urls[0]) for loss in of_cause)
+        lines.append(f"  not kept: {n} by {cause}: {', '.join(f'{kind} {m}' for kind, m in kinds.most_common(5))}")
+        lines += [f"      {loss.urls[0]} (resemblance {loss.resemblance:.2f})" for loss in of_cause[:_EXAMPLES]]
+    return lines
+
+
+def _wasted(site: Site, run: Run) -> list[str]:
+    """Return to which kinds of URLs the requests went that brought no new document, before the tail and in it."""
+    seen, tail_from = set[str](), tail_start(run)
+    barren: dict[str, Counter[str]] = defaultdict(Counter)
+    for at, request in enumerate(run.requests):
+        part = "in the tail" if at >= tail_from else "before the tail"
+        if not request.document or request.document in seen:
+            barren[part][f"{request.purpose} {site.kind(request.url)}".replace("page ", "", 1)] += 1
+        seen.add(request.document)
+    return [
+        f"  barren {part}: {kinds.total()}: {', '.join(f'{kind.strip()} {n}' for kind, n in kinds.most_common(_KINDS))}"
+        for part, kinds in barren.items()
+    ]

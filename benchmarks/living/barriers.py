@@ -1,0 +1,154 @@
+"""What a whole site may answer for a while instead of its pages, and when: thirteen kinds of walls, put up and taken down by a seed.
+
+A wall stands for a number of requests, or of seconds if fewer come (a crawler that backs off sends none); then the site is itself again for
+a number of requests. Everything is decided by the seed and by what was asked: `Schedule` reads the clock that it is given.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What stands before the site."""
+
+    LOGIN_FORM = "login form, 200"
+    LOGIN_REDIRECT = "302 to a login form"
+    CONSENT = "consent page, 200"
+    LIMIT = "429"
+    LIMIT_TIMED = "429 with Retry-After"
+    SLOW_DOWN = "page that asks to slow down, 200"
+    MAINTENANCE = "503"
+    MAINTENANCE_TIMED = "503 with Retry-After"
+    MAINTENANCE_PAGE = "page of maintenance, 200"
+    VARIANTS = "A/B variants"
+    SESSIONS = "a session minted on each page"
+    LANGUAGE = "another language by address"
+    CHALLENGE = "challenge page, 403"
+
+
+LOGIN_PATH = "/login"
+SESSION = "sid"
+RETRY_AFTER_S = 2
+_OPEN = (25, 70)  # requests between two walls
+_STANDS = (10, 40)  # requests that a wall answers
+_LONGEST_S = 5.0
+
+_LOGIN = """<html><head><title>Log in</title></head><body><h1>Log in</h1><p>You must log in to see this page.</p>
+<form action="/login" method="post"><input name="user"><input type="password" name="password"><button>Log in</button></form>
+</body></html>"""
+_CONSENT = """<html><head><title>Before you continue</title></head><body><h1>Before you continue</h1><p>We and our partners store and read
+information on your device. You may accept or choose.</p><form method="post"><button>Accept all</button><button>Choose</button></form>
+</body></html>"""
+_SLOW = """<html><head><title>Please slow down</title></head><body><h1>Please slow down</h1><p>You have sent many requests in a short time.
+Wait a moment and try again.</p></body></html>"""
+_MAINTENANCE = """<html><head><title>Maintenance</title></head><body><h1>We will be back soon</h1><p>The site is down for maintenance.
+Thank you for your patience.</p></body></html>"""
+_CHALLENGE = """<html><head><title>Just a moment</title></head><body><h1>Checking your browser</h1><p>This takes a few seconds.</p>
+<noscript>Enable JavaScript to continue.</noscript></body></html>"""
+_BANNER = '<div class="banner"><p>Now in a new design: tell us what you think of variant {n}.</p><p><a href="/">Home</a></p></div>'
+
+_LINK = re.compile(r"""(<a\b[^>]*?\bhref=["'])([^"'#]+)""", re.IGNORECASE)
+_TEXT = re.compile(r">([^<]+)<")
+_SHIFTED = str.maketrans("aeioubcdfglmnprst", "eiouadfgbcmlrnpts")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    is_wall: bool = False
+
+
+@dataclass
+class Schedule:
+    """Which wall stands at a request. One request at a time."""
+
+    seed: int
+    now: Callable[[], float]  # seconds
+    kinds: Sequence[Kind] = tuple(Kind)
+    rng: random.Random = field(init=False)
+    standing: Kind | None = None
+    _left: int = 0  # requests
+    _since: float = 0.0
+    _to_come: list[Kind] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+        self._left = self.rng.randint(*_OPEN)
+
+    def next(self) -> Kind | None:
+        """Return what stands before this request; each kind once before any again."""
+        if not self.kinds:
+            return None
+        is_over = self.standing is not None and self.now() - self._since > _LONGEST_S
+        if self._left <= 0 or is_over:
+            self._turn()
+        self._left -= 1
+        return self.standing
+
+    def _turn(self) -> None:
+        if self.standing is not None:
+            self.standing, self._left = None, self.rng.randint(*_OPEN)
+            return
+        if not self._to_come:
+            self._to_come = self.rng.sample(list(self.kinds), len(self.kinds))
+        self.standing, self._left, self._since = self._to_come.pop(), self.rng.randint(*_STANDS), self.now()
+
+
+def instead(kind: Kind, path: str) -> Answer | None:
+    """Return what a wall answers without asking the site, None for a kind that changes the site's own answer."""
+    page = {"Content-Type": "text/html; charset=utf-8"}
+    timed = page | {"Retry-After": str(RETRY_AFTER_S)}
+    match kind:
+        case Kind.LOGIN_REDIRECT if not path.startswith(LOGIN_PATH):
+            return Answer(302, page | {"Location": f"{LOGIN_PATH}?next={path}"}, b"", is_wall=True)
+        case Kind.LOGIN_FORM | Kind.LOGIN_REDIRECT:
+            return Answer(200, page, _LOGIN.encode(), is_wall=True)
+        case Kind.CONSENT:
+            return Answer(200, page, _CONSENT.encode(), is_wall=True)
+        case Kind.SLOW_DOWN:
+            return Answer(200, page, _SLOW.encode(), is_wall=True)
+        case Kind.LIMIT | Kind.LIMIT_TIMED:
+            return Answer(429, page if kind is Kind.LIMIT else timed, _SLOW.encode(), is_wall=True)
+        case Kind.MAINTENANCE | Kind.MAINTENANCE_TIMED:
+            return Answer(503, page if kind is Kind.MAINTENANCE else timed, _MAINTENANCE.encode(), is_wall=True)
+        case Kind.MAINTENANCE_PAGE:
+            return Answer(200, page, _MAINTENANCE.encode(), is_wall=True)
+        case Kind.CHALLENGE:
+            return Answer(403, page, _CHALLENGE.encode(), is_wall=True)
+        case Kind.VARIANTS | Kind.SESSIONS | Kind.LANGUAGE:
+            return None
+
+
+def changed(kind: Kind, html: str, rng: random.Random) -> str:
+    """Return a page of the site as it is while a wall of this kind stands."""
+    match kind:
+        case Kind.VARIANTS:
+            n = rng.randint(1, 4)
+            return re.sub(r"(<body[^>]*>)", lambda body: body[1] + _BANNER.format(n=n) * n, html, count=1, flags=re.IGNORECASE)
+        case Kind.SESSIONS:
+            minted = f"{SESSION}={rng.getrandbits(64):016x}"
+            return _LINK.sub(lambda link: f"{link[1]}{_with(link[2], minted)}", html)
+        case Kind.LANGUAGE:
+            return _TEXT.sub(lambda words: f">{words[1].translate(_SHIFTED)}<", html)
+        case _:
+            return html
+
+
+def without_session(path: str) -> str:
+    """Return the path that the site is asked for."""
+    return re.sub(rf"[?&;]{SESSION}=[0-9a-f]{{16}}$", "", path)
+
+
+def _with(link: str, minted: str) -> str:
+    if link.startswith(("mailto:", "javascript:", "data:")):
+        return link
+    return f"{link}{'&' if '?' in link else '?'}{minted}"

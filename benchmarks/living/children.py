@@ -1,0 +1,86 @@
+"""What stands behind Apache: a database or a web application, as a child process that ends with the site.
+
+An application of PyPI lives in a virtual environment of its own, so that its packages are none of the crawler's: `environment(NAME)`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ENVIRONMENTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thresher-living"
+SERVER = "waitress"  # the package that serves WSGI applications on a socket of the file system
+_WAIT_S = 30.0
+
+
+def environment(name: str) -> Path:
+    """Return the virtual environment of an application, there or not."""
+    return ENVIRONMENTS / name
+
+
+def python_of(name: str) -> Path:
+    return environment(name) / "bin" / "python"
+
+
+def is_installed(name: str, packages: Sequence[str]) -> bool:
+    """Return whether the environment has all these packages."""
+    lines = list(environment(name).glob("lib/python*/site-packages/*.dist-info"))
+    have = {path.name.partition("-")[0].lower().replace("_", "-") for path in lines}
+    return {package.partition("=")[0].partition("<")[0].lower() for package in packages} <= have
+
+
+def how_to_install(name: str, packages: Sequence[str]) -> str:
+    """Return the shell command that makes the environment."""
+    names = " ".join(f"'{package}'" for package in packages)
+    return f"{sys.executable} -m venv {environment(name)} && {python_of(name)} -m pip install {names}"
+
+
+@contextmanager
+def running(command: Sequence[str], socket: Path, log: Path, variables: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Run a child until the block ends; raise RuntimeError with the end of its log if the socket does not appear."""
+    with log.open("wb") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=out, env=os.environ | dict(variables or {}), start_new_session=True)
+        try:
+            _wait(child, socket.exists, f"{command[0]}: {log}")
+            yield
+        finally:
+            child.terminate()
+            child.wait()
+
+
+@contextmanager
+def application(name: str, wsgi: str, directory: Path, variables: Mapping[str, str]) -> Iterator[None]:
+    """Serve a WSGI application of an environment at `directory`/wsgi.sock. wsgi: module:function that makes it."""
+    socket = directory / "wsgi.sock"
+    command = [str(python_of(name)), "-m", "waitress", f"--unix-socket={socket}", "--unix-socket-perms=666", "--threads=4", "--call", wsgi]
+    with running(command, socket, directory / "application.log", {**variables, "PYTHONPATH": str(directory), "PYTHONHASHSEED": "0"}):
+        yield
+
+
+def proxied(directory: Path) -> str:
+    """Return the directives by which Apache hands everything to the application."""
+    return f"ProxyPreserveHost On\nProxyPass / unix:{directory}/wsgi.sock|http://localhost/"
+
+
+def run(name: str, directory: Path, variables: Mapping[str, str], *arguments: str, words: str | None = None) -> None:
+    """Run the environment's Python; raise RuntimeError with its words if that fails."""
+    all_variables = os.environ | {"PYTHONPATH": str(directory)} | dict(variables)
+    command = [str(python_of(name)), *arguments]
+    done = subprocess.run(command, cwd=directory, env=all_variables, input=words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{name}: {' '.join(arguments[:3])} failed: {done.stderr.strip()[-800:]}")
+
+
+def _wait(child: subprocess.Popen[bytes], is_up: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + _WAIT_S
+    while not is_up():
+        if child.poll() is not None:
+            raise RuntimeError(f"ended at once: {what}")
+        if time.monotonic() > until:
+            raise RuntimeError(f"not up after {_WAIT_S:.0f} s: {what}")
+        time.sleep(0.05)

@@ -1,0 +1,95 @@
+"""A proxy before a site: what the site answers, but for the times at which a wall stands (barriers.py)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from benchmarks.living.apache import Place
+from benchmarks.living.barriers import Answer, Kind, Schedule, changed, instead, without_session
+
+_HOP = frozenset(["connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "upgrade", "te", "trailer"])
+_EVER_OPEN = ("/robots.txt",)  # else a site that answers it 503 is not crawled at all for a while
+
+
+class Walls:
+    """The proxy's state: what stands, and which wall answered which URL."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.met: defaultdict[str, list[str]] = defaultdict(list)  # host and path → what stood when it was asked for; "" for nothing
+        self._schedule = schedule
+        self._lock = threading.Lock()
+
+    def next(self, name: str, path: str) -> Kind | None:
+        """Return what stands before this request."""
+        with self._lock:
+            kind = None if path in _EVER_OPEN else self._schedule.next()
+            self.met[name + path].append(kind or "")
+            return kind
+
+    def change(self, kind: Kind, html: str) -> str:
+        with self._lock:
+            return changed(kind, html, self._schedule.rng)
+
+
+@contextmanager
+def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
+    """Stand at the place's port until the block ends, before the server at its own port."""
+    walls = Walls(Schedule(seed, time.monotonic, kinds))
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            name = self.headers.get("Host", "")
+            kind = walls.next(name, self.path)
+            answer = instead(kind, self.path) if kind else None
+            _send(self, answer or _asked(place, self, walls, kind))
+
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            """Keep still."""
+
+    server = ThreadingHTTPServer((place.address, place.port), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield walls
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Kind | None) -> Answer:
+    """Return the site's answer, changed if such a wall stands."""
+    connection = HTTPConnection(place.address, place.listens, timeout=60)
+    try:
+        headers = {name: value for name, value in handler.headers.items() if name.lower() not in {*_HOP, "accept-encoding"}}
+        connection.request("GET", without_session(handler.path), headers=headers)
+        response = connection.getresponse()
+        body = response.read()
+        kept = {name: value for name, value in response.getheaders() if name.lower() not in _HOP}
+        if kind is not None and "html" in response.headers.get("Content-Type", ""):
+            charset = response.headers.get_content_charset() or "utf-8"
+            body = walls.change(kind, body.decode(charset, "surrogateescape")).encode(charset, "surrogateescape")
+            kept = {name: value for name, value in kept.items() if name.lower() not in ("etag", "last-modified")}
+        return Answer(response.status, kept, body)
+    except (OSError, HTTPException) as error:
+        return Answer(502, {"Content-Type": "text/plain"}, str(error).encode())
+    finally:
+        connection.close()
+
+
+def _send(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    handler.send_response(answer.status)
+    for name, value in answer.headers.items():
+        if name.lower() not in ("server", "date"):
+            handler.send_header(name, value)
+    handler.send_header("Content-Length", str(len(answer.body)))
+    handler.end_headers()
+    handler.wfile.write(answer.body)

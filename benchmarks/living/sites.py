@@ -1,0 +1,53 @@
+"""All living sites, and how one is built and served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from sys import stderr
+
+from benchmarks.living.apache import Place, free_port, serving
+from benchmarks.living.blog import BLOG
+from benchmarks.living.calendar import CALENDAR
+from benchmarks.living.forum import FORUM
+from benchmarks.living.gitweb import GITWEB_SITE
+from benchmarks.living.languages import LANGUAGES
+from benchmarks.living.letters import LETTERS
+from benchmarks.living.listings import LISTINGS
+from benchmarks.living.manuals import MANUALS
+from benchmarks.living.mediawiki import MEDIAWIKI
+from benchmarks.living.repository import REPOSITORY
+from benchmarks.living.site import Site
+from benchmarks.living.wiki import WIKI
+
+_ALL = (WIKI, MEDIAWIKI, MANUALS, LANGUAGES, REPOSITORY, GITWEB_SITE, FORUM, CALENDAR, BLOG, LISTINGS, LETTERS)
+SITES = {site.name: site for site in _ALL}
+Before = Callable[[Place], AbstractContextManager[None]]
+
+
+def there(names: Sequence[str]) -> list[Site]:
+    """Return the sites of these names, all if there are none, whose software is installed; say how to install the others'."""
+    found = [SITES[name] for name in names or SITES]
+    for site in found:
+        for command in site.missing_packages():
+            print(f"{site.name} is left out: {command}", file=stderr)
+    return [site for site in found if not site.missing_packages()]
+
+
+def _nothing(place: Place) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+@contextmanager
+def served(site: Site, directory: Path, before: Before = _nothing, *, is_fronted: bool = False) -> Iterator[Place]:
+    """Build a site in a folder of `directory` and serve it until the block ends.
+
+    before: what runs between the crawler and Apache; it listens at the place's port if `is_fronted`, Apache at `own_port`.
+    """
+    own_port = free_port(site.address) if is_fronted else 0
+    place = Place(directory / site.name, site.address, free_port(site.address), own_port)
+    place.directory.mkdir(parents=True)
+    directives = site.build(place)
+    with site.behind(place), serving(place, directives, modules=site.modules), before(place):
+        yield place

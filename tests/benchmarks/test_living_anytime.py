@@ -1,0 +1,99 @@
+"""`python -m benchmarks.living anytime`: its arithmetic, and once from end to end on a tiny site."""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+
+import pytest
+
+from benchmarks.living import __main__ as living
+from benchmarks.living.anytime import main, one_run
+from benchmarks.living.curve import Curve, Request, Run, compared, missed, near_lost, tail_start
+from benchmarks.living.sites import SITES
+from tests.benchmarks.tiny_site import N_PAGES, SITE, serving_tiny
+
+
+def run(documents: str, *, n_bytes: int = 1) -> Run:
+    """Return a crawl with a request a second; each letter is a document, `-` an answer that brought none."""
+    return Run([Request(f"u{n}", "page", n_bytes, float(n), letter.strip("-")) for n, letter in enumerate(documents)])
+
+
+def curve(plain: str, found: str, clusters: dict[str, int] | None = None) -> Curve:
+    return compared("a", run(plain), run(found), clusters or {})
+
+
+def test_a_curve_counts_documents_by_shares_of_the_plain_crawls_requests() -> None:
+    found = curve("a-b-c-d-e-f-g-h-i-j-", "abcdefghij")
+    assert (found.plain, found.found, found.oracle) == ([1, 3, 5, 8, 10], [2, 5, 10, 10, 10], [2, 5, 10, 10, 10])
+    assert found.gains == pytest.approx((log(2), log(2)))
+    assert missed([found]) == []
+
+
+def test_equal_bytes_are_another_measure_than_equal_requests() -> None:
+    large = compared("a", run("abcdefgh" * 5), run("abcdefgh", n_bytes=40), {})
+    assert large.found_by_bytes == [1, 1, 1, 1, 1]
+    assert large.found == [4, 8, 8, 8, 8]
+
+
+def test_near_copies_count_once_so_that_a_crawl_may_keep_one_of_them() -> None:
+    found = curve("aAbB", "a-b-", {"a": 1, "A": 1, "b": 2, "B": 2})
+    assert found.plain == found.found == [1, 1, 1, 2, 2]
+    assert (found.oracle[-1], found.lost, found.near, found.documents) == (2, 0, 2, 4)
+
+
+def test_a_tail_costs_what_comes_after_its_start() -> None:
+    assert run("ab--c-").after(2) == (4, 4.0, 1)
+    assert run("ab").after(2) == (0, 0.0, 0)
+
+
+def test_a_tail_starts_where_audits_prevail_for_good() -> None:
+    purposes = ["page", "audit", "page", "page", "audit", "audit", "page", "audit"]
+    assert tail_start(Run([Request(f"u{n}", purpose, 1, float(n)) for n, purpose in enumerate(purposes)])) == 4
+    assert tail_start(run("abc")) == 3
+
+
+def test_each_goal_that_is_missed_is_named() -> None:
+    letters = "".join(map(chr, range(0x4E00, 0x4E00 + 400)))
+    slow = "".join(f"{letter}-" for letter in letters)
+    none, late = curve(slow, slow), curve(letters, "-" * 300 + letters[:100])
+    assert missed([none]) == ["0% of the oracle's gain over all sites, goal 75%", "a: 0% of the oracle's gain, goal 50%"]
+    assert any("0 documents for plain's 40 at 10% of its requests" in words for words in missed([late]))
+    assert missed([curve(letters, letters[:-3])]) == ["a: lost 3 of 400, goal 0.5%", "lost 3 of 400 over all sites, goal 0.1%"]
+
+
+def test_a_lost_document_of_whose_cluster_another_was_kept_has_a_near_copy() -> None:
+    assert near_lost({"a", "b", "c"}, {"k", "m"}, {"a": 1, "k": 1, "b": 2}) == (2, 1)
+
+
+def test_a_tiny_site_is_crawled_both_ways_and_nothing_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving_tiny(tmp_path) as place:
+        found = one_run(SITE, place, tmp_path, [], 0.0, 1)
+    assert (found.documents, found.lost, found.near) == (N_PAGES, 0, 0)
+    assert found.plain[-1] == N_PAGES
+    assert found.n_plain > N_PAGES
+    told = capfd.readouterr().out
+    assert "lost 0 (+0 near) of 16" in told
+    assert "barren before the tail" in told
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_every_site_has_a_word_for_every_url_that_a_crawl_may_ask_for(name: str) -> None:
+    paths = ("/", "/robots.txt", "/sitemap.xml", "/a/b/c/?x=1;y=2&z", "//", "/index.php?title=Special:Log/x&action=history", "/?p=")
+    for path in paths:
+        assert isinstance(SITES[name].kind(f"http://{SITES[name].hosts[0]}:80{path}"), str)
+
+
+def test_every_living_site_has_a_name_an_address_and_hosts_of_its_own() -> None:
+    addresses, hosts = [site.address for site in SITES.values()], [host for site in SITES.values() for host in site.hosts]
+    assert len(SITES) >= 8
+    assert len(set(addresses)) == len(SITES)
+    assert len(set(hosts)) == len(hosts)
+
+
+def test_an_unknown_filter_and_an_unknown_site_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["--filters", "nonsense"]) == 2
+    assert "no filter: nonsense" in capfd.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["nowhere"])
+    assert {"anytime", "walls"} == set(living._COMMANDS)

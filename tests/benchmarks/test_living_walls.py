@@ -1,0 +1,80 @@
+"""`python -m benchmarks.living walls`: when which wall stands, what it answers, and once from end to end before a tiny site."""
+
+from __future__ import annotations
+
+import random
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from benchmarks.living.barriers import Kind, Schedule, changed, instead, without_session
+from benchmarks.living.proxy import walled
+from benchmarks.living.walls import AFTERMATH, blame, through
+from tests.benchmarks.tiny_site import SITE, page, serving_tiny
+
+
+def stood(schedule: Schedule, n_requests: int) -> list[Kind | None]:
+    return [schedule.next() for _ in range(n_requests)]
+
+
+def test_every_kind_of_wall_stands_once_before_any_stands_again_and_the_site_is_itself_between_them() -> None:
+    kinds = stood(Schedule(1, lambda: 0.0), 2_000)
+    turns = [kind for before, kind in zip([None, *kinds], kinds, strict=False) if kind is not None and kind is not before]
+    assert set(turns[: len(Kind)]) == set(Kind)
+    assert all(before is None or kind is None or kind is before for before, kind in zip([None, *kinds], kinds, strict=False))
+
+
+def test_a_seed_decides_everything() -> None:
+    assert stood(Schedule(7, lambda: 0.0), 500) == stood(Schedule(7, lambda: 0.0), 500) != stood(Schedule(8, lambda: 0.0), 500)
+
+
+def test_a_wall_that_nobody_comes_to_falls_with_time() -> None:
+    now = [0.0]
+    schedule = Schedule(1, lambda: now[0], [Kind.LIMIT])
+    while schedule.next() is None:
+        pass
+    now[0] = 60.0
+    assert schedule.next() is None
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_wall_answers_by_itself_or_changes_what_the_site_answers(kind: Kind) -> None:
+    answer, html = instead(kind, "/3"), page(3)
+    assert (answer is None) == (changed(kind, html, random.Random(1)) != html)
+
+
+def test_sessions_are_minted_anew_and_the_site_never_sees_them() -> None:
+    rng = random.Random(1)
+    one, other = changed(Kind.SESSIONS, page(3), rng), changed(Kind.SESSIONS, page(3), rng)
+    assert one != other
+    assert '"/7?sid=' in one
+    assert '"/7?view=print&amp;sid=' not in one
+    assert without_session("/7?view=print&sid=0123456789abcdef") == "/7?view=print"
+    assert without_session("/7?sid=0123456789abcdef") == "/7"
+
+
+def test_a_proxy_hands_on_what_the_site_answers_and_remembers_what_stood(tmp_path: Path) -> None:
+    with serving_tiny(tmp_path, is_fronted=True) as place, walled(place, 1, []) as walls:
+        connection = HTTPConnection(place.address, place.port, timeout=20)
+        for path, status in (("/3?sid=0123456789abcdef", 200), ("/none", 404)):
+            connection.request("GET", path, headers={"Host": "tiny.example"})
+            response = connection.getresponse()
+            assert (response.status, response.read() == page(3).encode()) == (status, status == 200)
+        connection.close()
+    assert walls.met == {"tiny.example/3?sid=0123456789abcdef": [""], "tiny.example/none": [""]}
+
+
+def test_a_loss_is_put_down_to_the_wall_that_its_address_met_last() -> None:
+    met = {"a.example:80/x": ["", "429"], "a.example:80/y?b=1": [""]}
+    assert blame(["http://a.example:80/x"], met) == "429"
+    assert blame(["http://a.example:80/y?b=1", "http://a.example:80/z"], met) == AFTERMATH
+
+
+def test_a_tiny_site_is_crawled_without_walls_and_through_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving_tiny(tmp_path, is_fronted=True) as place:
+        assert through(SITE, place, tmp_path, [], 3, [Kind.VARIANTS], with_plain=False) == 0
+    told = capfd.readouterr().out
+    assert "without walls: " in told
+    assert "filters: " in told
+    assert " behind walls; lost 0 of 16" in told

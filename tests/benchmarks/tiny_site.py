@@ -1,0 +1,65 @@
+"""A tiny site for the short forms of `python -m benchmarks.living`: a server of this process, on an address of loopback."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from benchmarks.living.apache import Place, free_port
+from benchmarks.living.site import Site
+
+N_PAGES = 16
+ADDRESS = "127.0.8.99"
+
+
+def _built(place: Place, /) -> str:
+    return ""
+
+
+SITE = Site(
+    "tiny", "sixteen pages, each under two addresses", ADDRESS, ("tiny.example",), "/0", {}, _built, lambda url: urlsplit(url).query
+)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        name = urlsplit(self.path).path.strip("/")
+        is_there = name.isdigit() and int(name) < N_PAGES and "sid=" not in self.path  # sessions are the proxy's, and stay there
+        body = page(int(name)).encode() if is_there else b"not here"
+        self.send_response(200 if is_there else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Keep still."""
+
+
+def page(number: int) -> str:
+    """Return a page of words of its own, with links to the next ones and to their printed forms."""
+    words = " ".join(f"word{number}x{n}" for n in range(60))
+    after = [(number * 2 + n) % N_PAGES for n in (1, 2)]
+    links = " ".join(f'<a href="/{n}">{n}</a> <a href="/{n}?view=print">{n}, printed</a>' for n in after)
+    return f"<html><head><title>Page {number}</title></head><body><h1>Page {number}</h1><p>{words}</p><p>{links}</p></body></html>"
+
+
+@contextmanager
+def serving_tiny(directory: Path, *, is_fronted: bool = False) -> Iterator[Place]:
+    """Serve the site until the block ends.    is_fronted: at `own_port`, so that a proxy can stand at the place's port"""
+    place = Place(directory, ADDRESS, free_port(ADDRESS), free_port(ADDRESS) if is_fronted else 0)
+    server = ThreadingHTTPServer((ADDRESS, place.listens), _Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield place
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
