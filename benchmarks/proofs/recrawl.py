@@ -261,18 +261,23 @@ def recrawl(store: Path) -> Life:
     return Life(store, "recrawl", store, "--progress", "none")
 
 
+def _wait_for(site: Site, n_requests: int, life: Life) -> None:
+    """Wait until the site has been asked so often, or the life is over."""
+    wait_until(lambda: len(site.log) >= n_requests or not life.running, 3600)
+
+
 def _round_with_kills(site: Site, store: Path, n_kills: int, rng: random.Random) -> None:
     """Let a round be killed: its agent, and its supervisor with it at every second time."""
     make = recrawl
     marks = sorted(rng.randint(site.n_pages // 20, site.n_pages * 9 // 10) for _ in range(n_kills))
     for n, mark in enumerate(marks):
         with make(store) as life:
-            wait_until(lambda life=life, mark=mark: len(site.log) >= mark or not life.running, 3600)
+            _wait_for(site, mark, life)
             if n % 2:
                 life.signal(signal.SIGKILL)
             else:
                 life.signal_agent(signal.SIGKILL)
-                wait_until(lambda life=life, mark=mark: len(site.log) >= mark + site.n_pages // 50 or not life.running, 3600)
+                _wait_for(site, mark + site.n_pages // 50, life)
                 life.signal(signal.SIGKILL)
         make = resume
     with make(store) as life:
