@@ -56,7 +56,7 @@ def main() -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     setup = msgspec.msgpack.decode(receive(source), type=Setup)
-    _limit(setup.memory)
+    limit(setup.memory)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     send(sink, b"")
@@ -89,7 +89,7 @@ def _parse(request: Request, setup: Setup) -> Parsed | None:
     )
 
 
-def _limit(memory: int) -> None:
+def limit(memory: int) -> None:
     """Bound what the process may take, once everything is imported."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

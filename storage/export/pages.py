@@ -51,7 +51,7 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
             newest = visit if value is None else unpack_seen(value).visit
             if newest == visit:
                 yield visit, page
-            elif newest >= end:
+            elif newest >= end or (view.span is not None and view.is_later(newest)):
                 settled_since[page.key] = visit
     for visit in settled_since.values():
         record = view.pages.read(visit)
@@ -61,15 +61,20 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
     """Yield the rows of the export. A body is there only until the next row is asked for."""
+    for row in described_pages(view, wanted):
+        if row.page.has_body and wanted & _OF_BODY:
+            row.body = view.bodies.get(row.visit)
+        yield row
+        row.body = None
+
+
+def described_pages(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
+    """Yield the rows of the export without their bodies."""
     texts = Texts(view)
     pages = current_pages(view)
     while chunk := [PageRow(visit, page, view.settings.identity.agent) for visit, page in islice(pages, _CHUNK)]:
         _complete(view, chunk, wanted, texts)
-        for row in chunk:
-            if row.page.has_body and wanted & _OF_BODY:
-                row.body = view.bodies.get(row.visit)
-            yield row
-            row.body = None
+        yield from chunk
 
 
 def page_object(view: View, visit: int, page: PageRecord) -> dict[str, Any]:

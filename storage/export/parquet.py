@@ -1,12 +1,14 @@
 """Parquet: every kind of export with typed columns. Needs the extra `parquet` (pyarrow).
 
-Schema 1, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
+Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
 
     timestamp[ms, UTC]      fetched_at, found_at, failed_at, at, announced_at, lastmod
-    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told
-    double                  elapsed, in seconds; lastmod_believed, priority
+    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told,
+                            characters
+    double                  elapsed, in seconds; lastmod_believed, priority, language_confidence
     bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked; `final` of urls
-    dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq
+    dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq,
+                            language, fault, text_by, language_by, label
     binary                  body
     string                  all others; what is a list or a mapping (verdicts, headers, signals, flags) as JSON
 
@@ -23,7 +25,7 @@ from typing import Any, BinaryIO, Final, Self
 
 from thresher.storage.export.lines import json_line, whole_text
 
-SCHEMA: Final = "1"
+SCHEMA: Final = "2"
 ROWS_PER_FILE: Final = 1_000_000
 BYTES_PER_FILE: Final = 1 << 30  # of values, before compression
 _GROUP_ROWS: Final = 100_000
@@ -44,10 +46,14 @@ _NAMES: Final = {
         "final_status",
         "urls",
         "told",
+        "characters",
     ),
     "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked"),
-    "word": ("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
-    "float": ("elapsed", "lastmod_believed", "priority"),
+    "word": (
+        *("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
+        *("language", "fault", "text_by", "language_by", "label"),
+    ),
+    "float": ("elapsed", "lastmod_believed", "priority", "language_confidence"),
     "bytes": ("body",),
 }
 _BY_NAME: Final = {name: held for held, names in _NAMES.items() for name in names}

@@ -1,0 +1,20 @@
+"""In what language a text is, by py3langid: 97 languages, offline, a model of 5 MB.
+
+Chosen by `python -m benchmarks.quality.languages` on translated manuals: as often right as lingua, in a tenth of the time and memory.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Final
+
+from py3langid.langid import LanguageIdentifier, MODEL_FILE
+
+VERSION: Final = f"py3langid {version('py3langid')}"
+_IDENTIFIER: Final = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def language_of(text: str) -> tuple[str, float]:
+    """Return the code of the likeliest language (ISO 639-1 where there is one), and how likely it is, 0 to 1."""
+    language, probability = _IDENTIFIER.classify(text)
+    return language, round(probability, 4)
