@@ -291,6 +291,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     profile: Literal["web", "own-site"] = "web"
     agents: Positive | Literal["auto"] = 1
     seeds: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)  # seed → its label in exports
     sitemaps: Literal["off", "robots"] = "robots"
     feeds: bool = False  # read RSS and Atom where a sitemap is named
     identity: Identity = field(default_factory=Identity)

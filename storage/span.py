@@ -1,7 +1,7 @@
 """A part of what a crawl has found: from where an earlier export ended to what is committed now.
 
-Every shard says how far it is by what grows with its commits, read in one transaction: the numbers of its visits and of its URLs, the end of
-its log of skipped URLs, and its clock, which no time of a later commit lies before. So spans that follow each other overlap nowhere and
+Every shard says how far it is by what grows with its commits, read in one transaction: the numbers of its visits and of its URLs, the end
+of its log of skipped URLs, and its clock, which no time of a later commit lies before. So spans that follow each other overlap nowhere and
 leave nothing out, whether a crawl goes on meanwhile or not. A cursor is the end of a span, as text; it belongs to one crawl, and to one
 division of it among agents, which number what they find anew.
 """

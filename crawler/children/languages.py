@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Final
 
-from py3langid.langid import LanguageIdentifier, MODEL_FILE
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 VERSION: Final = f"py3langid {version('py3langid')}"
 _IDENTIFIER: Final = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -1,8 +1,8 @@
 """Bodies in, texts out, by children that are killed when a page holds them too long: for exports, which wait and are no event loop.
 
-Each child has a thread that waits for it. Texts come back in the order in which bodies went in, with as many pages under way as twice the
-number of children, so that memory is bounded by their bodies. A page may use `parse.timeout` of processor time and `parse.memory` of address
-space; a child that dies of one, or does not answer for much longer, is replaced, and the page has a fault in place of a text.
+Each child has a thread that waits for it. Texts come back in the order in which bodies went in, with twice as many pages under way as there
+are children, so that memory is bounded by their bodies. A page may use `parse.timeout` of processor time and `parse.memory` of
+address space; a child that dies of one, or does not answer for much longer, is replaced, and the page has a fault in place of a text.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}
     show_default=True,
     help="Of texts: without menus and footers, or all that is visible.",
 )
-@click.option("--since", metavar="CURSOR", default="", help="Only what was found since an earlier export, `start` for all; says where to go on.")
+@click.option("--since", metavar="CURSOR", default="", help="Only what was found since; `start`: all. Says where to go on.")
 @click.option("--next", "next_file", type=click.Path(), metavar="FILE", default="", help="Write there the cursor to go on with, too.")
 @click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")
 def export(

@@ -18,7 +18,10 @@ from thresher.crawler.documents.found import Document
 
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
 _HYPHENATED = re.compile(r"(?<=\w)-\n(?=[a-zß-ÿ])")
-_FAULTS = (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError, RecursionError, OSError, NotImplementedError)
+_FAULTS = (  # pypdf believes what a document says of itself, and fails as its own code does
+    *(PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError),
+    *(RecursionError, OSError, NotImplementedError),
+)
 
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it makes of a broken file is no news
 

@@ -107,5 +107,6 @@ TEXTS_KIND: Kind[TextRow] = Kind(
         Field("text_by", lambda row: row.text_by or None),
         Field("language_by", lambda row: row.language_by or None),
         Field("visit", lambda row: row.of.visit),
+        Field("label", lambda row: row.of.label),
     ),
 )
