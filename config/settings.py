@@ -293,6 +293,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     seeds: list[str] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)  # seed → its label in exports
     sitemaps: Literal["off", "robots"] = "robots"
+    ai_preferences: Literal["record", "obey"] = "record"
     feeds: bool = False  # read RSS and Atom where a sitemap is named
     identity: Identity = field(default_factory=Identity)
     scope: Scope = field(default_factory=Scope)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -18,11 +20,19 @@ from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.storage.packing import pack_u64, unpack_f64, unpack_skips, unpack_u64
 from thresher.storage.schema import META, URL, URLS, Meta
 
-if TYPE_CHECKING:
-    from thresher.storage.view import View
-
 START: Final = "start"
 _CRAWL: Final = 4  # bytes that name a crawl
+
+
+class Shard(Protocol):
+    """What is read of a shard; a `View` is one."""
+
+    path: Path
+
+    @property
+    def secret(self) -> bytes: ...
+    def get(self, table: str, key: bytes) -> bytes | None: ...
+    def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]: ...
 
 
 class Point(msgspec.Struct, array_like=True, frozen=True):
@@ -47,7 +57,7 @@ class Span(NamedTuple):
         return self.start.clock < at <= self.end.clock
 
 
-def spans_since(views: list[View], cursor: str) -> list[Span]:
+def spans_since(views: Sequence[Shard], cursor: str) -> list[Span]:
     """Return for each shard what it has found since a cursor; raises UsageError for one that is none, or not of this crawl."""
     ends = [_point(view) for view in views]
     if cursor == START:
@@ -63,7 +73,7 @@ def spans_since(views: list[View], cursor: str) -> list[Span]:
     return [Span(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
-def cursor_after(views: list[View], spans: list[Span]) -> str:
+def cursor_after(views: Sequence[Shard], spans: list[Span]) -> str:
     """Return the cursor with which the next export goes on."""
     encoded = msgspec.msgpack.encode((_name(views[0]), [span.end for span in spans]))
     return urlsafe_b64encode(encoded).decode().rstrip("=")
@@ -77,11 +87,11 @@ def _decoded(cursor: str) -> tuple[bytes, list[Point]]:
         raise UsageError(f"--since: expected `start` or the cursor that an earlier export ended with, found {cursor[:80]!r}") from None
 
 
-def _name(view: View) -> bytes:
+def _name(view: Shard) -> bytes:
     return view.secret[:_CRAWL]
 
 
-def _point(view: View) -> Point:
+def _point(view: Shard) -> Point:
     names = (Meta.NEXT_VISIT, Meta.NEXT_SEQ, Meta.CLOCK, Meta.SKIPS)
     visit, seq, clock, skips = view.get_many(META, names)  # of one commit
     if visit is None or seq is None or clock is None or skips is None:
@@ -90,10 +100,10 @@ def _point(view: View) -> Point:
     return Point(unpack_u64(visit), unpack_u64(seq), unpack_f64(clock), segment, n_bytes, _last(view, unpack_u64(seq)))
 
 
-def _last(view: View, seq: int) -> bytes:
+def _last(view: Shard, seq: int) -> bytes:
     value = view.get(URLS, pack_u64(seq - 1)) if seq > 1 else None
     return b"" if value is None else URL.decode(value).key[:8]
 
 
-def _is_of(point: Point, view: View) -> bool:
+def _is_of(point: Point, view: Shard) -> bool:
     return _last(view, point.seq) == point.last

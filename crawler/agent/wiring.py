@@ -16,6 +16,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache
 from thresher.crawler.page.batch_reader import BatchReader
@@ -63,6 +64,7 @@ def assemble(
     parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
     links = LinkGate(urls, store.seen, panel, settings, ownership)
+    robots = RobotsCache(store.robots, urls, settings, agent=identity.agent)
     return VisitContext(
         settings=settings,
         urls=urls,
@@ -70,7 +72,7 @@ def assemble(
         fetcher=fetcher,
         parser=parser,
         batch_reader=BatchReader(parser, suspects, links, panel, urls=urls, settings=settings, clock=clock),
-        robots=RobotsCache(store.robots, urls, settings, agent=identity.agent),
+        robots=robots,
         panel=panel,
         links=links,
         suspects=suspects,
@@ -78,5 +80,6 @@ def assemble(
         clock=clock,
         bare=bare,
         sitemaps=SitemapReader(settings),
+        ai=AiPreferences(store.policies, store.robots, robots, urls, settings),
         ownership=ownership,
     )

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn, Protocol, TypeVar
 
+from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.document_types import DOCUMENTS
 from thresher.crawler.core.errors import UsageError
 from thresher.storage.export.content import MARKUP, content_type_of
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.judged import keeps
-from thresher.storage.export.pages import PageRow, described_pages
+from thresher.storage.export.pages import PageRow, ai_objects, described_pages
 from thresher.storage.view import View
 
 LANGUAGE = frozenset(("language", "language_confidence", "language_by"))
@@ -108,5 +109,7 @@ TEXTS_KIND: Kind[TextRow] = Kind(
         Field("language_by", lambda row: row.language_by or None),
         Field("visit", lambda row: row.of.visit),
         Field("label", lambda row: row.of.label),
+        _page("ai", ai_objects),
+        _page("ai_reserved", lambda page: reserves(page.ai)),
     ),
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.model import Purpose
 from thresher.storage.export.content import characters_of, text_of
 from thresher.storage.export.fields import Field, Kind, iso
@@ -108,6 +109,11 @@ def _add_verdicts(view: View, chunk: list[PageRow], texts: Texts) -> None:
             row.texts = texts.of_keys(named)
 
 
+def ai_objects(page: PageRecord) -> list[dict[str, Any]]:
+    """Return what is said of a page's use by AI, each with where and when."""
+    return [{"source": source, "says": says, "at": iso(at or page.fetched_at)} for source, says, at in page.ai]
+
+
 def _of_body(read: Callable[[bytes, PageRow], Any]) -> Callable[[PageRow], Any]:
     return lambda row: None if row.body is None else read(row.body, row)
 
@@ -152,6 +158,8 @@ PAGES_KIND = Kind(
         _field("has_body", lambda page: page.has_body),
         _field("headers", lambda page: [[name.decode("latin-1"), value.decode("latin-1")] for name, value in page.headers]),
         Field("label", lambda row: row.label),
+        _field("ai", ai_objects),
+        _field("ai_reserved", lambda page: reserves(page.ai)),
         Field("text", _of_body(lambda body, row: text_of(body, row.page, row.agent)), on_request=True),
         Field("html", _of_body(lambda body, row: characters_of(body, row.page)), on_request=True),
         Field("body", _of_body(lambda body, _: b64encode(body).decode("ascii")), on_request=True),

@@ -6,7 +6,7 @@ Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thr
     int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told,
                             characters
     double                  elapsed, in seconds; lastmod_believed, priority, language_confidence
-    bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked; `final` of urls
+    bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked, ai_reserved; `final` of urls
     dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq,
                             language, fault, text_by, language_by, label
     binary                  body
@@ -48,7 +48,7 @@ _NAMES: Final = {
         "told",
         "characters",
     ),
-    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked"),
+    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked", "ai_reserved"),
     "word": (
         *("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
         *("language", "fault", "text_by", "language_by", "label"),
