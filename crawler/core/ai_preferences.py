@@ -57,7 +57,7 @@ class RobotsWords:
 
     def of(self, url: str) -> list[str]:
         """Return what it says of a URL."""
-        denied = [agent for agent, allows in self._named.items() if not allows(url)]
+        denied = [agent for agent in AGENTS if agent in self._named and not self._named[agent](url)]
         said = [f"disallow: {', '.join(denied)}"] if denied else []
         return said + [f"signal: {signal}" for signal in self._signals if _is_for(signal, url)]
 

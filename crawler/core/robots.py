@@ -239,7 +239,7 @@ def named_rules(body: bytes, agents: Sequence[str]) -> dict[str, Callable[[str],
         if kind == "agent":
             addressed = (addressed if naming else set()) | {agent for agent, name in wanted if _names(value, name)}
             naming = True
-            rules.update((agent, []) for agent in addressed if agent not in rules)
+            rules.update((agent, []) for agent, _ in wanted if agent in addressed and agent not in rules)
         elif kind in ("allow", "disallow"):
             naming = False
             for agent in addressed if value else ():
