@@ -176,6 +176,7 @@ class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     memory: Annotated[int, Meta(ge=64 << 20, le=_MOST, extra={"unit": "bytes"})] = 768 << 20  # bytes of address space of the parser process
     recycle_after: Positive = 5_000
     processes: Positive = 1
+    documents: bool = False  # read PDF and office documents, too
 
 
 class Frontier(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

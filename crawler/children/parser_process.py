@@ -19,10 +19,13 @@ import time
 from typing import BinaryIO, Final
 
 import msgspec
+from msgspec.structs import replace
 from selectolax.lexbor import SelectolaxError
 
 from thresher.crawler.core import html
-from thresher.crawler.core.parsed import Parsed
+from thresher.crawler.core.model import Flag
+from thresher.crawler.core.parsed import Link, Parsed
+from thresher.crawler.documents.reading import is_document, read_document
 
 LENGTH: Final = struct.Struct(">I")
 OUT_OF_MEMORY: Final = 3  # exit code
@@ -78,6 +81,8 @@ def main() -> None:
 
 
 def _parse(request: Request, setup: Setup) -> Parsed | None:
+    if is_document(request.mime_type):
+        return _document(request, setup)
     return html.read(
         request.body,
         request.content_type,
@@ -87,6 +92,20 @@ def _parse(request: Request, setup: Setup) -> Parsed | None:
         headers=request.headers,
         is_isolated=True,
     )
+
+
+def _document(request: Request, setup: Setup) -> Parsed:
+    """Read a PDF or an office document; one that cannot be read is no text."""
+    try:
+        found = read_document(request.body, request.mime_type, max_links=setup.max_links, seconds=setup.timeout)
+    except ValueError:
+        return replace(html.plain(b"", "", agent=setup.agent, headers=request.headers), flags=frozenset({Flag.NOT_HTML}))
+    parsed = html.plain(found.text.encode("utf-8", "replace"), "utf-8", agent=setup.agent, headers=request.headers)
+    flags = {Flag.DOCUMENT_CUT} if found.is_cut else set()
+    if found.n_links > len(found.links):
+        flags.add(Flag.LINKS_TRUNCATED)
+    links = tuple(Link(address, "", "a") for address in found.links)
+    return replace(parsed, title=found.title, links=links, n_links=found.n_links, flags=frozenset(flags))
 
 
 def limit(memory: int) -> None:

@@ -67,6 +67,8 @@ def check_startable(settings: Settings) -> None:
             "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
             f"Write it into the configuration, or give --set {_EXAMPLE}; `crawl`, `resume` and `check` also take it as --contact"
         )
+    if settings.parse.documents:
+        require("parse.documents", module="pypdf", extra="text")
     check_plugins()
     plugged(settings)
     if n_agents(settings) > MOST_AGENTS:

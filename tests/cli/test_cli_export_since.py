@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_store import NOW, SEED, SmallStore
 
-from tests.cli.small_store import NOW, SEED, SmallStore
 from thresher.config.settings import Settings
 from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.core.model import Reason, State
@@ -62,7 +63,7 @@ class Growing:
 WRITER = """
 import sys
 from pathlib import Path
-from tests.cli.test_cli_export_since import Growing
+from test_cli_export_since import Growing
 from thresher.storage.store import Store
 crawl = Growing(Path(sys.argv[1]))
 crawl.small.store = store = Store.open(crawl.path, None, crawl.now)
@@ -90,7 +91,7 @@ class Writer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).parents[2],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
         )
 
     def do(self, *steps: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_store import NOW, SEED, SmallStore
 
-from tests.cli.small_store import NOW, SEED, SmallStore
 from thresher.config.settings import Parse, Settings
 from thresher.crawler.children.text_extractor import TextExtractor
 
