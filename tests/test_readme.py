@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from harness import demo, options
 
+import thresher as api
 from thresher.crawler.cli import COMMANDS, main, thresher
 
 ROOT = Path(__file__).parents[1]
@@ -123,3 +124,32 @@ def test_every_benchmark_that_the_readme_names_is_there() -> None:
     for module in re.findall(r"python -m (benchmarks(?:\.\w+)+)", README):
         place = ROOT / module.replace(".", "/")
         assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
+
+
+CORPUS = re.findall(r"```python\n(.*?)```", section("Build a corpus"), re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the section has exported."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("trafilatura")
+    folder = tmp_path_factory.mktemp("corpus")
+    with demo("story", folder) as server, pytest.MonkeyPatch.context() as patch:
+        api.crawl(server.web.seeds(), folder / "first-crawl", **options(server, limits={"max_pages": 20}))
+        for what in ("texts", "pages"):
+            patch.setattr(sys, "argv", ["thresher", "export", str(folder / "first-crawl"), *f"--what {what} -o {folder / what}".split()])
+            patch.setattr(sys, "argv", [*sys.argv, "--format", "parquet"])
+            with pytest.raises(SystemExit) as ended:
+                main()
+            assert ended.value.code == 0
+    return folder
+
+
+@pytest.mark.parametrize("library", ["duckdb", "polars", "pandas"])
+def test_the_examples_of_the_corpus_run(library: str, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each where its library is installed; `dev` brings duckdb."""
+    pytest.importorskip(library, reason=f"{library} is not installed: the example of the README that uses it is not run")
+    (source,) = [block for block in CORPUS if f"import {library}" in block]
+    monkeypatch.chdir(exported)
+    exec(compile(source, "README.md", "exec"), {})

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
+from thresher.crawler.children.taking_texts import extracting
 from thresher.crawler.children.text_extractor import TextExtractor
-from thresher.crawler.terminal.extras import require
 from thresher.crawler.terminal.printable import printable
 from thresher.storage.export.fields import Field, Kind
-from thresher.storage.export.page_texts import LANGUAGE, TextRow, texts_kind
+from thresher.storage.export.page_texts import TextRow, texts_kind
 from thresher.storage.view import View
 
 _SHOWN = 5
@@ -28,12 +28,7 @@ def taking_texts(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], text
     if kind.name != "texts":
         yield kind
         return
-    is_main, tells_language = text == "main", any(field.name in LANGUAGE for field in fields)
-    if is_main:
-        require("--what texts --text main", module="trafilatura", extra="text")
-    if tells_language:
-        require("--what texts: the field `language`", module="py3langid", extra="text")
-    with TextExtractor(view.settings.parse, is_main=is_main, tells_language=tells_language) as extractor:
+    with extracting(view, fields, text) as extractor:
         told: list[str] = []
 
         def rows(view: View, wanted: frozenset[str]) -> Iterator[TextRow]:

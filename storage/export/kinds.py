@@ -18,8 +18,8 @@ from thresher.storage.export.urls import URLS_KIND
 from thresher.storage.view import View
 
 _ALL: tuple[Kind[Any], ...] = (
-    *(PAGES_KIND, TEXTS_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND),
-    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND),
+    *(PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND),
+    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, TEXTS_KIND),
 )
 KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}
 TIMED = frozenset(("pages", "texts", "urls", "skipped", "redirects", "links", "sitemaps", "announced"))  # of which there is a part `since`
