@@ -22,7 +22,7 @@ from thresher.crawler.documents.reading import is_document, read_document
 
 _PR_SET_PDEATHSIG: Final = 1
 _PLAIN: Final = "text/plain"
-LANGUAGE_CHARACTERS: Final = 2_000  # of a text that its language is told by: more gains nothing (benchmarks/quality/languages.py)
+LANGUAGE_CHARACTERS: Final = 1_000  # of a text that its language is told by: more gains nothing (benchmarks/quality/languages.py)
 _LEAST_LETTERS: Final = 20  # in a text whose language is told
 
 
