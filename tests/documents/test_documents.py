@@ -101,7 +101,7 @@ def answers() -> Any:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_documents_are_answered_and_bounded(name: str, answers: dict[str, Any]) -> None:
-    """Mutation: entities resolved; no bound on what a zip unpacks to."""
+    """Several bounds hold each of them: ours, those of the XML parser, and those of the child."""
     assert len(answers[name].raw_text) <= 17 << 20
     assert answers[name].links == ()
     if name in ("no pdf", "empty", "deep pdf", "no zip", "another zip"):
