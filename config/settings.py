@@ -255,6 +255,8 @@ class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
+    tail_yield: Share = 0.02  # of what filters postponed and is left, that may be new when it is left alone; 0: fetch all, 1: none
+    tail_share: Annotated[float, Meta(ge=0)] = 0.1  # fetches in vain of what was postponed, for each useful fetch of the host
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
     path_trap: PathTrap = field(default_factory=PathTrap)
     media: Media = field(default_factory=Media)

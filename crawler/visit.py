@@ -245,17 +245,13 @@ def _redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit
 
 
 def _page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:
-    """Have the page judged, and sift its links if they are to be followed."""
+    """Have the page judged, and sift its links if they may be followed; an opinion of a filter only puts them last."""
     page = reading.page
     visit = Visit(lease, outcome, page=page, charset=reading.charset)
     if page.url.purpose in FILTERS_OWN:
         return visit
     visit.deliberation = context.panel.page(page, reading.measures)
-    follow = (
-        visit.deliberation.judgement.follow
-        and 200 <= page.status < 300
-        and not is_nofollow(page.directives, outcome.head, context.settings)
-    )
+    follow = 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, context.settings)
     visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()
     visit.sifted.skips.extend(reading.skips)
     return visit

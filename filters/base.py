@@ -45,6 +45,7 @@ from thresher.crawler.core.model import (
     Verdict,
 )
 from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.decay import Recent
 
 Effects = tuple[Effect, ...]
 NO_EFFECTS: Effects = ()
@@ -263,6 +264,7 @@ class FilterSpec(msgspec.Struct, frozen=True):
     learner: BackgroundLearner | None = None
     peer_filter: PeerFilter | None = None  # only where there are several agents
     again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
+    recent: Callable[[str, Memory], Recent | None] | None = None  # what the URLs of a class came to before it was postponed
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:

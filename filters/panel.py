@@ -35,6 +35,7 @@ from thresher.crawler.core.model import (
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkJudgement, LinkRuling, Links, Naming
+from thresher.filters.evidence.decay import Recent
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
@@ -93,6 +94,7 @@ class Panel:
         self._audit_below = int(audit_share * _AUDIT_SCALE)
         self._memories = {spec.name: memory_of(spec.name) for spec in specs}
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
+        self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
         self._static = [(spec, spec.static) for spec in specs if spec.static]
         self._learners = {spec.name: spec.learner for spec in specs if spec.learner}
         self._probers = {spec.name: spec.prober for spec in specs if spec.prober and spec.mode is Mode.ENFORCE}
@@ -109,6 +111,12 @@ class Panel:
     def enforces(self, name: str) -> bool:
         """Return whether the filter of this name may change what becomes of a URL."""
         return name in self._enforcing
+
+    def recent(self, holder: str) -> Recent | None:
+        """Return what the URLs of a class have come to lately, as the filter that names it has seen it."""
+        name = holder.partition(" ")[0]
+        find = self._recent.get(name)
+        return None if find is None else find(holder, self._memories[name])
 
     def static(self, links: Links) -> dict[int, tuple[Reason, str]]:
         """Return which links are refused, why and by which filter. Pure: a caller may remember the answer for a URL."""
@@ -306,11 +314,11 @@ class Panel:
         return not self.static(Links.of(target, origin, site_of(hostname_of(origin)))) and self._stands(target)
 
     def _audit(self, batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked]) -> tuple[frozenset[int], list[Asked]]:
-        """Choose the refused or set-aside links that are fetched all the same; drop the effects on them."""
+        """Choose the refused or rewritten links that are fetched all the same; drop the effects on them. What is held the tail audits."""
         if not refused and not effects:
             return frozenset(), effects
         position = {text: i for i, text in enumerate(batch.texts)}
-        touched = set(refused) | {position[e.url] for _, e in effects if isinstance(e, Rewrite | Hold) and e.url in position}
+        touched = set(refused) | {position[e.url] for _, e in effects if isinstance(e, Rewrite) and e.url in position}
         audited = frozenset(i for i in touched if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below)
         spared = {batch.texts[i] for i in audited}
         return audited, [(who, e) for who, e in effects if not (isinstance(e, Rewrite | Hold) and e.url in spared)]

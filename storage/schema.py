@@ -64,8 +64,8 @@ from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import HostRecord, SiteRecord
 
 # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value; 4: sitemaps, and a lane for what they
-# announce
-VERSION: Final = 4
+# announce; 5: what filters postpone waits in classes
+VERSION: Final = 5
 
 STATE: Final = "state"
 RESULTS: Final = "results"
@@ -87,6 +87,11 @@ PAIRS: Final = "pairs"
 HELD: Final = "held"
 HELD_BY: Final = "held_by"
 RELEASING: Final = "releasing"
+TAIL_HOSTS: Final = "tail_hosts"
+TAIL_CLASSES: Final = "tail_classes"
+TAIL_MEMBERS: Final = "tail_members"
+TAIL_PLACES: Final = "tail_places"
+TAIL_DRAWS: Final = "tail_draws"
 ALIASES: Final = "aliases"
 ALIAS_OF: Final = "alias_of"
 LETTING_GO: Final = "letting_go"
@@ -139,6 +144,11 @@ TABLES: Final[dict[str, Table]] = {
     HELD: Table(STATE, prefix=8),
     HELD_BY: Table(STATE, prefix=16),
     RELEASING: Table(STATE, prefix=0),
+    TAIL_HOSTS: Table(STATE, prefix=0),
+    TAIL_CLASSES: Table(STATE, prefix=16),
+    TAIL_MEMBERS: Table(STATE, prefix=26),
+    TAIL_PLACES: Table(STATE),
+    TAIL_DRAWS: Table(STATE),
     ALIASES: Table(STATE),
     ALIAS_OF: Table(STATE, prefix=16),
     LETTING_GO: Table(STATE, prefix=0),
@@ -170,6 +180,7 @@ class Meta:
     """Rows of `meta`."""
 
     VERSION: Final = b"version"  # u64
+    TAIL_YIELD: Final = b"tail_yield"  # f64, threshold by which classes were closed
     SECRET: Final = b"secret"  # 32 random bytes: the key of every hash of this crawl
     CONFIG: Final = b"config"  # effective configuration as JSON
     CLOCK: Final = b"clock"  # f64, `now` of the last commit

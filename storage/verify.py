@@ -73,6 +73,7 @@ from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.quarantine import COUNTED
 from thresher.storage.verify_lanes import verify_lanes
 from thresher.storage.verify_sitemaps import verify_sitemaps
+from thresher.storage.verify_tail import verify_tail
 from thresher.storage.view import View
 
 MOST_PROBLEMS = 100
@@ -110,7 +111,16 @@ def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
     """Check what one shard, or the only store, says of itself."""
     checks = (
         iter(damaged_rows(view)),
-        *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view, is_alone=not where), _held(view), _aliases(view)),
+        *(
+            _urls(view),
+            _queues(view),
+            _hosts(view),
+            _counters(view),
+            _edges(view, is_alone=not where),
+            _held(view),
+            verify_tail(view),
+            _aliases(view),
+        ),
         *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
         *(archive_problems(view, unpacks=bodies), verify_sitemaps(view)),
     )

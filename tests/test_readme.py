@@ -1,32 +1,48 @@
-"""The README is true today: its commands run, its options exist, its map is the tree."""
+"""The READMEs are true today: their commands run, their options exist, their links lead somewhere, the code map is the tree."""
 
+from __future__ import annotations
+
+import functools
 import re
 import shlex
 import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 import pytest
+import yaml
 from harness import demo, options
 
 import thresher as api
 from thresher.crawler.cli import COMMANDS, main, thresher
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+TOPS = ("config", "crawler", "filters", "storage")
+# in the order in which their commands build on one another
+FILES = [ROOT / place / "README.md" for place in (".", "storage", "config", "crawler", "filters", "benchmarks")]
+TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in FILES}
+ALL = "\n".join(TEXTS.values())
+OWN_SITE = "http://localhost:8000/"  # the README's; the tests' site has a port of its own
+OPTIONS = yaml.safe_load((ROOT / "config/default.yaml").read_text("utf-8"))
 
 
-def section(title: str) -> str:
-    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", README, re.MULTILINE | re.DOTALL)
+def section(file: str, title: str) -> str:
+    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", TEXTS[file], re.MULTILINE | re.DOTALL)
     assert found, title
     return found[1]
 
 
+def blocks(language: str, text: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
 def console_commands() -> list[list[str]]:
-    return [
-        shlex.split(line[2:]) for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL) for line in block.splitlines() if line
-    ]
+    return [shlex.split(line[2:]) for block in blocks("console", ALL) for line in block.splitlines() if line]
 
 
 def parameters(command: str) -> set[str]:
@@ -37,33 +53,67 @@ def parameters(command: str) -> set[str]:
     return {option for each in (found, *children) for parameter in each.params for option in parameter.opts} | {"--help", "-h"}
 
 
+@pytest.fixture
+def own_site(tmp_path: Path) -> Iterator[str]:
+    """Serve a site of three pages, one of them twice, as `python3 -m http.server` does; yield its URL."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    page = "<title>{0}</title><a href='/a.html'>a</a> <a href='/b.html'>b</a> <a href='/missing.html'>c</a><p>" + "words of page {0} " * 30
+    for name in ("index", "a", "b"):
+        (folder / f"{name}.html").write_text(page.format(name))
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http://localhost:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
 def test_start_holds_exactly_two_sh_blocks_of_one_line() -> None:
-    blocks = re.findall(r"```sh\n(.*?)```", section("Start"), re.DOTALL)
-    assert [len(block.splitlines()) for block in blocks] == [1, 1]
-    assert "thresher demo" in blocks[0]
-    assert "pytest" in blocks[1]
+    found = blocks("sh", section("README.md", "Start"))
+    assert [len(block.splitlines()) for block in found] == [1, 1]
+    assert "thresher demo" in found[0]
+    assert "pytest" in found[1]
+
+
+def test_a_newcomer_has_crawled_a_site_of_their_own_within_60_lines() -> None:
+    lines = TEXTS["README.md"].splitlines()
+    assert next(i for i, line in enumerate(lines) if line.startswith("$ thresher report")) <= 60
+    assert len(lines) <= 100
 
 
 def test_every_command_of_the_console_blocks_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    own_site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """In the order of FILES; then what storage/README.md reads with pandas."""
     (tmp_path / "config").symlink_to(ROOT / "config")
     monkeypatch.chdir(tmp_path)
     for command in console_commands():
         assert command[0] == "thresher"
-        monkeypatch.setattr(sys, "argv", command)
+        monkeypatch.setattr(sys, "argv", [part.replace(OWN_SITE, own_site) for part in command])
         with pytest.raises(SystemExit) as ended:
             main()
         said = capfd.readouterr().err
         assert ended.value.code == 0, f"{shlex.join(command)}: {said}"
         assert "Traceback" not in said
-    assert (tmp_path / "pages.csv").read_text().startswith("url,status,depth,title")
-    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "my-pages.csv").read_text().startswith(f"url,status,depth,title\n{own_site},200,0,index\n")
+    assert (tmp_path / "my-report.html").read_text().startswith("<!doctype html>")
+    assert len((tmp_path / "links.csv").read_text().splitlines()) > 100
+    (example,) = blocks("python", section("storage/README.md", "From Python"))
+    namespace: dict[str, Any] = {}
+    exec(compile(example, "storage/README.md", "exec"), namespace)
+    assert set(namespace["links"].columns) == {"source", "target"}
+    assert len(namespace["pages"]) > 10
 
 
 def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """As it stands there, but for the site: a web on loopback, which the environment leads to."""
-    (source,) = re.findall(r"```python\n(.*?)```", section("Use it from Python"), re.DOTALL)
+    (source,) = blocks("python", section("crawler/README.md", "Use it from Python"))
     monkeypatch.chdir(tmp_path)
     with demo("story", tmp_path) as server:
         for name, options_ in options(server, limits={"max_pages": 10}).items():
@@ -79,17 +129,46 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "0 limits.max_pages reached" in said
 
 
+def test_every_block_of_code_is_one_that_a_test_reads() -> None:
+    """What a test runs is marked as console, python, toml or sh; what is shown (output, drawings, another program's commands) is not."""
+    languages = {file: set(re.findall(r"^```(\w+)$", text, re.MULTILINE)) for file, text in TEXTS.items()}
+    assert languages.pop("README.md") == {"sh", "console"}
+    assert languages.pop("filters/README.md") == {"toml", "python"}
+    assert all(found <= {"console", "python"} for found in languages.values())
+    assert all("\n$ " not in block for text in TEXTS.values() for block in blocks("", text))
+
+
 def test_every_command_is_in_the_readme_and_every_one_of_the_readme_is_a_command() -> None:
-    named = set(re.findall(r"`(?:thresher )?([\w-]+)(?: [^`]*)?`", section("Commands"))) & set(COMMANDS)
+    named = set(re.findall(r"`(?:thresher )?([\w-]+)(?: [^`]*)?`", section("crawler/README.md", "Commands"))) & set(COMMANDS)
     assert named == set(COMMANDS)
-    assert set(re.findall(r"thresher ([a-z]+(?:-[a-z]+)*)\b", README)) <= set(COMMANDS) | {"thresher"}
+    assert set(re.findall(r"thresher ([a-z]+(?:-[a-z]+)*)\b", ALL)) <= set(COMMANDS) | {"thresher"}
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_every_option_that_the_readme_names_for_a_command_exists(command: str) -> None:
-    for line in re.findall(rf"thresher {command}\b([^`\n]*)", README):
+def test_every_option_that_a_readme_names_for_a_command_exists(command: str) -> None:
+    for line in re.findall(rf"thresher {command}\b([^`\n]*)", ALL):
         named = re.findall(r"(?<!\S)\[?(--?[a-z][a-z-]*)", line)
         assert set(named) <= parameters(command), line
+
+
+def test_every_option_that_stands_by_itself_belongs_to_a_command() -> None:
+    """As `--profile own-site`; options of benchmarks stand in the rows of their modules."""
+    ours = set().union(*map(parameters, COMMANDS))
+    for line in ALL.splitlines():
+        if "python -m benchmarks" not in line:
+            assert set(re.findall(r"`(--[a-z][a-z-]*)", line)) <= ours, line
+
+
+def test_every_setting_that_a_readme_names_exists() -> None:
+    for name in sorted(set(re.findall(r"(?:`|--set )([a-z_]+(?:\.[a-z_]+)+)(?==|`|:)", ALL))):
+        first, *rest = name.split(".")
+        if first not in OPTIONS or rest == ["py"] or rest[0] in ("NAME", "thin"):  # a filter of one's own
+            continue
+        place = OPTIONS
+        for part in (first, *rest):
+            assert isinstance(place, dict), name
+            assert part in place, name
+            place = place[part]
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
@@ -102,31 +181,69 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 
 
 def test_the_code_map_is_the_tree() -> None:
-    places = re.findall(r"^\| `([\w/]+/)` \|", section("Code map"), re.MULTILINE)
-    packages = {
-        f"{path.parent.relative_to(ROOT)}/"
-        for top in ("config", "crawler", "filters", "storage")
-        for path in (ROOT / top).rglob("__init__.py")
-    }
+    code_map = section("crawler/README.md", "Code map")
+    places = re.findall(r"^\| `([\w/]+/)` \|", code_map, re.MULTILINE)
+    packages = {f"{path.parent.relative_to(ROOT)}/" for top in TOPS for path in (ROOT / top).rglob("__init__.py")}
     assert set(places) <= packages | {"tests/", "benchmarks/"}
     assert packages <= set(places)
-    for file in re.findall(r"`(\w+\.(?:py|yaml))`", section("Code map")):
-        assert list(ROOT.glob(f"**/{file}")), file
+    files = {path.name for top in TOPS for path in (ROOT / top).rglob("*") if path.suffix in (".py", ".yaml")}
+    assert set(re.findall(r"`(\w+\.(?:py|yaml))`", code_map)) <= files
+
+
+def test_every_file_that_a_newcomer_is_sent_to_is_there() -> None:
+    for file in re.findall(r"`([\w/]+(?:\.py|/))`", section("crawler/README.md", "Where to look")):
+        assert any((ROOT / place / file).exists() for place in ("crawler", ".")) or "COMMAND" in file, file
+
+
+def test_every_filter_has_its_section() -> None:
+    named = set(re.findall(r"^### (\w+)$", TEXTS["filters/README.md"], re.MULTILINE))
+    assert named == {name for name, value in OPTIONS["filters"].items() if isinstance(value, dict)} | {"scope"}
+    for name, value in OPTIONS["filters"].items():
+        if isinstance(value, dict):
+            row = re.search(rf"^\| \[{name}\]\(#{name}\) \| (\w+) \|", TEXTS["filters/README.md"], re.MULTILINE)
+            assert row, name
+            assert row[1] == ({False: "off"}.get(value["mode"], value["mode"])), name
+
+
+def test_every_link_leads_somewhere() -> None:
+    for file, text in TEXTS.items():
+        here = (ROOT / file).parent
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if target.startswith("http"):
+                continue
+            path, _, anchor = target.partition("#")
+            found = here / path if path else ROOT / file
+            assert found.exists(), f"{file}: {target}"
+            if anchor:
+                titles = re.findall(r"^#+ (.*)$", found.read_text("utf-8"), re.MULTILINE)
+                assert anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, f"{file}: {target}"
 
 
 def test_every_image_of_the_readme_is_there_and_small() -> None:
-    images = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    images = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", TEXTS["README.md"])
     assert images
     assert all(0 < (ROOT / image).stat().st_size < 300_000 for image in images)
 
 
-def test_every_benchmark_that_the_readme_names_is_there() -> None:
-    for module in re.findall(r"python -m (benchmarks(?:\.\w+)+)", README):
+def test_every_benchmark_that_a_readme_names_is_there_and_has_the_options() -> None:
+    for module, rest in re.findall(r"python -m (benchmarks(?:\.\w+)*)([^`\n]*)", ALL):
         place = ROOT / module.replace(".", "/")
-        assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
+        files = [file for file in (place.with_suffix(".py"), place / "__main__.py") if file.is_file()]
+        assert files, module
+        code = "\n".join(path.read_text("utf-8") for path in (files[0], *(files[0].parent.glob("*.py") if place.is_dir() else ())))
+        for option in re.findall(r"(?<!\S)\[?(--[a-z][a-z-]*)", rest):
+            assert f'"{option}"' in code, f"{module} {option}"
 
 
-CORPUS = re.findall(r"```python\n(.*?)```", section("Build a corpus"), re.DOTALL)
+def test_every_longer_proof_has_a_row() -> None:
+    rows = section("benchmarks/README.md", "Longer proofs and measurements")
+    for folder in ("proofs", "quality", "speed"):
+        for path in (ROOT / "benchmarks" / folder).glob("[a-z]*.py"):
+            if '__name__ == "__main__"' in path.read_text("utf-8"):
+                assert path.stem in rows, path
+
+
+CORPUS = blocks("python", section("storage/README.md", "Build a corpus"))
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ _TINY = 1e-9  # of shares of whole numbers
 
 
 def resembling(sets: Sequence[U64], least: float) -> dict[tuple[int, int], float]:
-    """Return every pair of sets that resemble by `least` or more, with its resemblance [Bayardo 2007: prefix filter].
+    """Return every pair of sets that resemble by `least` or more, with its resemblance [BMS07: prefix filter].
 
     sets: sorted, distinct; empty ones resemble none    Two such sets share one of the rarest ⌊(1 − least)·n⌋ + 1 members of each.
     """

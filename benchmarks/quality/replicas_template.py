@@ -2,7 +2,7 @@
 
 Ten hosts of forty articles under a template each, and a copy of every host whose articles have one word changed. A pair of an article and
 its copy is a replica, two articles of one host are none. The longer the template, the more alike are articles without it
-[Henzinger, SIGIR 2006]. For each length of template: precision and recall by shingles alone (resemblance of .7 and more), and by shingles
+[HEN06]. For each length of template: precision and recall by shingles alone (resemblance of .7 and more), and by shingles
 and projections (D = .1), of whole pages and with boilerplate removed.
 """
 

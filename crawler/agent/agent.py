@@ -99,6 +99,7 @@ class Agent:
         self._left_behind = left_behind or Status()  # of one that is alone: what shards without an agent used up of its limits
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # this life
         self._wait: Wait = Wait(self._started_at, "starting")
+        self._tails_at: bytes | None = b""  # host up to which tails were served; None: none has anything to serve
         self._dry: Wait | None = None  # what the frontier has said, if nothing has been settled since
         self._inbox = Inbox(store, self._frontier, self._context, self._settler)
         self._member = self._join(team) if team is not None else None
@@ -138,6 +139,8 @@ class Agent:
         """Do what the supervisor of several agents says."""
         if self._member is not None and not order.end:
             self._member.obey(order, self._settler.totals.pages + len(self._in_flight))
+            if order.serve_tails and self._ending is None and not self._serve_tails():
+                self._told()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
         elif order.end:
@@ -199,6 +202,7 @@ class Agent:
     def _settle(self, made: Visit, now: float) -> None:
         """Write a visit."""
         self._dry = None
+        self._tails_at = self._tails_at or b""
         with self._context.suspects.watching(made.lease.entry.url.key):
             self._committer.whole(self._settler.settle, made, now)
         self._announcer.settled()
@@ -271,8 +275,21 @@ class Agent:
             return
         if limit := self._over_limit(in_flight=0):
             self._end(Ending(0, f"{limit} reached"))
-        elif not (self._in_flight or self._lookups.tasks or self._hold_back()) and (why := self._why_idle(self._wait)):
+            return
+        is_busy = self._in_flight or self._lookups.tasks or self._hold_back()
+        if not is_busy and (why := self._why_idle(self._wait)) and not self._serve_tails():
             self._finish(why)
+
+    def _serve_tails(self) -> bool:
+        """Let hosts that have nothing else go on with what filters postponed; return whether any does."""
+        self._committer.whole(self._draw_from_tails)
+        if self._tails_at is None:
+            return False
+        asyncio.get_running_loop().call_soon(self._told)
+        return True
+
+    def _draw_from_tails(self) -> None:
+        self._tails_at = self._settler.serve_tails(self._clock(), self._tails_at or b"")
 
     def _why_idle(self, wait: Wait) -> str:
         """Say why the frontier has nothing before `limits.max_wait`, by what it said last; "" if it may have something."""
@@ -390,6 +407,7 @@ class Agent:
         status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):
             status.resting = self._resting() if self._member.is_quiet else ""
+            status.has_tail = self._tails_at is not None and self._settler.has_tails
             status.answered_before = self._before[1]
             self._member.fill(status)
         self._report(status)

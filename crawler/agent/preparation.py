@@ -1,6 +1,7 @@
 """What an agent does before its first request.
 
-It counts what the last life died of, tries again what the operator offers, admits the seeds, and carries out what a resume changed.
+It counts what the last life died of, lets what was left alone be judged anew if the threshold has changed, tries again what the operator
+offers, admits the seeds, and carries out what a resume changed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ async def prepare(
         store.end_visit()
         await committer.drain()
         context.suspects.acquit()
+    committer.whole(settler.reopen_tails)
     committer.whole(Offered(store, context, settler, inbox).carry_out, context.clock())
     await Seeder(store, settler.admission, context.urls, context.ownership).run(
         committer, context.settings.seeds, context.clock(), stopping=stopping

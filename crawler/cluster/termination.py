@@ -5,6 +5,9 @@ it was written: that is a wave. The counts are durable, and are taken agent by a
 asked early to one that was asked late. So all are asked again, and only if no count has moved between the two waves is the crawl at its
 end [MAT87: the second of two equal waves proves that the first saw everything].
 
+*Tails.* What filters postponed is served last, on all hosts of all agents: so when all rest, and any has a tail that may yet be served,
+they are told to go on with it, and the crawl is at its end when nobody has.
+
 *Limits.* `limits.max_pages` is granted in shares, of which the sum never passes it. An agent that has used up its share gets of what is
 left, or of what others have and do not need; they confirm that they have given it back before it is granted again. One that says it has
 nothing to do gets none: it would give the last page back, and get it again, for ever.
@@ -56,6 +59,10 @@ class TerminationDetector:
                 self._tell(other, Order(wave=self._wave))
         elif any(report.wave != self._wave for report in self._reports.values()):
             return ""
+        elif counts == self._before and any(report.has_tail for report in self._reports.values()):
+            self._before = None
+            for other in self._reports:
+                self._tell(other, Order(serve_tails=True))
         elif counts == self._before:
             return "; ".join(dict.fromkeys(report.resting for _, report in sorted(self._reports.items())))
         else:

@@ -10,8 +10,9 @@ A host queue is http, https, www and bare of one name. Invariants, each a law in
   order's (crawler/core/order);
 - budgets are exact: a host has one request in flight, a site no more than its budget has left.
 
-Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG; differs in that queues lie in one ordered store
-rather than in files, and in that address and site are reserved with the host. Time: O(log bench) per call. Memory: the bench.
+Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG [HN99, BMSV18]; differs in that queues lie in
+one ordered store rather than in files, and in that address and site are reserved with the host. Time: O(log bench) per call. Memory: the
+bench.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from thresher.crawler.core.order.by_name import order_by_name
 from thresher.crawler.core.outage import TRIAL_MAX_S, Outage
 from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
 from thresher.crawler.core.politeness import RETRIES, Pace, Rulebook
-from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
 from thresher.crawler.core.url import URLSpace, hostname_of
 from thresher.crawler.core.workbench import Workbench
 
@@ -113,6 +114,24 @@ class Frontier:
             self._intake.hold(host, entry, self._now)
         return True
 
+    def is_drained(self, queue: bytes, now: float) -> bool:
+        """Return whether a host has nothing to request but second tries that are not due, and is neither parked nor backs off."""
+        record = self._record(queue)
+        if record is None:
+            return True
+        if record.parked or record.backoff_until > now:
+            return False
+        return not record.n_queued or not any(self._store.head(queue, lane, 1) for lane in Lane if lane is not Lane.RETRY)
+
+    def n_pages(self, queue: bytes) -> int:
+        """Return how many pages of a host were fetched."""
+        record = self._record(queue)
+        return record.n_pages if record is not None else 0
+
+    def _record(self, queue: bytes) -> HostRecord | None:
+        host = self._bench.hosts.get(queue)
+        return host.record if host is not None else self._store.host(queue)
+
     def withdraw(self, url: CrawlURL, seq: int, worth: int = 0) -> bool:
         """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
         queue = self._urls.queue_key(url.host)
@@ -134,7 +153,12 @@ class Frontier:
         return True
 
     def _find(self, queue: bytes, url: CrawlURL, seq: int, worth: int) -> Entry | None:
-        for lane, rank in ((Lane.FRESH, self.order.rank(url.site_depth, worth)), (Lane.AHEAD, 0), (Lane.ANNOUNCED, url.site_depth)):
+        for lane, rank in (
+            (Lane.FRESH, self.order.rank(url.site_depth, worth)),
+            (Lane.AHEAD, 0),
+            (Lane.ANNOUNCED, url.site_depth),
+            (Lane.TAIL, 0),
+        ):
             entry = Entry(lane, rank, seq, 0, url)
             if self._store.has(queue, entry):
                 return entry

@@ -44,8 +44,8 @@ class HostQueue:
         self.key = key
         self.record = record
         self.rules = rules
-        self.rows: tuple[list[Entry], list[Entry], list[Entry], list[Entry]] = ([], [], [], [])  # by lane
-        self.whole = [False, False, False, False]
+        self.rows: tuple[list[Entry], list[Entry], list[Entry], list[Entry], list[Entry]] = ([], [], [], [], [])  # by lane
+        self.whole = [False] * len(_LANES)
         self.hops: list[Entry] = []  # requests of this life only (seq 0); they go before everything and ignore `blocked_until`
         self.leased: Entry | None = None
         self.head: Entry | None = None  # chosen to be next
@@ -62,7 +62,9 @@ class HostQueue:
     def needs_rows(self) -> bool:
         """Return whether a lane's rows in memory are used up while the store may have more."""
         rows, whole = self.rows, self.whole
-        return not ((rows[0] or whole[0]) and (rows[1] or whole[1]) and (rows[2] or whole[2]) and (rows[3] or whole[3]))
+        return not (
+            (rows[0] or whole[0]) and (rows[1] or whole[1]) and (rows[2] or whole[2]) and (rows[3] or whole[3]) and (rows[4] or whole[4])
+        )
 
     def load(self, store: QueueStore, limit: int) -> None:
         """Read the first rows of each lane that has none in memory. Not while leased."""
@@ -74,7 +76,7 @@ class HostQueue:
 
     def choose(self, now: float) -> float | None:
         """Choose `head` and return when it may go as far as the queue is concerned; None if the queue is empty."""
-        ahead, retry, fresh, announced = self.rows
+        ahead, retry, fresh, announced, tail = self.rows
         if self.hops:
             self.head = self.hops[0]
             return 0.0
@@ -86,6 +88,8 @@ class HostQueue:
             self.head = announced[0]
         elif fresh:
             self.head = fresh[0]
+        elif tail:
+            self.head = tail[0]
         elif retry:
             self.head = retry[0]
             return max(retry[0].rank / 1e6, self.blocked_until)
@@ -152,5 +156,5 @@ class HostQueue:
 
     def held(self, now: float) -> list[Entry]:
         """Return all entries in memory but the retries that are not due."""
-        ahead, retry, fresh, announced = self.rows
-        return [*self.hops, *ahead, *(entry for entry in retry if entry.rank <= now * 1e6), *fresh, *announced]
+        ahead, retry, fresh, announced, tail = self.rows
+        return [*self.hops, *ahead, *(entry for entry in retry if entry.rank <= now * 1e6), *fresh, *announced, *tail]

@@ -1,9 +1,9 @@
-"""Shingles and MinHash: how much of two texts is the same, from a few hundred bytes each [Broder 97; Li, Owen, Zhang 2012].
+"""Shingles and MinHash: how much of two texts is the same, from a few hundred bytes each [BRO97, LOZ12].
 
 A shingle is w words in a row. The resemblance of two texts is the share of their distinct shingles that both have. One permutation: each
 shingle has one hash, its place among 2⁶⁴ says to which of k slots it belongs, and a slot keeps the least hash that fell into it. Two texts
 agree in a slot with a probability of their resemblance. A slot that stayed empty borrows from another one that is chosen by the
-slot alone, the same for every text [Shrivastava 2017]; so sketches of short texts can be compared too.
+slot alone, the same for every text [SHR17]; so sketches of short texts can be compared too.
 
 Memory: 8·k bytes. Time: 15 µs for 2,000 words and k = 128. No loop runs over words.
 """

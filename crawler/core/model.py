@@ -408,6 +408,12 @@ class Park(msgspec.Struct, frozen=True):
     reason: Reason
 
 
+class Worthless(msgspec.Struct, frozen=True):
+    """What the page of this key shows was worth nothing, though no filter knows its text."""
+
+    key: bytes
+
+
 class Recall(msgspec.Struct, frozen=True):
     """Queue the aliases again that a rule made."""
 
@@ -428,7 +434,7 @@ class Tell(msgspec.Struct, frozen=True):
     news: bytes  # msgpack of the filter's `news_type`
 
 
-Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Recall | Study | Tell
+Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Worthless | Recall | Study | Tell
 
 
 class Judgement(msgspec.Struct, frozen=True):

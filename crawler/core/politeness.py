@@ -9,7 +9,7 @@ that comes back in a millisecond slows the whole host (a fast error never speeds
     circuit  = dead_after failures in a row park the host for dead_wait, then one trial
 
 `failures` counts failures in a row, but a success halves it rather than clearing it: a host that fails nine times of ten recovers slowly.
-From Mercator [delay_factor], NUTCH-2946 and StormCrawler [back-off curve]. Pure: `now` and `rng` are arguments. O(1) per response.
+From Mercator [HN99: delay_factor], NUTCH-2946 and StormCrawler [back-off curve]. Pure: `now` and `rng` are arguments. O(1) per response.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The workbench: the few hosts in memory, and where each of them stands. All others wait in the store, ordered by the time they are due.
 
 A host on the bench is in exactly one place: leased · a delay (until a time) · a look-up (until its name has an address) · a line (until
-address and site have room: slots.py). `place` decides which, and is the only way from one to another. [BUbiNG: workbench and virtualizer]
+address and site have room: slots.py). `place` decides which, and is the only way from one to another. [BMSV18: workbench and virtualizer]
 
 A host leaves the bench when its queue is empty; when it is parked; or when hosts wait in the store for its place (waiting.py) and it is
 far from its turn or has used up the rows it came with. So each waiting host gets its turn, and memory is bounded by the bench, not by the

@@ -7,7 +7,7 @@ from thresher.crawler.core.model import Cause, Wire
 MAX_INTERIM = 20  # responses before the final one
 
 
-class WireFault(Exception):  # noqa: N818 - a fault of the peer, as FAULTS names it
+class WireFault(Exception):  # noqa: N818 - a fault of the peer, not an error of ours
     """The response was ended by our own rule."""
 
     def __init__(self, cause: Cause, detail: str) -> None:

@@ -1,4 +1,4 @@
-"""Hubs and authorities [Kleinberg, JACM 46, 1999], to compare PageRank with: good hubs link to good authorities, and the other way round.
+"""Hubs and authorities [KLE99], to compare PageRank with: good hubs link to good authorities, and the other way round.
 
 Over the whole graph, not over a query's neighbourhood as in the paper. Local-link farms are what it is known to fall for.
 

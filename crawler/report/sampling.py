@@ -102,7 +102,7 @@ class Timeline:
 class Traces(Generic[T]):
     """The last value of each key, of all keys while they are few, then of a share of them that halves whenever `most` are kept.
 
-    What is counted of the keys that are followed stands for `weight` times as much [Gibbons, VLDB 2001].
+    What is counted of the keys that are followed stands for `weight` times as much [GIB01].
     """
 
     def __init__(self, most: int) -> None:

@@ -52,10 +52,13 @@ class Admission:
         self._finders: dict[int, bytes] = {}  # key of the page that named a URL first, by sequence number
         self._later: dict[int, tuple[Entry, SeenRow]] = {}  # a leased URL's row, and what that is to be; by sequence number
 
-    def admit(self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False, gift: float | None = None) -> list[int]:
+    def admit(
+        self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False, gift: float | None = None, of_class: str = ""
+    ) -> list[int]:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order.
 
         gift: cash for each of them, where another agent has the source and says so.
+        of_class: what an opinion puts last names them: those of its site that nobody named before wait in that class
         """
         for skip in sifted.skips:
             self._skip(skip, source.key)
@@ -82,7 +85,7 @@ class Admission:
             for verdict in sifted.deliberation.said.values():
                 self._totals.would_save(verdict.filter)
         if sifted.fresh is not None:
-            numbers += self._admit_new(sifted.fresh, sifted.deliberation, each, now)
+            numbers += self._admit_new(sifted.fresh, sifted.deliberation, each, now, of_class)
         if self._frontier.order.counts_sites:
             self._count_sites(source, sifted)
         if self._outbox is not None:
@@ -150,7 +153,9 @@ class Admission:
         if refusal is not None:
             self._tables.seen.settle(url.key, State.REFUSED, refusal)
 
-    def _admit_new(self, links: LinkBatch, deliberation: Deliberation[LinkJudgement] | None, cash: float, now: float) -> list[int]:
+    def _admit_new(
+        self, links: LinkBatch, deliberation: Deliberation[LinkJudgement] | None, cash: float, now: float, of_class: str
+    ) -> list[int]:
         """Write the new links of a page as the panel judged them, in the page's order; return the numbers of those that have one.
 
         Runs of links that wait in queues that there are go as columns; what is refused, set aside, audited or of a new host, one by one.
@@ -159,6 +164,9 @@ class Admission:
         is_plain = deliberation.judgement.admitted.tolist()
         for i in deliberation.audited:
             is_plain[i] = False
+        if of_class:
+            for i in links.by_site.get(links.source.key[:8], ()):
+                is_plain[i] = False
         strangers = self._frontier.strangers(set(links.hosts))
         apart = [i for i, plain in enumerate(is_plain) if not plain or (strangers and links.hosts[i] in strangers)]
         numbers: list[int] = []
@@ -166,7 +174,7 @@ class Admission:
         for i in (*apart, len(links)):
             if start < i:
                 numbers += self._enqueue_run(links, range(start, i), cash, now)
-            if i < len(links) and (seq := self._admit_one(i, links, deliberation, cash, now)) > 0:
+            if i < len(links) and (seq := self._admit_one(i, links, deliberation, cash, now, of_class)) > 0:
                 numbers.append(seq)
             start = i + 1
         return numbers
@@ -182,8 +190,13 @@ class Admission:
         self._frontier.push_links(links, at, first, worth, now)
         return seqs
 
-    def _admit_one(self, i: int, links: LinkBatch, deliberation: Deliberation[LinkJudgement], cash: float, now: float) -> int:
+    def _admit_one(
+        self, i: int, links: LinkBatch, deliberation: Deliberation[LinkJudgement], cash: float, now: float, of_class: str
+    ) -> int:
         """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
+        is_kin = of_class and links.keys[i][:8] == links.source.key[:8]
+        if is_kin and deliberation.judgement.admitted[i] and i not in deliberation.audited:
+            return self._effects.inherit(links.url(i), of_class, now)
         return self.admit_judged(links.url(i, Purpose.AUDIT if i in deliberation.audited else Purpose.PAGE), i, deliberation, now, cash)
 
     def admit_judged(self, url: CrawlURL, i: int, deliberation: Deliberation[LinkJudgement], now: float, cash: float = 0.0) -> int:

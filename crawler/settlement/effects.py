@@ -3,13 +3,14 @@
 | effect  | on a new URL                     | on a waiting URL                  | on any other             |
 |---------|----------------------------------|-----------------------------------|--------------------------|
 | Rewrite | recorded as alias, target queued | leaves the queue, becomes alias   | nothing                  |
-| Hold    | recorded as held                 | leaves the queue, becomes held    | held: one more holder    |
+| Hold    | waits in the holder's class      | leaves the queue for that class   | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
 | Free    | –                                | –                                 | held: queued when only the asking filter held it |
 | Request | queued ahead of its host's queue, under all of politeness; an audit revives what was set aside and brings forward what waits |
 | Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
 | Recall  | –                                | –                                 | alias of the rule: queued, as if no rule had named it |
 | Study   | what the filter gathered of a site is studied off the loop |||
+| Worthless | the page counts as a fetch in vain of what it was drawn from |||
 | Park    | the host's URLs stay queued, nothing more of it is fetched for a day |||
 | Tell    | the filter learns it where the site is: here, or at the agent that has it |||
 
@@ -21,7 +22,7 @@ agent has is made there, under that host's politeness, and its answer travels ba
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import (
@@ -30,6 +31,7 @@ from thresher.crawler.core.model import (
     CrawlURL,
     Free,
     Hold,
+    Judgement,
     Park,
     Purpose,
     Reason,
@@ -41,15 +43,18 @@ from thresher.crawler.core.model import (
     State,
     Study,
     Tell,
+    Worthless,
 )
 from thresher.crawler.core.placing import place
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.tail import Tails, lineage, policy_of
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
 from thresher.filters.panel import Asked, Learned, Record
+from thresher.filters.pattern_yield.patterns import shape_of
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
 
@@ -79,8 +84,12 @@ class Effector:
         self._totals = totals
         self._settled: list[CrawlURL] = []
         self._notes: list[Record] = []  # of requests that were answered at once
+        self.worthless: set[bytes] = set()  # pages of the visit being settled, by what filters say of them
         self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, what names it
         self._canonicals = Canonicals(tables, context.urls)
+        filters = context.settings.filters
+        policy = policy_of(filters.tail_yield, filters.tail_share, filters.audit_share)
+        self.tails = Tails(tables.tail, totals.counters, policy, known=context.panel.recent)
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
@@ -104,7 +113,7 @@ class Effector:
                 case Rewrite():
                     self._rewrite(effect, who, now)
                 case Hold():
-                    self._hold(effect, who)
+                    self._hold(effect, who, now)
                 case Release():
                     self._release(effect.holder, now)
                 case Free():
@@ -115,6 +124,8 @@ class Effector:
                     self.request(effect, who, now)
                 case Revise():
                     self._tables.verdicts.revise(effect.page, effect.verdict, now)
+                case Worthless():
+                    self.worthless.add(effect.key)
                 case Recall():
                     self._recall(effect, now)
                 case Study():
@@ -125,19 +136,71 @@ class Effector:
                     self._tell(effect, who, now)
 
     def set_aside(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
-        """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule's rows are used up."""
+        """Record a new link that a filter rewrites or postpones; return its sequence number, -1 if its rule's rows are used up."""
         for who, effect in effects:
             if isinstance(effect, Rewrite) and effect.url == url.text:
                 self._totals.saved(who)
                 return self._new_alias(url, effect, who, now)
             if isinstance(effect, Hold) and effect.url == url.text:
                 self._totals.saved(who)
-                seq = self._tables.seen.add(url, State.HELD, Reason.HELD_BY_FILTER, now)
-                self._tables.held.hold(url.key, effect.holder)
-                return seq
+                return self._postpone_new(url, effect.holder, now, is_inherited=False)
         raise AssertionError(f"{url.text} was set aside by no effect")
 
-    def hold_back(self, url: CrawlURL, holds: Iterable[Asked], now: float) -> None:
+    def inherit(self, url: CrawlURL, holder: str, now: float) -> int:
+        """Record a new link that only a page of a class has named as one of that class; return its sequence number."""
+        return self._postpone_new(url, lineage(holder, shape_of(url.text, url.host)), now, is_inherited=True)
+
+    def _postpone_new(self, url: CrawlURL, holder: str, now: float, *, is_inherited: bool) -> int:
+        seq = self._tables.seen.add(url, State.HELD, Reason.HELD_BY_FILTER, now)
+        self._postpone(url, holder, now, is_inherited=is_inherited)
+        return seq
+
+    def _postpone(self, url: CrawlURL, holder: str, now: float, *, is_inherited: bool = False) -> None:
+        """Let a URL, whose state is HELD, wait in a class of its host; fetch what is due of it as an audit."""
+        self._tables.held.hold(url.key, holder)
+        queue = self._context.urls.queue_key(url.host)
+        n_useful = self._frontier.n_pages(queue)
+        for key in self.tails.postpone(queue, url.key, holder, is_inherited=is_inherited, n_useful=n_useful):
+            self._promote(key, Lane.FRESH, now)
+            self._totals.audited(1)
+
+    def serve_tail(self, queue: bytes, now: float) -> int:
+        """Draw from the tail of a host if it has nothing else to fetch and is not made to wait; return how many URLs."""
+        if not self._frontier.is_drained(queue, now):
+            return 0
+        keys = self.tails.next(queue)
+        for key in keys:
+            self._promote(key, Lane.TAIL, now)
+        return len(keys)
+
+    def _promote(self, key: bytes, lane: Lane, now: float) -> None:
+        """Queue a URL that was drawn from its class."""
+        row = self._tables.seen.row(key)
+        assert row is not None, f"{key.hex()} was drawn and is not known"
+        self._tables.held.forget(key)
+        self._requeue(key, row, Purpose.AUDIT, lane, now)
+
+    def freed_by(self, named: Iterable[bytes], now: float) -> None:
+        """A page that gave something new, and is of no class, names held URLs: those go on that had only inherited their class."""
+        for key in named:
+            if self.tails.is_inherited(key):
+                self._tables.held.forget(key)
+                self._free([key], now)
+
+    def class_of_links(self, key: bytes, judgement: Judgement) -> str:
+        """Return the class that what a page names belongs to: its own if it was drawn, one of copies if an opinion stopped it, or ""."""
+        if judgement.follow:
+            return self.tails.class_of(key)
+        who = next(
+            (verdict.filter for verdict in judgement.verdicts if not verdict.follow and self._context.panel.enforces(verdict.filter)), ""
+        )
+        return self.tails.class_of(key) or f"links {who}"
+
+    def ended(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
+        """Settle the draw of a URL that needs no request any more; return whether it was drawn."""
+        return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.unasked(key)
+
+    def hold_back(self, url: CrawlURL, holds: Sequence[Asked], now: float) -> None:
         """Record a URL whose turn has come, and whose row is gone from its queue, as held, or as the alias of another."""
         row = self._tables.seen.row(url.key)
         assert row is not None, f"{url.text} waited and is not known"
@@ -150,6 +213,9 @@ class Effector:
             assert isinstance(effect, Hold)
             self._totals.saved(who)
             self._tables.held.hold(url.key, effect.holder)
+        first = holds[0][1]
+        assert isinstance(first, Hold)
+        self._postpone(url, first.holder, now)  # last, as it may be drawn at once
 
     def _rewrite_late(self, url: CrawlURL, row: SeenRow, effect: Rewrite, who: str, now: float) -> None:
         """Make a URL whose turn has come an alias; if its target was made its alias before, one of them is fetched: this one."""
@@ -234,16 +300,16 @@ class Effector:
         """Return whether a URL is of a site that another agent has."""
         return self._outbox is not None and not self._outbox.is_own(key)
 
-    def _hold(self, effect: Hold, who: str) -> None:
+    def _hold(self, effect: Hold, who: str, now: float) -> None:
         url, row = self._known(effect.url)
         if url is None or row is None:
             return
         if row.state is State.HELD:
             self._tables.held.hold(url.key, effect.holder)
-        elif row.state is State.QUEUED and self._frontier.withdraw(url, row.seq, row.worth):
+        elif row.state is State.QUEUED and not self.tails.class_of(url.key) and self._frontier.withdraw(url, row.seq, row.worth):
             self._totals.saved(who)
             self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
-            self._tables.held.hold(url.key, effect.holder)
+            self._postpone(url, effect.holder, now)
             self.let_aliases_go(url.key)
 
     def _release(self, holder: str, now: float) -> None:
@@ -255,6 +321,7 @@ class Effector:
         for key in keys:
             row = self._tables.seen.row(key)
             if row is not None and row.state is State.HELD:
+                self.tails.leave(key)
                 self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
     def request(self, effect: Request, who: str, now: float, *, agent: int | None = None) -> None:
@@ -322,6 +389,7 @@ class Effector:
                 self._push(url, Lane.AHEAD, row.seq, now)
         elif row.state in _REVIVABLE:
             self._tables.held.forget(key)
+            self.tails.leave(key)
             self._tables.aliases.forget(key)
             self._requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)
 
@@ -342,6 +410,7 @@ class Effector:
         if refusal is not None:
             self._totals.skip(refusal)
             self._tables.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
+            self.tails.unasked(url.key)
             self._settled.append(url)
             self.let_aliases_go(url.key)
 

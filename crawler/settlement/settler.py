@@ -43,12 +43,14 @@ from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement, Naming
 from thresher.filters.panel import Asked, Deliberation, Learned, Record
-from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
+from thresher.storage.packing import pack_f64
+from thresher.storage.schema import META, Meta, PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
 
 ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _NOT_FETCHED = (State.QUEUED, State.HELD)
+_HOSTS_AT_ONCE = 200  # whose tails are looked at in one commit: some milliseconds
 
 
 class Settler:
@@ -88,11 +90,66 @@ class Settler:
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.landed(visit.lease.entry.seq)
+        self._tail(visit, now)
         self._effects.let_aliases_go(visit.lease.entry.url.key)
         if self._store.held.is_releasing or self._store.aliases.is_freeing:
             self._carry_out((), now)
         self.close()
         self._store.end_visit()
+
+    def _tail(self, visit: Visit, now: float) -> None:
+        """Tell the tail what the visit came to; let its host go on with what was postponed if it has nothing else."""
+        url, queue = visit.lease.entry.url, visit.lease.queue
+        if not self._effects.tails.has_tail(queue) or url.purpose in (Purpose.ROBOTS, *FILTERS_OWN):
+            return
+        row = self._store.seen.row(url.key)
+        if row is not None and row.state is not State.QUEUED:
+            is_good = self._is_good(visit)
+            if not self._effects.ended(url.key, was_asked=visit.outcome is not None, is_good=is_good) and is_good:
+                self._effects.tails.useful(queue)
+        if self._may_serve_tails:
+            self._effects.serve_tail(queue, now)
+
+    def _is_good(self, visit: Visit) -> bool:
+        """Return whether a visit gave something new: a page with status 200 that no filter knows, or calls worthless."""
+        if visit.page is None or visit.page.status != 200 or visit.deliberation is None:
+            return False
+        return visit.deliberation.judgement.is_new and visit.page.url.key not in self._effects.worthless
+
+    @property
+    def _may_serve_tails(self) -> bool:
+        """Whether a host's tail may be served while others have more: not where a limit of the whole crawl is better spent on those."""
+        limits = self._context.settings.limits
+        return limits.max_pages is None and limits.max_bytes is None and limits.max_time is None
+
+    @property
+    def has_tails(self) -> bool:
+        """Whether anything of any host was ever postponed."""
+        return bool(self._effects.tails.queues(b"", 1))
+
+    def reopen_tails(self) -> None:
+        """Let what was left alone be judged anew if that was under another threshold than today's; a visit of its own."""
+        threshold = pack_f64(self._context.settings.filters.tail_yield)
+        if self._store.get(META, Meta.TAIL_YIELD) != threshold:
+            self._effects.tails.reopen()
+            self._store.put(META, Meta.TAIL_YIELD, threshold)
+            self._store.end_visit()
+
+    def serve_tails(self, now: float, after: bytes = b"") -> bytes | None:
+        """Draw from the tails of hosts that have nothing else, beginning past `after`, in a visit of its own.
+
+        Returns the host up to which it was tried, None if no host has anything that may be drawn.
+        """
+        tried, n_drawn = after, 0
+        while not n_drawn and (queues := self._effects.tails.queues(tried, _HOSTS_AT_ONCE)):
+            for queue in queues:
+                n_drawn += self._effects.serve_tail(queue, now)
+            tried = queues[-1]
+        if not n_drawn and after:
+            return self.serve_tails(now)
+        self.close()
+        self._store.end_visit()
+        return tried if n_drawn else None
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
@@ -101,6 +158,7 @@ class Settler:
         self._store.end_visit()
         for entry in terminal:
             self._lost(entry, cause, detail, now)
+            self._effects.ended(entry.url.key, was_asked=True, is_good=False)
             self._effects.let_aliases_go(entry.url.key)
             self.close()
             self._store.end_visit()
@@ -143,7 +201,9 @@ class Settler:
         self.close()
 
     def close(self) -> None:
-        """Write the visit's journal."""
+        """Write the visit's journal, and what it changed of tails."""
+        self._effects.worthless.clear()
+        self._effects.tails.save()
         if self._notes:
             self._store.journal.put(self._notes)
             self._notes = []
@@ -363,13 +423,18 @@ class Settler:
         self.sitemaps.dated(url, outcome.head, now)
         self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
-        self._store.links.put(self.admission.admit(url, sifted, now))
+        of_class = self._effects.class_of_links(url.key, deliberation.judgement)
+        numbers = self.admission.admit(url, sifted, now, of_class=of_class)
+        if deliberation.judgement.follow:
+            self._store.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
             if not (verdict.keep and verdict.follow):
                 count = self.totals.saved if self._context.panel.enforces(verdict.filter) else self.totals.would_save
                 count(verdict.filter)
         self._learn((deliberation, sifted.deliberation), now)
         self._name_again(url, sifted, deliberation.judgement, now)
+        if self._is_good(visit) and not of_class:
+            self._effects.freed_by([key for key, row, _ in sifted.known if row.state is State.HELD], now)
         self._settle_pairs(url, page.status, page.fingerprint, now)
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
@@ -394,7 +459,10 @@ class Settler:
         if visit.refused is not None:
             self._note_skip(visit.refused, url.key)
         if visit.sifted is not None:
+            is_new = self._store.seen.row(key) is None
             self.admission.admit(url, visit.sifted, now, is_redirect=True)
+            if is_new and (row := self._store.seen.row(key)) is not None and row.state is State.QUEUED:
+                self._effects.tails.passes_on(url.key, key)
             self._learn((visit.sifted.deliberation,), now)
         if target and self._outbox is not None:
             self._outbox.edge(url.key, key, target, outcome.head.status)

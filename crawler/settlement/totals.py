@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from thresher.crawler.core.model import Cause, Reason, State
+from thresher.crawler.settlement.tail import CLOSED
 from thresher.crawler.status import Status
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.quarantine import ACCUSED, COUNTED
@@ -19,6 +20,11 @@ class Totals:
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
+
+    @property
+    def counters(self) -> Counters:
+        """The numbers themselves."""
+        return self._counters
 
     @property
     def pages(self) -> int:
@@ -94,7 +100,7 @@ class Totals:
         status.pages, status.wire_bytes, status.requests = of("pages"), of("wire_bytes"), of("requests")
         status.robots_requests, status.redirects, status.failed = of("robots_requests"), of("redirects"), of("failed")
         status.queued = of("state:queued")
-        status.held = of("state:held")
+        status.held, status.left_alone = of("state:held"), of(CLOSED)
         status.quarantined = self._named(COUNTED)
         status.known = sum(of(f"state:{state.name.lower()}") for state in State if state is not State.OUTBOX)
         status.hosts = of("hosts")

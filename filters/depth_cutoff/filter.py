@@ -19,7 +19,7 @@ from operator import itemgetter
 import msgspec
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import CrawlURL, Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from thresher.crawler.core.model import CrawlURL, Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict, Worthless
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import (
     NO_EFFECTS,
@@ -134,7 +134,8 @@ class DepthOfPages:
         fetch = Fetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
         raised = ledger.learn(fetch)
         self._sites.saved(memory, site, ledger.save())
-        return _released(raised, ledger)
+        released = _released(raised, ledger)
+        return (*released, Worthless(key)) if is_barren(memory, key) else released
 
 
 class PairMeasure(msgspec.Struct, array_like=True, frozen=True):

@@ -1,8 +1,8 @@
-"""Intervals for what is fitted to sessions: leave out a group of sessions at a time, and see how much the fit moves [Tukey 1958].
+"""Intervals for what is fitted to sessions: leave out a group of sessions at a time, and see how much the fit moves [TUK58].
 
 Views of one session are no independent draws, sessions of one visitor neither: visitors in order are cut into up to 30 groups, and the
 spread of the fits without each of them is the variance (delete-a-group jackknife). It becomes a number of draws that would have this
-variance, never more than there are, and that the interval of a share [Wilson 1927], with Student's t of as many groups: so an estimate at
+variance, never more than there are, and that the interval of a share [WIL27], with Student's t of as many groups: so an estimate at
 or near 0 has an interval of its own too (Korn and Graubard 1998).
 """
 

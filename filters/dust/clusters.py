@@ -1,4 +1,4 @@
-"""Rules learnt from clusters of copies, general over a cluster [Dasgupta et al. 2008; Koppula et al. 2010; DUSTER 2013].
+"""Rules learnt from clusters of copies, general over a cluster [DKS08, KLACGS10, DUSTER].
 
 Within a cluster every URL is compared with one target, at the host that the site uses most the first in shortlex order: what they share at
 both ends is cut off but for one token, and each word or number of what is left becomes a hole. `x.com/money/` beside `money.x.com/` is then

@@ -2,13 +2,13 @@
 
 A context is a host, a directory (or a single page, for parameters), another parameter of the query that is there, or one value of it. A
 rule that pages agree with in one part of a site and disagree with in another is bound to contexts where it holds, learnt as a decision list
-[Rivest 1987]: the one with most agreeing pairs and hardly any that disagrees, then of the pairs that it leaves the next. The rule is
+[RIV87]: the one with most agreeing pairs and hardly any that disagrees, then of the pairs that it leaves the next. The rule is
 then as wide as its evidence and no wider: a part counts against it, too, where none of the URLs that it leads to is known though elsewhere
 many are, since there it may lead nowhere (`dark`), and where all that is known disagrees (`bad`).
 
 A rule on many values of one position (a language, a branch, a session) that holds for most of them is one hypothesis with exceptions
 listed (`excepted`): of the contexts the one with the greatest share of pairs that disagree is taken out, again and again, until hardly any
-disagrees [Rodrigues et al. 2013]. So its pairs count together, and it is valid as soon as all of them are enough. Where more than a quarter
+disagrees [DUSTER]. So its pairs count together, and it is valid as soon as all of them are enough. Where more than a quarter
 of the values seen are exceptions, nothing is known of the next one: the rule is then bound to those that are known.
 
 A rule is valid only when no large part of its URLs is `uncharted`: in each some pair is known.

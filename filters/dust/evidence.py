@@ -9,7 +9,7 @@ Of a crawl, URLs that a rule leads to one place speak for each other where that 
 sessions, of which none has been met without. What a rule saves there are the fetches of linked URLs beyond the first of each place; where
 one form alone is linked, that is nothing.
 
-Standing is an interval [Wilson 1927] over agreeing and disagreeing pairs: it starts wide and never ends, as audits go on.
+Standing is an interval [WIL27] over agreeing and disagreeing pairs: it starts wide and never ends, as audits go on.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ URLs: they are asked for as pages of the crawl, ahead of their host's queue, a f
 at its alias's place in the crawl. Those that turn out to be no page, or show what was known, are wasted. What is wasted may be as much as
 the rules that are not yet decided would have saved of the list; a rule that becomes valid pays for what it saves.
 
-A rule's later life is a cumulative sum [Page 1954]: each audited pair that disagrees raises it, each that agrees lowers it to zero at
+A rule's later life is a cumulative sum [PAG54]: each audited pair that disagrees raises it, each that agrees lowers it to zero at
 most; two that disagree with few between them withdraw the rule, and its aliases are enqueued again. Aliases of a canonical URL that
 comes to nothing go on as ordinary URLs, whatever the filter says (crawler/settlement/canonical.py).
 

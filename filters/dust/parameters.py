@@ -3,7 +3,7 @@
 For each name two hypotheses: drop the parameter, set it to one value. What speaks for them are pairs of URLs of the list that differ in
 this parameter alone: with it and without, or with two values. Without texts or sizes only popularity speaks.
 
-Where a hypothesis does not hold for the whole site, a decision list is learnt [Rivest 1987]: of all contexts (a directory, a page; another
+Where a hypothesis does not hold for the whole site, a decision list is learnt [RIV87]: of all contexts (a directory, a page; another
 parameter that is there, whatever its value, or with one value, such as `action=login`; the parameter's own value, such as `h=master`, the
 default) the one that holds with most pairs, then of what it leaves the next.
 

@@ -1,7 +1,7 @@
 """Phase 4: validation by samples, in chance order, ended as soon as the case is clear [BKS07, Fig. 3 and 4].
 
 The paper fetches up to N = 100 pairs of a rule and gives it up at ε·N = 5 that disagree: rules that hold for 98 % of their URLs pass
-nearly always (.951), those that hold for 90 % hardly ever (.025). A sequential test [Wald 1945] between the same two needs 35 pairs for a
+nearly always (.951), those that hold for 90 % hardly ever (.025). A sequential test [WAL45] between the same two needs 35 pairs for a
 rule that always holds, and two for one that never does (.949 and .054); whichever bound is met first counts. Where a list has no more
 pairs, 20 that all agree word for word are enough. Of pages that only resemble each other more is wanted, 52 pairs that agree: where one in
 eight does not, as of pages and their exports, 35 in a row are met by chance sooner or later, since a list is studied again and again.

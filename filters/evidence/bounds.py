@@ -6,7 +6,7 @@ a draw after n draws with s good ones is good with probability (m − s)/(size �
 
 **The bet.** A gambler who believes that strata yield less than τ multiplies her wealth by what she thought the draw's outcome worth, over
 its probability under m. If the m of every stratum are the true ones, her wealth is a martingale: it reaches 1/α with a probability of at
-most α, however often it is looked at [Ville 1939]. That holds for the product over strata too, and strata may join at any time, whatever
+most α, however often it is looked at [VIL39]. That holds for the product over strata too, and strata may join at any time, whatever
 was drawn: a new one multiplies by 1. So nothing is paid for the number of strata or for their growth. None may leave: what bets on a
 stratum have cost is paid even if nothing of it is left (`others`).
 

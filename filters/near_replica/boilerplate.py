@@ -1,7 +1,7 @@
 """What most pages of a host share (menus, footers, notices) is no content: it is removed before two pages are compared.
 
 Two articles under one template have most of their words in common. Methods that are good across hosts are therefore poor on one host
-[Henzinger, SIGIR 2006]. Shingles that stand in at least half of the pages seen of a host are its boilerplate, and so is every word that
+[HEN06]. Shingles that stand in at least half of the pages seen of a host are its boilerplate, and so is every word that
 such a shingle covers.
 
 Memory: 8 bytes a shingle of boilerplate. Time: 60 µs a page of 2,000 words.

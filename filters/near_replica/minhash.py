@@ -1,4 +1,4 @@
-"""Candidates by banding: pages that agree in all slots of one band of their MinHash sketches [Broder 97; Indyk, Motwani 98].
+"""Candidates by banding: pages that agree in all slots of one band of their MinHash sketches [BRO97, IM98].
 
 With b bands of r slots two texts of resemblance J become candidates with probability 1 − (1 − Jʳ)ᵇ: for 16 × 4, .86 at J = .6 and
 above .999 at J = .8. What is no candidate is never compared, so that a million pages cost about a million times what one costs.

@@ -1,4 +1,4 @@
-"""How much of two texts is the same, from their least shingles [Broder 97; Beyer et al. 2007].
+"""How much of two texts is the same, from their least shingles [BRO97, BHRSG07].
 
 A sketch keeps the `LEAST` least hashes of a text's shingles. Up to the lesser of the two greatest hashes kept, each sketch has all that its
 text has: there the share of hashes that both have estimates the resemblance, with a standard error of √(J(1−J)/LEAST) at most. A text of no

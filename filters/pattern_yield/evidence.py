@@ -2,7 +2,7 @@
 
 **Barren.** A pattern is barren when "its yield is `min_yield` or more" is rejected by betting against it [WSR24]: a gambler who believes
 in a smaller yield q multiplies her wealth by q/θ for a fetch that was worth it and by (1−q)/(1−θ) for one that was not. Whatever the true
-yield ≥ θ, her expected wealth never grows, hence reaches 1/α with a probability of at most α, however often it is looked at [Ville 1939].
+yield ≥ θ, her expected wealth never grows, hence reaches 1/α with a probability of at most α, however often it is looked at [VIL39].
 The wealth is spread over four beliefs, most of it on q = 0: with θ = .05 and α = .05, 63 fetches in a row that were worth nothing decide,
 164 with one that was, 206 with two. Of patterns that yield 5 % one in 22 is called barren within 2,000 fetches; a Wilson bound looked at
 after every fetch calls nine in ten so within 1,000.
@@ -103,7 +103,7 @@ def log_wealth(n: int, s: int, theta: float) -> float:
 
 
 def interval(n: int, s: int, error: float = 0.05) -> tuple[float, float]:
-    """Return an interval that holds the yield at every n at once with probability 1 − error [Robbins, Ann. Math. Stat. 1970].
+    """Return an interval that holds the yield at every n at once with probability 1 − error [ROB70].
 
     It holds every p whose likelihood is at least `error` of the mean likelihood over all p.
     """

@@ -25,7 +25,7 @@ from math import inf
 import msgspec
 
 from thresher.config.settings import PatternYield
-from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict
+from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict, Worthless
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec, LinkJudgement, LinkRuling, SetBack, set_back
@@ -123,7 +123,7 @@ class YieldOfPages:
             tree.learn(_fetch(measure, parts, worth, may_lead=judgement.follow and measure.has_links))
         effects = _credit(tree, via, memory, self._sites, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
-        return effects
+        return (*effects, Worthless(measure.key)) if worth is False else effects
 
     def _word(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> Said:
         """Return the panel's word, with this filter's own on exact copies where no other tells them."""

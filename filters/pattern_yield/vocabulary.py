@@ -1,8 +1,8 @@
 """How often a site's words were seen, in bounded space: a count-min sketch of 8-bit counters that grows with the site and ages.
 
-Each word has two counters, of which the smaller counts (conservative update [Estan, Varghese, SIGCOMM 2002]). A sketch that has counted as
+Each word has two counters, of which the smaller counts (conservative update [EV02]). A sketch that has counted as
 many words as it has counters doubles, up to 4,096; from then on all counters are halved instead, so that what is no longer seen is
-forgotten [TinyLFU: Einziger, Friedman, Manes, ACM TOS 2017]. A collision makes a rare word look frequent: its pattern is then learned by
+forgotten [EFM17]. A collision makes a rare word look frequent: its pattern is then learned by
 itself, which is slower and never wrong.
 
 Memory: 64 to 4,096 bytes a site. Time: 0.2 µs per word.

@@ -92,7 +92,7 @@ def _registers_of(hashes: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> bytes:
 
 
 def _estimate(histogram: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
-    """Return the estimated count from how many registers hold each rank, 0 … 53 [Ertl, alg. 6]."""
+    """Return the estimated count from how many registers hold each rank, 0 … 53 [ERT17, alg. 6]."""
     of_rank = histogram.tolist()
     z = _M * _tau(1.0 - of_rank[_Q + 1] / _M)
     for rank in range(_Q, 0, -1):

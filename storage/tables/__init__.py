@@ -29,6 +29,7 @@ from thresher.storage.tables.site_links import SiteLinks
 from thresher.storage.tables.sitemaps import SitemapTables
 from thresher.storage.tables.skips import Skips
 from thresher.storage.tables.suspects import SuspectTable
+from thresher.storage.tables.tail import TailTables
 from thresher.storage.tables.verdicts import Verdicts
 
 
@@ -51,6 +52,7 @@ class Tables:
         self._memories: dict[str, Memory] = {}
         self.rules = Rules(rows)
         self.held = Held(rows)
+        self.tail = TailTables(rows)
         self.requests = Requests(rows)
         self.sitemaps = SitemapTables(rows)
         self.site_links = SiteLinks(rows, self.queues)

@@ -1,4 +1,4 @@
-"""Which keys were certainly never met: a Bloom filter [Bloom 1970] of one hash, so that asking for what is not there costs no read.
+"""Which keys were certainly never met: a Bloom filter [BLO70] of one hash, so that asking for what is not there costs no read.
 
 Most of what filters ask for is not there, the more so the longer a crawl runs and the more such a read costs. When a bitmap has taken
 as many keys as one in 16 of its bits, a bitmap of eight times its size takes the following ones; all of them are asked. Its hash is

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from thresher.config.settings import Limits, Scope, Settings
 from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
 from thresher.crawler.core.order.breadth_first import BreadthFirst
@@ -11,8 +13,10 @@ from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.crawler.core.url import URLRules, URLSpace, queue_name
 from thresher.crawler.settlement.totals import Totals
+from thresher.filters.tail.records import Cohort, HostTail, TailClass
 from thresher.storage.schema import FailureRecord, PageRecord
 from thresher.storage.store import Store
+from thresher.storage.tables.tail import TailPlace, class_tag
 from thresher.storage.tables.verdicts import verdict_records
 
 NOW = 1_700_000_000.0
@@ -208,5 +212,10 @@ def _refused(small: SmallStore) -> None:
     held, alias = url("/held", via="/page", depth=2), url("/alias", via="/page", depth=2)
     small.known(held, State.HELD, Reason.HELD_BY_FILTER)
     store.held.hold(held.key, "dust:rule-7")
+    queue = held.key[:8] + bytes(8)
+    store.tail.put_host(queue, msgspec.msgpack.encode(HostTail()))
+    of = TailClass("dust:rule-7", [Cohort(known=1)])
+    store.tail.put_class(queue, of.holder, msgspec.msgpack.encode(of))
+    store.tail.add(held.key, TailPlace(queue, class_tag(of.holder), 0, bytes(8), is_inherited=False))
     small.known(alias, State.ALIAS, Reason.REWRITTEN)
     store.aliases.put(alias.key, "https://a.example/page", "drop session ids")

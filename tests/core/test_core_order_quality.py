@@ -60,7 +60,7 @@ def test_no_order_fetches_a_page_twice(order: str) -> None:
 
 
 def test_breadth_first_is_early_with_good_pages_under_politeness() -> None:
-    """The verification matrix's row 15. Pages of farms come late, as they should: when is asked of ranks by the links between hosts."""
+    """What [NW01] found, on a small web. Pages of farms come late, as they should: when is asked of ranks by the links between hosts."""
     everything = crawled("plain", 1.0, 64)
     rng = np.random.default_rng(1)
     at_random = by_a_tenth(random_frontier(web().graph, web().seeds, rng))

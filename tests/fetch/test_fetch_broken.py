@@ -1,4 +1,4 @@
-"""FAULTS.md 5.1: encodings, responses that break off, and responses that are none, each against a real socket."""
+"""ACCEPTANCE.md: encodings, responses that break off, and responses that are none, each against a real socket."""
 
 from __future__ import annotations
 

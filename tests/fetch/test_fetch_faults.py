@@ -1,4 +1,4 @@
-"""FAULTS.md 5.1 against real sockets: whatever a server does ends by our own rule, in a cause that says what it was."""
+"""ACCEPTANCE.md against real sockets: whatever a server does ends by our own rule, in a cause that says what it was."""
 
 from __future__ import annotations
 

@@ -208,13 +208,12 @@ def _audited(spec: FilterSpec, share: float, subject: LinkBatch) -> Deliberation
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
-@pytest.mark.parametrize("how", ["refuse", "rewrite", "hold"])
+@pytest.mark.parametrize("how", ["refuse", "rewrite"])
 def test_the_share_of_what_is_set_aside_that_passes_is_the_audit_share(how: str, share: float) -> None:
     """Mutation: `_audit` compared the key's first bytes, which are the site's: all of a site passed, or none."""
     spec = {
         "refuse": links("judge", refuses=everything),
         "rewrite": links("judge", asks=lambda url: [Rewrite(url, "http://a.example/", "rule")]),
-        "hold": links("judge", asks=lambda url: [Hold(url, "rule")]),
     }[how]
     deliberation = _audited(spec, share, farm(N_AUDITED))
     n = int(deliberation.judgement.admitted.sum())
@@ -227,7 +226,9 @@ def test_an_audit_is_chosen_by_the_url_s_key_alone() -> None:
     """Whatever else the batch holds, whoever refuses, however often it is asked: the same URLs pass."""
     whole = farm(400)
     chosen = {whole.texts[i] for i in _audited(links("judge", refuses=everything), 0.2, whole).audited}
-    assert chosen == {whole.texts[i] for i in _audited(links("another", asks=lambda url: [Hold(url, "rule")]), 0.2, whole).audited}
+    assert chosen == {
+        whole.texts[i] for i in _audited(links("another", asks=lambda url: [Rewrite(url, "http://a.example/", "rule")]), 0.2, whole).audited
+    }
     alone = {text for text in whole.texts if _audited(links("judge", refuses=everything), 0.2, batch(text)).audited}
     assert chosen == alone
     assert chosen

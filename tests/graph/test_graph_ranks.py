@@ -32,7 +32,7 @@ WORKED = {
 
 @pytest.mark.parametrize("name", WORKED)
 def test_pagerank_has_the_worked_values_of_the_paper(name: str) -> None:
-    """PAPERS.md 003.c, 1 to 4."""
+    """Four small graphs, worked by hand from the definition in [NW01]."""
     links, expected = WORKED[name]
     assert pagerank(links).ranks == pytest.approx(expected, abs=5e-6)
 

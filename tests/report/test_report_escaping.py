@@ -84,6 +84,7 @@ def test_a_style_sheet_holds_no_markup() -> None:
 
 
 def test_a_hostile_crawl_makes_no_element_and_no_attribute_but_ours(hostile_page: str) -> None:
+    """S27: of a report, the one page of ours that shows what was crawled."""
     found = Elements(hostile_page)
     assert {tag for tag, _ in found.elements} == OURS - {"circle"}  # of a line of one point
     assert {name for _, attributes in found.elements for name in attributes} <= ATTRIBUTES

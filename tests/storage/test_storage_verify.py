@@ -42,11 +42,15 @@ from thresher.storage.schema import (
     SITE,
     SITE_LINKS,
     SITES,
+    TAIL_CLASSES,
+    TAIL_MEMBERS,
+    TAIL_PLACES,
     URLS,
     Meta,
     PairRecord,
 )
 from thresher.storage.store import Store
+from thresher.storage.tables.tail import TailPlace, class_tag
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -71,6 +75,10 @@ def _add_the_rare(store: Store) -> None:
     held, alias = url_of(10**6), url_of(10**6 + 1)
     store.seen.add(held, State.HELD, None, 1.0)
     store.held.hold(held.key, "dust")
+    queue = held.key[:8] + bytes(8)
+    store.tail.put_host(queue, b"")
+    store.tail.put_class(queue, "dust", b"")
+    store.tail.add(held.key, TailPlace(queue, class_tag("dust"), 0, bytes(8), is_inherited=False))
     store.seen.add(alias, State.ALIAS, None, 1.0)
     store.aliases.put(alias.key, "https://a.example/", "sid")
     store.robots.put(b"o" * 16, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(b"x")), b"x")
@@ -188,6 +196,10 @@ DAMAGE: dict[str, tuple[Callable[[Store], None], str]] = {
         "sites link to it",
     ),
     "a hold in one table": (drop_first(HELD), "which held does not say"),
+    "a place in no class": (drop_first(TAIL_MEMBERS), "its class does not have it"),
+    "a member without a place": (drop_first(TAIL_PLACES), "does not wait there"),
+    "a class that is gone": (drop_first(TAIL_CLASSES), "there is no such class"),
+    "a draw that is not queued": (lambda store: store.tail.put_draw(url_of(0).key, bytes(16), b""), "does not wait for its fetch"),
     "held by nobody": (lambda store: store.held.forget(first(store, HELD)[0][8:]) or None, "held by nobody"),
     "a hold on a URL that is not held": (lambda store: store.held.hold(url_of(0).key, "dust"), "and its URL is done"),
     "a robots file gone": (drop_first(ROBOTS_FILES), "is not stored"),

@@ -1,4 +1,4 @@
-"""Politeness, judged from the server's log alone (FAULTS.md 5.3). Long form: `python -m benchmarks.proofs.politeness_test`."""
+"""Politeness, judged from the server's log alone (ACCEPTANCE.md). Long form: `python -m benchmarks.proofs.politeness_test`."""
 
 from __future__ import annotations
 

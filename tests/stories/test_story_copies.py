@@ -13,7 +13,7 @@ WORDS = " ".join(f"word{i}" for i in range(40))
 
 
 def limited(max_links: int) -> Filters:
-    of = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0), pattern_yield=PatternYield(mode="off"))
+    of = Filters(audit_share=0.0, tail_yield=1.0, soft_error=SoftError(max_probes=0), pattern_yield=PatternYield(mode="off"))
     return msgspec.structs.replace(of, exact_duplicate=ExactDuplicate(max_links=max_links))
 
 
@@ -48,4 +48,4 @@ async def test_a_space_of_copies_without_end_ends_within_its_budget(tmp_path: Pa
     n_sessions = sum("sid=" in place for place in web.requests)
     assert 50 <= n_sessions <= 100
     assert crawled.pages[web.url("a.test/doc/real")].keep
-    assert crawled.ending.why == "nothing is left to do"
+    assert crawled.ending.why.startswith("nothing is left to do; held by filters: ")

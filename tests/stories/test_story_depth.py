@@ -98,7 +98,7 @@ async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path
         for i in range(n):
             named = range(45 + i, n, 45) if i < 45 else ()
             web.page(f"a.test/items/{i}", *(f"a.test/items/{to}" for to in named), text=f"{old} {i}" if i < 45 else prose())
-        filters = Filters(audit_share=0.1, depth_cutoff=DepthCutoff(mode="enforce"), pattern_yield=PatternYield(mode="off"))
+        filters = Filters(audit_share=0.1, tail_yield=1.0, depth_cutoff=DepthCutoff(mode="enforce"), pattern_yield=PatternYield(mode="off"))
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
     new = [crawled.rows[web.url(f"a.test/items/{i}")].state for i in range(45, n)]
     assert State.HELD not in new
@@ -119,7 +119,7 @@ async def test_what_a_worthless_page_named_is_fetched_once_a_good_page_names_it(
             web.page(f"a.test/list/{i}", f"a.test/list/{1000 + i}", text=f"{old} {i}")
             web.page(f"a.test/list/{1000 + i}", text=f"{old} {1000 + i}")
             web.page(f"a.test/book/{i}", f"a.test/book/{i + 1}", *(["a.test/list/1039"] if i == n - 1 else []), text=prose())
-        filters = Filters(audit_share=0, depth_cutoff=DepthCutoff(mode="enforce"), pattern_yield=PatternYield(mode="off"))
+        filters = Filters(audit_share=0, tail_yield=1.0, depth_cutoff=DepthCutoff(mode="enforce"), pattern_yield=PatternYield(mode="off"))
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
     assert crawled.rows[web.url("a.test/list/1038")].state is State.HELD
     assert crawled.rows[web.url("a.test/list/1039")].state is State.DONE

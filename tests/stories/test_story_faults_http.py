@@ -1,4 +1,4 @@
-"""FAULTS.md 5.1 through whole crawls: redirects that lead nowhere, statuses that ask for patience or say no."""
+"""ACCEPTANCE.md through whole crawls: redirects that lead nowhere, statuses that ask for patience or say no."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FAULTS.md 5.1 through whole crawls: names that do not resolve, hosts that do not answer, a network that goes away."""
+"""ACCEPTANCE.md through whole crawls: names that do not resolve, hosts that do not answer, a network that goes away."""
 
 from __future__ import annotations
 

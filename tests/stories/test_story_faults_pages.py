@@ -1,4 +1,4 @@
-"""FAULTS.md 5.1 and 5.2 through whole crawls: pages that lie about what they are, that would hang a parser, that link to the impossible."""
+"""ACCEPTANCE.md through whole crawls: pages that lie about what they are, that would hang a parser, that link to the impossible."""
 
 from __future__ import annotations
 

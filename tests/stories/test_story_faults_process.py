@@ -1,4 +1,4 @@
-"""FAULTS.md 5.1 through agents in processes of their own: pages that kill their parser, and a system without descriptors."""
+"""ACCEPTANCE.md through agents in processes of their own: pages that kill their parser, and a system without descriptors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FAULTS.md 5.1 and 5.3 through whole crawls: what a robots.txt says is what the server sees, and no answer is no permission."""
+"""ACCEPTANCE.md through whole crawls: what a robots.txt says is what the server sees, and no answer is no permission."""
 
 from __future__ import annotations
 

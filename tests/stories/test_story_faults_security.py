@@ -1,4 +1,4 @@
-"""FAULTS.md 5.2 and 5.3 through whole crawls: no way leads to a private address, and what robots.txt judged is what is sent."""
+"""ACCEPTANCE.md through whole crawls: no way leads to a private address, and what robots.txt judged is what is sent."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ KEPT = {"media", "exact_duplicate", "pattern_yield"}
 
 def filters(mode: Any = "enforce", **of: Any) -> Filters:
     """Return pattern yield, the type gate and exact copies; the other filters would end some of these webs by themselves."""
-    default = Filters(audit_share=0.0, pattern_yield=PatternYield(mode=mode, **of))
+    default = Filters(audit_share=0.0, tail_yield=1.0, pattern_yield=PatternYield(mode=mode, **of))
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - KEPT
     return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
 

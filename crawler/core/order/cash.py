@@ -1,4 +1,4 @@
-"""Cash: what a URL is worth by the pages that link to it, kept while the crawl runs [APC03, OPIC].
+"""Cash: what a URL is worth by the pages that link to it, kept while the crawl runs [APC03].
 
 Every URL begins with a cash of 1; a page that is fetched gives what it has to the URLs that it links to, in equal parts. Cash given to a
 page that was fetched before is lost to the order. Differs from the paper in that orders and rows know a level only: level k begins with

@@ -1,4 +1,4 @@
-"""The hyperlink map against the values worked by hand (PAPERS 002.c) and against the plain recursion."""
+"""The hyperlink map against the values worked by hand [DDGMP03] and against the plain recursion."""
 
 from __future__ import annotations
 

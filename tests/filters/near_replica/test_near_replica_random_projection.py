@@ -1,4 +1,4 @@
-"""Random projection against the paper's algebra (PAPERS 002.c)."""
+"""Random projection against the paper's algebra [DDGMP03]."""
 
 from __future__ import annotations
 

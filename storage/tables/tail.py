@@ -1,0 +1,107 @@
+"""The tails of hosts: URLs that an opinion of a filter postponed, by class and in the order in which they are drawn.
+
+tail_hosts    queue 16                                  → what the host's tail came to
+tail_classes  queue 16 ‖ class 8                        → one class: what it is, what was drawn of it
+tail_members  queue 16 ‖ class 8 ‖ cohort 2 ‖ order 8   → key 16        a scan of a cohort is the order of drawing
+tail_places   key 16 → queue's last 8 ‖ class 8 ‖ cohort 2 ‖ order 8 ‖ inherited 1        where a postponed URL waits
+tail_draws    key 16 → queue's last 8 ‖ what was drawn                                    until its fetch is settled
+
+The first 8 bytes of a queue are its site's, as those of its URLs' keys are. Records are bytes here: what they mean is in filters/tail.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import NamedTuple
+
+from thresher.storage.rows import Rows
+from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
+
+_PLACE = struct.Struct(">8s8sH8s?")
+
+
+class TailPlace(NamedTuple):
+    """Where a postponed URL waits."""
+
+    queue: bytes
+    tag: bytes  # 8: of its class
+    cohort: int
+    order: bytes  # 8: smallest first
+    is_inherited: bool  # no opinion holds it: only pages of the class have named it
+
+
+def class_tag(holder: str) -> bytes:
+    """Return the 8 bytes that stand for a class in keys."""
+    return blake2b(holder.encode(), digest_size=8).digest()
+
+
+class TailTables:
+    """Hosts, classes and members always tell the same."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def host(self, queue: bytes) -> bytes | None:
+        return self._rows.get(TAIL_HOSTS, queue)
+
+    def put_host(self, queue: bytes, record: bytes) -> None:
+        self._rows.put(TAIL_HOSTS, queue, record)
+
+    def queues(self, after: bytes, limit: int) -> list[bytes]:
+        """Return up to `limit` queues that have a tail, in order, those past `after`."""
+        return [queue for queue, _ in self._rows.scan(TAIL_HOSTS, start=after + b"\0", limit=limit)]
+
+    def classes(self, queue: bytes) -> list[bytes]:
+        """Return the records of all classes of a host."""
+        return [record for _, record in self._rows.scan(TAIL_CLASSES, queue)]
+
+    def put_class(self, queue: bytes, holder: str, record: bytes) -> None:
+        self._rows.put(TAIL_CLASSES, queue + class_tag(holder), record)
+
+    def add(self, key: bytes, place: TailPlace) -> None:
+        """Let a URL wait."""
+        self._rows.put(TAIL_MEMBERS, member_key(place), key)
+        self._rows.put(TAIL_PLACES, key, _PLACE.pack(place.queue[8:], place.tag, place.cohort, place.order, place.is_inherited))
+
+    def place(self, key: bytes) -> TailPlace | None:
+        """Return where a URL waits, None if it does not."""
+        value = self._rows.get(TAIL_PLACES, key)
+        if value is None:
+            return None
+        queue, tag, cohort, order, is_inherited = _PLACE.unpack(value)
+        return TailPlace(key[:8] + queue, tag, cohort, order, is_inherited)
+
+    def remove(self, key: bytes, place: TailPlace) -> None:
+        """Let a URL wait no longer."""
+        self._rows.delete(TAIL_MEMBERS, member_key(place))
+        self._rows.delete(TAIL_PLACES, key)
+
+    def first(self, queue: bytes, holder: str, cohort: int, limit: int) -> list[bytes]:
+        """Return the keys of the URLs of a cohort that are drawn next."""
+        prefix = queue + class_tag(holder) + cohort.to_bytes(2, "big")
+        return [key for _, key in self._rows.scan(TAIL_MEMBERS, prefix, limit=limit)]
+
+    def draw(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """Return the queue of a drawn URL and what was drawn, None if it is not one, or is settled."""
+        value = self._rows.get(TAIL_DRAWS, key)
+        return None if value is None else (key[:8] + value[:8], value[8:])
+
+    def put_draw(self, key: bytes, queue: bytes, record: bytes) -> None:
+        self._rows.put(TAIL_DRAWS, key, queue[8:] + record)
+
+    def end_draw(self, key: bytes) -> None:
+        self._rows.delete(TAIL_DRAWS, key)
+
+    def hosts(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield every host that has a tail: queue, record. Of a store on disk."""
+        start = b""
+        while rows := self._rows.scan(TAIL_HOSTS, start=start, limit=1000):
+            yield from rows
+            start = rows[-1][0] + b"\0"
+
+
+def member_key(place: TailPlace) -> bytes:
+    """Return the key of a URL's row in `tail_members`."""
+    return place.queue + place.tag + place.cohort.to_bytes(2, "big") + place.order

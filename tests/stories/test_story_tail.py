@@ -1,0 +1,118 @@
+"""What filters postpone, in whole crawls, judged by what the server was asked for and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from little_web import Crawled, LittleWeb, crawl, settings
+
+from thresher.config.settings import ExactDuplicate, Filters, Limits, PatternYield
+from thresher.crawler.core.model import State
+
+LOGIN = "Log in to see this page. " + " ".join(f"form{i}" for i in range(30))
+N = 220
+SAME = " ".join(f"shared{i}" for i in range(200))
+KEPT = {"media", "exact_duplicate", "pattern_yield"}
+
+
+def filters(mode: Any = "enforce", **of: Any) -> Filters:
+    """Return pattern yield, the type gate and exact copies; no audits."""
+    default = Filters(audit_share=0.0, pattern_yield=PatternYield(mode=mode, audit_share=0.0), **of)
+    others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - KEPT
+    return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
+
+
+def forum(web: LittleWeb, n: int = N) -> None:
+    """Threads, each with a login form that returns to it; the form is the same for all."""
+    web.page("a.test/", *[f"a.test/thread/{i}" for i in range(n)])
+    for i in range(n):
+        web.page(f"a.test/thread/{i}", f"a.test/login?return={_word(i)}")
+        web.page(f"a.test/login?return={_word(i)}", text=LOGIN)
+
+
+def _word(i: int) -> str:
+    return "".join(chr(97 + int(digit)) for digit in f"{i:04}")
+
+
+def no_links_of_copies() -> Filters:
+    """Links of copies are followed last, whatever their budget."""
+    return msgspec.structs.replace(filters("off", tail_yield=0.0), exact_duplicate=ExactDuplicate(max_links=0))
+
+
+def is_login(place: str) -> bool:
+    return place.startswith("a.test/login")
+
+
+def held(crawled: Crawled) -> set[str]:
+    return {url for url, row in crawled.rows.items() if row.state is State.HELD}
+
+
+async def test_with_a_threshold_of_nought_all_of_a_finite_site_is_fetched_and_what_was_postponed_comes_last(tmp_path: Path) -> None:
+    """The threads name the forms; when the pattern has proved barren, the other forms wait for all else. Mutation: nothing was drawn."""
+    async with LittleWeb() as web:
+        forum(web)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=0.0)))
+        n_saved = crawled.status.saved["pattern_yield"]
+    assert len(web.requests) == len(set(web.requests)) == 2 * N + 1
+    assert held(crawled) == set()
+    assert crawled.status.held == 0
+    assert n_saved > N / 3, "it was postponed"
+
+
+async def test_with_a_threshold_of_one_nothing_that_was_postponed_is_fetched(tmp_path: Path) -> None:
+    """Mutation: the threshold was not looked at."""
+    async with LittleWeb() as web:
+        forum(web)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=1.0)))
+    logins = [place for place in web.requests if is_login(place)]
+    assert len(held(crawled)) == N - len(logins) == crawled.status.saved["pattern_yield"] > 0
+    assert crawled.status.left_alone == len(held(crawled))
+
+
+async def test_a_budget_of_the_whole_crawl_is_spent_on_other_hosts_before_a_tail_is_served(tmp_path: Path) -> None:
+    """The first host is done long before the second, a chain of pages. Mutation: a host's tail was served as soon as it was drained."""
+    n_chain = 400
+    async with LittleWeb() as web:
+        forum(web)
+        for i in range(n_chain):
+            web.page(f"b.test/{i}", f"b.test/{i + 1}")
+        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=10_000)
+        seeds = ["a.test/", "b.test/0"]
+        await crawl(tmp_path / "c", settings(web, seeds, filters=filters(tail_yield=0.0), limits=limits))
+    last_of_chain = web.requests.index(f"b.test/{n_chain - 1}")
+    after = [place for place in web.requests[last_of_chain:] if is_login(place)]
+    assert len(set(web.requests)) == 2 * N + 1 + n_chain + 1
+    assert len(after) > N / 4, "the tail waited for the other host"
+
+
+async def test_a_resume_with_another_threshold_goes_on_with_what_was_left_alone(tmp_path: Path) -> None:
+    """Mutation: a closed class stayed closed."""
+    async with LittleWeb() as web:
+        forum(web)
+        await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=1.0)))
+        n = len(web.requests)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=0.0)))
+    assert n < 2 * N + 1 == len(web.requests)
+    assert held(crawled) == set()
+    assert crawled.status.left_alone == 0
+
+
+async def test_what_only_a_copy_names_comes_last_and_what_a_new_page_names_too_does_not(tmp_path: Path) -> None:
+    """Mutation: links of copies were dropped, or were as good as others; a page that is new freed nothing."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/original", "a.test/copy", "a.test/1")
+        web.page("a.test/original", "a.test/1", "a.test/2", text=SAME)
+        web.page("a.test/copy", "a.test/only-here", "a.test/freed", text=SAME)
+        for i in range(1, 30):
+            web.page(f"a.test/{i}", f"a.test/{i + 1}", *(["a.test/freed"] if i == 10 else []))
+        web.page("a.test/30")
+        web.page("a.test/only-here", "a.test/of-its-kind")
+        web.page("a.test/freed")
+        web.page("a.test/of-its-kind")
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=no_links_of_copies()))
+    order = web.requests
+    assert order[-2:] == ["a.test/only-here", "a.test/of-its-kind"]
+    assert order.index("a.test/freed") < order.index("a.test/30")
+    assert held(crawled) == set()
