@@ -176,6 +176,7 @@ class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     memory: Annotated[int, Meta(ge=64 << 20, le=_MOST, extra={"unit": "bytes"})] = 768 << 20  # bytes of address space of the parser process
     recycle_after: Positive = 5_000
     processes: Positive = 1
+    documents: bool = False  # read PDF and office documents, too
 
 
 class Frontier(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -299,7 +300,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     profile: Literal["web", "own-site"] = "web"
     agents: Positive | Literal["auto"] = 1
     seeds: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)  # seed → its label in exports
     sitemaps: Literal["off", "robots"] = "robots"
+    ai_preferences: Literal["record", "obey"] = "record"
     feeds: bool = False  # read RSS and Atom where a sitemap is named
     identity: Identity = field(default_factory=Identity)
     scope: Scope = field(default_factory=Scope)

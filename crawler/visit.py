@@ -18,6 +18,7 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
+from thresher.crawler.core.ai_preferences import MAX_FILE as TDMREP_BYTES
 from thresher.crawler.core.change import Comparison
 from thresher.crawler.core.errors import ThresherError
 from thresher.crawler.core.frontier import Lease
@@ -44,6 +45,7 @@ from thresher.crawler.core.sitemap import Reading
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
 from thresher.crawler.gates.robots_cache import RobotsCache, Standing
 from thresher.crawler.page.batch_reader import BatchReader
@@ -80,6 +82,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     rounds: Rounds
     pages: Pages
     bodies: Bodies
+    ai: AiPreferences
     ownership: Ownership | None = None  # None: every site is this agent's
 
 
@@ -94,6 +97,7 @@ class Visit(msgspec.Struct):
     said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
     postponed: tuple[float, str] | None = None  # until when its host waits, and why
     robots_origins: set[str] = msgspec.field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
+    policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
     page: Page | None = None
     sitemap: Reading | None = None  # what a sitemap says
     charset: str = ""
@@ -131,6 +135,8 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return stop
     if is_sitemap:
         return await _sitemap(lease, context)
+    if url.purpose not in FILTERS_OWN and (asked := context.ai.request(url, context.clock())) is not None:
+        return Visit(lease, await _tdmrep(asked, context), policy_of=url.host)
     turn = _turn(lease, context)
     if turn.refused is not None:
         verdict = turn.refused
@@ -212,6 +218,10 @@ async def _robots_txt(url: CrawlURL, context: VisitContext) -> Outcome:
     outcome = await context.fetcher.fetch(url, max_body=settings.max_bytes, total_timeout=settings.timeout)
     await context.robots.read_ahead(outcome)
     return outcome
+
+
+async def _tdmrep(url: CrawlURL, context: VisitContext) -> Outcome:
+    return await context.fetcher.fetch(url, max_body=TDMREP_BYTES, total_timeout=context.settings.robots.timeout)
 
 
 async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:

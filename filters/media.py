@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from thresher.config.settings import Media
+from thresher.crawler.core.document_types import EXTENSIONS
 from thresher.crawler.core.model import Head, Reason
 from thresher.filters.base import Links
 
@@ -28,8 +29,10 @@ class ExtensionFilter:
 
     name = NAME
 
-    def __init__(self, settings: Media) -> None:
+    def __init__(self, settings: Media, *, documents: bool = False) -> None:
+        """documents: the setting `parse.documents`"""
         extensions = {extension.lower().lstrip(".") for extension in settings.skip_extensions}
+        extensions -= EXTENSIONS if documents else frozenset()
         self._skipped = frozenset(extension for extension in extensions if len(extension) <= _LONGEST_EXTENSION and "/" not in extension)
 
     def refuses(self, links: Links, /) -> Mapping[int, Reason]:

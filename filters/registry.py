@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from thresher.config.settings import Filters, Settings
+from thresher.crawler.core.document_types import accepted_types
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters import exact_duplicate, media, path_trap, scope
@@ -27,8 +28,8 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
         FilterSpec(
             media.NAME,
             Mode(of.media.mode),
-            static=media.ExtensionFilter(of.media),
-            head=media.TypeFilter(of.media, settings.fetch.accept_types),
+            static=media.ExtensionFilter(of.media, documents=settings.parse.documents),
+            head=media.TypeFilter(of.media, accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)),
         ),
         path_trap.spec(of.path_trap, judges=judges(of)),
         _spec("soft_error", of, owners=owners),

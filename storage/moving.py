@@ -39,6 +39,7 @@ from thresher.storage.schema import (
     MEMORY,
     MEMORY_BYTES,
     PAIRS,
+    POLICIES,
     QUEUE,
     RELEASING,
     REQUESTS,
@@ -70,6 +71,7 @@ _OF_ROUNDS = (REVISITS, CHECKS, WATCHES)
 _OF_ALIASES = (ALIASES, ALIAS_OF, LETTING_GO)
 _BY_SITE = (
     ROBOTS,
+    POLICIES,
     SITE_LINKS,
     SITES,
     EDGES,

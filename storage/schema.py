@@ -14,6 +14,7 @@ state
     due           µs 8 ‖ q 16                         → (empty)
     robots        origin key 16                       → RobotsRecord (thresher.crawler.core.robots)
     robots_files  hash of the body 16                 → zstd of the body
+    policies      origin key 16                       → PolicyRecord, where `ai_preferences` asks for tdmrep.json
     site_links    site to 8 ‖ site from 8             → (empty), under an order that counts linking sites
     edges         kh from 16                          → EdgeRecord
     edges_in      kh to 16 ‖ kh from 16               → (empty)
@@ -84,6 +85,7 @@ QUEUE: Final = "queue"
 DUE: Final = "due"
 ROBOTS: Final = "robots"
 ROBOTS_FILES: Final = "robots_files"
+POLICIES: Final = "policies"
 SITE_LINKS: Final = "site_links"
 EDGES: Final = "edges"
 EDGES_IN: Final = "edges_in"
@@ -146,6 +148,7 @@ TABLES: Final[dict[str, Table]] = {
     DUE: Table(STATE, prefix=0),
     ROBOTS: Table(STATE),
     ROBOTS_FILES: Table(STATE),
+    POLICIES: Table(STATE),
     SITE_LINKS: Table(STATE),
     EDGES: Table(STATE),
     EDGES_IN: Table(STATE, prefix=16),
@@ -401,6 +404,16 @@ class SkipLine(msgspec.Struct, omit_defaults=True):
     n: int = 0  # how many of this host and reason in this life so far, this one included
 
 
+class PolicyRecord(msgspec.Struct, array_like=True):
+    """What an origin answered for /.well-known/tdmrep.json. Times as `now`."""
+
+    origin: str
+    fetched_at: float
+    expires_at: float
+    status: int = 0  # 0: no answer, or not asked since robots.txt forbids it
+    body: bytes = b""
+
+
 class PageRecord(msgspec.Struct, array_like=True, kw_only=True):
     """One visit that ended in a response, or that failed for good with something worth keeping."""
 
@@ -435,6 +448,7 @@ class PageRecord(msgspec.Struct, array_like=True, kw_only=True):
     n_links: int = 0
     failed_cause: str = ""
     failed_detail: str = ""
+    ai: list[tuple[str, str, float]] = []  # what is said of its use by AI: see thresher.crawler.core.ai_preferences
 
 
 T = TypeVar("T")
@@ -474,6 +488,7 @@ SUSPECT: Final = Codec(SuspectRecord)
 TRIAL: Final = Codec(TrialRecord)
 QUARANTINED: Final = Codec(QuarantineRecord)
 PAGE: Final = Codec(PageRecord)
+POLICY: Final = Codec(PolicyRecord)
 PLACE: Final = Codec(Place)
 ARCHIVE_END: Final = Codec(ArchiveEnd)
 CAPTURE: Final = Codec(Capture)

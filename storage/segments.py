@@ -62,14 +62,18 @@ class SegmentWriter:
         return os.open(segment_path(self._folder, self._segment), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def read_lines(folder: Path, end: tuple[int, int]) -> Iterator[bytes]:
-    """Yield every committed line up to `end` (segment, bytes), oldest first."""
-    for segment in range(end[0] + 1):
+def read_lines(folder: Path, end: tuple[int, int], start: tuple[int, int] = (0, 0)) -> Iterator[bytes]:
+    """Yield every committed line from `start` up to `end` (segment, bytes: where frames end), oldest first."""
+    for segment in range(start[0], end[0] + 1):
         path = segment_path(folder, segment)
         if not path.exists():
             continue
-        n_bytes = end[1] if segment == end[0] else path.stat().st_size
-        if not n_bytes:
+        first = start[1] if segment == start[0] else 0
+        n_bytes = (end[1] if segment == end[0] else path.stat().st_size) - first
+        if n_bytes <= 0:
             continue
-        with path.open("rb") as file, zstd.ZstdFile(io.BytesIO(file.read(n_bytes))) as lines:
+        with path.open("rb") as file:
+            file.seek(first)
+            frames = file.read(n_bytes)
+        with zstd.ZstdFile(io.BytesIO(frames)) as lines:
             yield from (line.rstrip(b"\n") for line in lines)

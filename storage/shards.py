@@ -12,11 +12,12 @@ Memory: 8 bytes for each number of a shard once links are read. Time: 3 µs a ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,9 +51,14 @@ from thresher.storage.schema import (
     RULES,
     SEEN,
     URLS,
+    Codec,
     Meta,
+    PageRecord,
+    SeenRow,
     SkipLine,
+    UrlRecord,
 )
+from thresher.storage.span import cursor_after, spans_since
 from thresher.storage.tables import Tables
 from thresher.storage.view import View
 
@@ -61,6 +67,7 @@ _SUMS = frozenset((COUNTERS, RULES))
 _OF_A_SHARD = (b"lane:", b"state:outbox")  # counters that say nothing of the whole
 _CHUNK = 1000
 _key_of = itemgetter(0)
+T = TypeVar("T")
 
 
 def open_view(path: Path, *, at_once: bool = False) -> View:
@@ -184,6 +191,45 @@ class ShardsView(View):
         if name == Meta.CLOCK:
             return pack_f64(max(shard.clock for shard in self.shards))
         return self.shards[0].get(META, name)
+
+    def narrow(self, cursor: str) -> str:
+        """Have `all_…` yield only what was found since a cursor; return the next one. Raises UsageError for what is no cursor."""
+        spans = spans_since(self.shards, cursor)
+        for shard, span in zip(self.shards, spans, strict=True):
+            shard.span = span
+        self.span = spans[0]  # each shard has its own
+        return cursor_after(self.shards, spans)
+
+    def is_later(self, visit: int) -> bool:
+        """Return whether a visit was committed after what `all_…` yield, as of now."""
+        if self.span is None:
+            return visit >= self.visit
+        return self.shards[visit % len(self.shards)].is_later(visit // len(self.shards))
+
+    def all_pages(self) -> Iterator[tuple[int, PageRecord]]:
+        """Yield (visit, record) of every page, in the order of the visits; those of a span shard by shard."""
+        if self.span is None:
+            yield from super().all_pages()
+            return
+        for k, shard in enumerate(self.shards):
+            yield from ((visit * len(self.shards) + k, page) for visit, page in shard.all_pages())
+
+    def all_urls(self, state: State | None = None) -> Iterator[tuple[UrlRecord, SeenRow]]:
+        """Yield every known URL, or those in one state, in the order of discovery; those of a span shard by shard."""
+        if self.span is None:
+            yield from super().all_urls(state)
+            return
+        for k, shard in enumerate(self.shards):
+            for url, row in shard.all_urls(state):
+                yield url, unpack_seen(self._outer_value(SEEN, k, pack_seen(row)))
+
+    def timed(self, table: str, codec: Codec[T], at: Callable[[T], float]) -> Iterator[tuple[bytes, T]]:
+        """Yield the records of a table of whose records each has a time; those of a span shard by shard."""
+        if self.span is None:
+            yield from super().timed(table, codec, at)
+            return
+        for shard in self.shards:
+            yield from shard.timed(table, codec, at)
 
     def all_skipped(self) -> Iterator[SkipLine]:
         """Yield the written lines of the logs of skipped URLs, oldest first in each shard."""

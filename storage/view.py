@@ -6,11 +6,11 @@ chunks and see the crawl move on between them. With `at_once` all reads are of o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import lmdb
 
@@ -20,7 +20,7 @@ from thresher.storage.check import check_data_file
 from thresher.storage.disk import rows_within
 from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
-from thresher.storage.packing import unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
+from thresher.storage.packing import pack_u64, unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
 from thresher.storage.schema import (
     EDGE,
     EDGES,
@@ -35,6 +35,7 @@ from thresher.storage.schema import (
     TABLES,
     URL,
     URLS,
+    Codec,
     EdgeRecord,
     Meta,
     PageRecord,
@@ -44,16 +45,20 @@ from thresher.storage.schema import (
 )
 from thresher.storage.seal import Seals
 from thresher.storage.segments import read_lines
+from thresher.storage.span import Span, cursor_after, spans_since
 from thresher.storage.store import check_version, decode_config, require_store
 from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
 
 _CHUNK = 1000
 _SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
+T = TypeVar("T")
 
 
 class View(Tables):
     """Reads of a store on disk. The reading methods of `Tables` work on it as on a `Store`."""
+
+    span: Span | None = None  # there: `all_…` and `timed` yield only what belongs to it
 
     def __init__(self, path: Path, *, at_once: bool = False) -> None:
         """Open a store for reading; raises `StoreError`."""
@@ -198,33 +203,58 @@ class View(Tables):
 
     # Everything of a kind
 
+    def narrow(self, cursor: str) -> str:
+        """Have `all_…` yield only what was found since a cursor; return the next one. Raises UsageError for what is no cursor."""
+        (self.span,) = spans = spans_since([self], cursor)
+        return cursor_after([self], spans)
+
+    def is_later(self, visit: int) -> bool:
+        """Return whether a visit was committed after what `all_…` yield, as of now."""
+        return visit >= (self.visit if self.span is None else self.span.end.visit)
+
     def all_pages(self) -> Iterator[tuple[int, PageRecord]]:
         """Yield (visit, record) of every page, in the order of the visits."""
-        end = self.visit
-        for key, value in self.rows(PAGES):
+        end = self.visit if self.span is None else self.span.end.visit
+        for key, value in self.rows(PAGES, start=b"" if self.span is None else pack_u64(self.span.start.visit)):
             if (visit := unpack_u64(key)) >= end:
                 return
             yield visit, PAGE.decode(value)
 
     def all_urls(self, state: State | None = None) -> Iterator[tuple[UrlRecord, SeenRow]]:
-        """Yield every known URL, or those in one state, in the order of discovery."""
-        known = self.rows(URLS)
+        """Yield every known URL, or those in one state, in the order of discovery.
+
+        Of a span those that this shard has: what is on its way to another is there once it has arrived.
+        """
+        span = self.span
+        known = self.rows(URLS, start=b"" if span is None else pack_u64(span.start.seq))
         while chunk := [(unpack_u64(key), URL.decode(value)) for key, value in islice(known, _CHUNK)]:
             rows = self.get_many(SEEN, [url.key for _, url in chunk])
             for (seq, url), value in zip(chunk, rows, strict=True):
                 row = None if value is None else unpack_seen(value)
-                if row is not None and row.seq == seq and state in (None, row.state):
+                if row is None or row.seq != seq or state not in (None, row.state):
+                    continue
+                if span is None or (seq < span.end.seq and row.state is not State.OUTBOX):
                     yield url, row
 
     def all_skipped(self) -> Iterator[SkipLine]:
         """Yield the written lines of the log of skipped URLs, oldest first."""
-        for line in read_lines(self.path / "skipped", unpack_skips(self.meta(Meta.SKIPS))):
+        start, end = (0, 0), unpack_skips(self.meta(Meta.SKIPS))
+        if self.span is not None:
+            start = (self.span.start.segment, self.span.start.n_bytes)
+            end = (self.span.end.segment, self.span.end.n_bytes)
+        for line in read_lines(self.path / "skipped", end, start):
             yield SKIP_LINE.decode(line)
 
     def all_edges(self) -> Iterator[tuple[bytes, EdgeRecord]]:
         """Yield (key of the original, edge) of every redirect."""
-        for key, value in self.rows(EDGES):
-            yield key, EDGE.decode(value)
+        return self.timed(EDGES, EDGE, lambda edge: edge.found_at)
+
+    def timed(self, table: str, codec: Codec[T], at: Callable[[T], float]) -> Iterator[tuple[bytes, T]]:
+        """Yield the records of a table of whose records each has a time.    at: returns it"""
+        for key, value in self.rows(table):
+            record = codec.decode(value)
+            if self.span is None or self.span.has(at(record)):
+                yield key, record
 
     def all_links(self) -> Iterator[tuple[int, list[int]]]:
         """Yield (visit, numbers of the URLs it links to) of every page with links."""

@@ -18,6 +18,7 @@ import pytest
 import yaml
 from harness import demo, options
 
+import thresher as api
 from thresher.crawler.cli import COMMANDS, main, thresher
 
 ROOT = Path(__file__).parents[1]
@@ -103,7 +104,7 @@ def test_every_command_of_the_console_blocks_runs(
     assert (tmp_path / "my-pages.csv").read_text().startswith(f"url,status,depth,title\n{own_site},200,0,index\n")
     assert (tmp_path / "my-report.html").read_text().startswith("<!doctype html>")
     assert (tmp_path / "links.csv").read_text().startswith("source,target\n")
-    (example,) = blocks("python", TEXTS["storage/README.md"])
+    (example,) = blocks("python", section("storage/README.md", "From Python"))
     namespace: dict[str, Any] = {}
     exec(compile(example, "storage/README.md", "exec"), namespace)
     assert set(namespace["links"].columns) <= {"source", "target"}
@@ -240,3 +241,32 @@ def test_every_longer_proof_has_a_row() -> None:
         for path in (ROOT / "benchmarks" / folder).glob("[a-z]*.py"):
             if '__name__ == "__main__"' in path.read_text("utf-8"):
                 assert path.stem in rows, path
+
+
+CORPUS = blocks("python", section("storage/README.md", "Build a corpus"))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the section has exported."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("trafilatura")
+    folder = tmp_path_factory.mktemp("corpus")
+    with demo("story", folder) as server, pytest.MonkeyPatch.context() as patch:
+        api.crawl(server.web.seeds(), folder / "first-crawl", **options(server, limits={"max_pages": 20}))
+        for what in ("texts", "pages"):
+            patch.setattr(sys, "argv", ["thresher", "export", str(folder / "first-crawl"), *f"--what {what} -o {folder / what}".split()])
+            patch.setattr(sys, "argv", [*sys.argv, "--format", "parquet"])
+            with pytest.raises(SystemExit) as ended:
+                main()
+            assert ended.value.code == 0
+    return folder
+
+
+@pytest.mark.parametrize("library", ["duckdb", "polars", "pandas"])
+def test_the_examples_of_the_corpus_run(library: str, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each where its library is installed; `dev` brings duckdb."""
+    pytest.importorskip(library, reason=f"{library} is not installed: the example of the README that uses it is not run")
+    (source,) = [block for block in CORPUS if f"import {library}" in block]
+    monkeypatch.chdir(exported)
+    exec(compile(source, "README.md", "exec"), {})

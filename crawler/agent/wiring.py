@@ -16,6 +16,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache
 from thresher.crawler.page.batch_reader import BatchReader
@@ -64,6 +65,8 @@ def assemble(
     suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
     links = LinkGate(urls, store.seen, panel, settings, ownership)
     round_ = store.rounds.last()
+    not_before = round_.began_at if round_ is not None else 0.0
+    robots = RobotsCache(store.robots, urls, settings, agent=identity.agent, not_before=not_before)
     return VisitContext(
         settings=settings,
         urls=urls,
@@ -71,7 +74,7 @@ def assemble(
         fetcher=fetcher,
         parser=parser,
         batch_reader=BatchReader(parser, suspects, links, panel, urls=urls, settings=settings, clock=clock),
-        robots=RobotsCache(store.robots, urls, settings, agent=identity.agent, not_before=round_.began_at if round_ is not None else 0.0),
+        robots=robots,
         panel=panel,
         links=links,
         suspects=suspects,
@@ -82,5 +85,6 @@ def assemble(
         rounds=store.rounds,
         pages=store.pages,
         bodies=store.bodies,
+        ai=AiPreferences(store.policies, store.robots, robots, urls, settings),
         ownership=ownership,
     )

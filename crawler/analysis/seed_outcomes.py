@@ -13,6 +13,7 @@ from thresher.crawler.core.url import URLSpace, origin_of, path_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import iso
 from thresher.storage.export.judged import keeps, standing
+from thresher.storage.export.labels import Labels
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen
 from thresher.storage.schema import (
@@ -51,6 +52,7 @@ class SeedOutcome(msgspec.Struct, kw_only=True):
     not_fetched: dict[str, int] = {}  # URLs under it that were refused, held or set aside, by reason
     failed: int = 0  # URLs under it that failed for good
     why: str = ""  # there is no more under it
+    label: str | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +67,10 @@ def seed_outcomes(view: View) -> list[SeedOutcome]:
     space = URLSpace(view.secret, url_rules(view.settings))
     bare = BareSeeds.of(view).urls
     found = [_own(view, space, seed, is_bare=seed in bare) for seed in view.settings.seeds]
+    labels = Labels(view)
+    for one in found:
+        key = space.seed(one.seed).key
+        one.label = labels.of((key,)).get(key)
     places: dict[tuple[str, str], _Place] = {}
     for one in found:
         places.setdefault(_directory(one.target or one.seed), _Place()).seeds.append(one)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from thresher.crawler.children.taking_texts import extracting
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
@@ -16,6 +17,7 @@ from thresher.crawler.terminal.extras import require
 from thresher.storage.export.content import text_of
 from thresher.storage.export.fields import Kind
 from thresher.storage.export.kinds import KINDS
+from thresher.storage.export.page_texts import texts_kind
 from thresher.storage.export.parquet import arrow_table
 from thresher.storage.export.reading import reading
 from thresher.storage.packing import unpack_seen
@@ -51,6 +53,16 @@ class CrawlReader:
     def links(self, *fields: str) -> Iterator[dict[str, Any]]:
         """Yield one row for each link between known URLs.    fields: as in `pages`"""
         return self.rows("links", *fields)
+
+    def texts(self, *fields: str, main: bool = True) -> Iterator[dict[str, Any]]:
+        """Yield one row for each page that was kept: its text and language; hostile pages have a `fault` in place of a text.
+
+        fields: as in `pages`.    main: without menus and footers, else all that is visible.    Raises UsageError without the extra `text`.
+        """
+        chosen = KINDS["texts"].choose(fields)
+        with extracting(self._view, chosen, "main" if main else "visible") as extractor:
+            for row in texts_kind(extractor).rows(self._view, frozenset(field.name for field in chosen)):
+                yield {field.name: field.of(row) for field in chosen}
 
     def rows(self, what: str, *fields: str) -> Iterator[dict[str, Any]]:
         """Yield the rows of any kind of export.    what: pages, urls, links, redirects, skipped, hostgraph, sitegraph

@@ -19,10 +19,13 @@ import time
 from typing import BinaryIO, Final
 
 import msgspec
+from msgspec.structs import replace
 from selectolax.lexbor import SelectolaxError
 
 from thresher.crawler.core import html
-from thresher.crawler.core.parsed import Parsed
+from thresher.crawler.core.model import Flag
+from thresher.crawler.core.parsed import Link, Parsed
+from thresher.crawler.documents.reading import is_document, read_document
 
 LENGTH: Final = struct.Struct(">I")
 OUT_OF_MEMORY: Final = 3  # exit code
@@ -56,7 +59,7 @@ def main() -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     setup = msgspec.msgpack.decode(receive(source), type=Setup)
-    _limit(setup.memory)
+    limit(setup.memory)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     send(sink, b"")
@@ -78,6 +81,8 @@ def main() -> None:
 
 
 def _parse(request: Request, setup: Setup) -> Parsed | None:
+    if is_document(request.mime_type):
+        return _document(request, setup)
     return html.read(
         request.body,
         request.content_type,
@@ -89,7 +94,21 @@ def _parse(request: Request, setup: Setup) -> Parsed | None:
     )
 
 
-def _limit(memory: int) -> None:
+def _document(request: Request, setup: Setup) -> Parsed:
+    """Read a PDF or an office document; one that cannot be read is no text."""
+    try:
+        found = read_document(request.body, request.mime_type, max_links=setup.max_links, seconds=setup.timeout)
+    except ValueError:
+        return replace(html.plain(b"", "", agent=setup.agent, headers=request.headers), flags=frozenset({Flag.NOT_HTML}))
+    parsed = html.plain(found.text.encode("utf-8", "replace"), "utf-8", agent=setup.agent, headers=request.headers)
+    flags = {Flag.DOCUMENT_CUT} if found.is_cut else set()
+    if found.n_links > len(found.links):
+        flags.add(Flag.LINKS_TRUNCATED)
+    links = tuple(Link(address, "", "a") for address in found.links)
+    return replace(parsed, title=found.title, links=links, n_links=found.n_links, flags=frozenset(flags))
+
+
+def limit(memory: int) -> None:
     """Bound what the process may take, once everything is imported."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

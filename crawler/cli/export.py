@@ -13,11 +13,12 @@ import click
 
 from thresher.crawler.cli.common import directory_argument
 from thresher.crawler.cli.export_archive import ARCHIVE_FORMATS, check_archive, write_archive
+from thresher.crawler.cli.export_texts import taking_texts
 from thresher.crawler.core.errors import DiskError, UsageError
 from thresher.crawler.terminal.extras import require
 from thresher.crawler.terminal.printable import printable
 from thresher.storage.export.fields import Field, Kind
-from thresher.storage.export.kinds import KINDS, write_all
+from thresher.storage.export.kinds import KINDS, TIMED, write_all
 from thresher.storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
 from thresher.storage.export.parquet import ParquetFolder, ParquetRows
 from thresher.storage.export.reading import reading
@@ -42,11 +43,33 @@ _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", default="-", help="File to write, - for standard output.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--raw", is_flag=True, help="CSV and TSV for machines: leave what a spreadsheet takes for a formula as it is.")
+@click.option(
+    "--text",
+    type=click.Choice(["main", "visible"]),
+    default="main",
+    show_default=True,
+    help="Of texts: without menus and footers, or all that is visible.",
+)
+@click.option("--since", metavar="CURSOR", default="", help="Only what was found since; `start`: all. Says where to go on.")
+@click.option("--next", "next_file", type=click.Path(), metavar="FILE", default="", help="Write there the cursor to go on with, too.")
 @click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")
-def export(directory: str, what: str, fields: str, format_: str | None, output: str, force: bool, raw: bool, list_fields: bool) -> int:
+def export(
+    directory: str,
+    what: str,
+    fields: str,
+    format_: str | None,
+    output: str,
+    force: bool,
+    raw: bool,
+    text: str,
+    since: str,
+    next_file: str,
+    list_fields: bool,
+) -> int:
     """Export what the crawl in DIR found, while it runs or afterwards, as JSON Lines, CSV, TSV or Parquet.
 
     pages: the newest record of each page; `--fields url,text` adds its visible text, `html` its characters, `body` its bytes as Base64.
+    texts: the text of each page that was kept, a paragraph a line, and its language (extra `text`).
     urls: every known URL with its state. skipped: the log of what was not taken up. redirects: every redirect with the end of its chain.
     links: the link graph; with `--format tsv` the edge list that `rank` reads. hostgraph, sitegraph: which host or site links to which
     other. sitemaps: each with what came of it. announced: every URL that they name. orphans: those of them that no link names.
@@ -75,7 +98,27 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
     if format_ in ARCHIVE_FORMATS:
         check_archive(format_, what=what, fields=fields, output=output)
         return _export_archive(directory, format_, output, force=force)
+    if since and what not in TIMED:
+        raise UsageError(f"--since: {what} has no time. It is there for: {', '.join(sorted(TIMED))}")
+    if next_file and not since:
+        raise UsageError("--next: goes with --since. Give --since start for everything and the first cursor")
     with reading(Path(directory), walks=True) as view:
+        cursor = view.narrow(since) if since else ""
+        _export_rows(view, kind, chosen, format_, output, text=text, force=force, raw=raw)
+    if cursor:
+        click.echo(f"thresher: go on with --since {cursor}", err=True)
+    if next_file:
+        with replacing(Path(next_file), force=True) as file:
+            file.write(cursor.encode() + b"\n")
+    return 0
+
+
+def _export_rows(
+    view: View, kind: Kind[Any], chosen: Sequence[Field[Any]], format_: str, output: str, *, text: str, force: bool, raw: bool
+) -> None:
+    """Write a kind to where it is wanted."""
+    what = kind.name
+    with taking_texts(view, kind, chosen, text) as kind:
         if output == "-":
             _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
         elif format_ == "parquet" and Path(output).suffix != ".parquet":
@@ -89,7 +132,6 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
             with replacing(Path(output), force=force) as out:
                 n = _write(view, kind, chosen, out, format_, raw=raw)
             click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
-    return 0
 
 
 def _export_archive(directory: str, format_: str, output: str, *, force: bool) -> int:

@@ -10,7 +10,7 @@ from thresher.crawler.analysis.seed_outcomes import SeedOutcome, seed_outcomes
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
 from thresher.storage.export.reading import reading
 
-_COLUMNS = ("seed", "outcome", "status", "leads to", "pages", "kept", "waiting", "failed", "not fetched", "why no more")
+_COLUMNS = ("seed", "outcome", "status", "leads to", "pages", "kept", "waiting", "failed", "not fetched", "why no more", "label")
 
 
 @click.command(epilog="Example: thresher seeds example --outcome failed")
@@ -41,4 +41,4 @@ def seeds(directory: str, outcomes: tuple[str, ...], top: int | None, as_json: b
 def _cells(one: SeedOutcome) -> list[object]:
     outcome = f"{one.outcome} ({one.detail})" if one.detail else one.outcome
     skipped = ", ".join(f"{reason} {n:,}" for reason, n in sorted(one.not_fetched.items()))
-    return [one.seed, outcome, one.status, one.target, one.pages, one.kept, one.waiting, one.failed, skipped, one.why]
+    return [one.seed, outcome, one.status, one.target, one.pages, one.kept, one.waiting, one.failed, skipped, one.why, one.label]

@@ -141,6 +141,7 @@ class Flag(StrEnum):
     PARSE_SKIPPED = "parse_skipped"
     LINKS_TRUNCATED = "links_truncated"
     INTERNAL_ERROR = "internal_error"
+    DOCUMENT_CUT = "document_cut"  # a long document was read as far as its time or its bounds last
 
 
 class CrawlURL(msgspec.Struct, frozen=True, gc=False):

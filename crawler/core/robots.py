@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
@@ -224,6 +224,37 @@ def _affordable(rules: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], li
         elif kind == "disallow":
             excess["disallow", pattern.partition("*")[0].removesuffix("$") or "/"] = None
     return kept, list(excess)
+
+
+def named_rules(body: bytes, agents: Sequence[str]) -> dict[str, Callable[[str], bool]]:
+    """Return for each of these agents that a file names whether it may fetch a URL. One pass over the file."""
+    low = body.lower()
+    wanted = [(agent, agent.lower()) for agent in agents if agent.lower().encode() in low]
+    if not wanted:
+        return {}
+    rules: dict[str, list[tuple[str, str]]] = {}
+    addressed: set[str] = set()
+    naming = False
+    for kind, value in _lines(body):
+        if kind == "agent":
+            addressed = (addressed if naming else set()) | {agent for agent, name in wanted if _names(value, name)}
+            naming = True
+            rules.update((agent, []) for agent, _ in wanted if agent in addressed and agent not in rules)
+        elif kind in ("allow", "disallow"):
+            naming = False
+            for agent in addressed if value else ():
+                rules[agent].append((kind, _plain(value)))
+    alike: dict[tuple[tuple[str, str], ...], Callable[[str], bool]] = {}  # most files say the same to all of them
+    return {agent: alike.get(tuple(said)) or alike.setdefault(tuple(said), matcher(said)) for agent, said in rules.items()}
+
+
+def matcher(rules: list[tuple[str, str]]) -> Callable[[str], bool]:
+    """Return what says whether rules allow a URL."""
+    if ("disallow", "/") in rules and all(kind == "disallow" for kind, _ in rules):
+        return lambda url: False
+    kept, excess = _affordable(rules)
+    known = [one for one in (_matcher(kept), _matcher(excess)) if one is not None]
+    return lambda url: all(bool(one.can_fetch(url, "*")) for one in known)
 
 
 def _matcher(rules: list[tuple[str, str]]) -> Protego | None:

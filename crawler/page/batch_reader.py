@@ -22,6 +22,7 @@ import numpy as np
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
+from thresher.crawler.core.document_types import DOCUMENTS, accepted_types
 from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
 from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.sketch import fingerprint, token_hashes
@@ -94,7 +95,8 @@ class BatchReader:
         self._suspects = suspects
         self._gate = links.gate
         self._settings = settings
-        self._announced = AnnouncedTypes(settings.filters.media, settings.fetch.accept_types)
+        accepted = accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)
+        self._announced = AnnouncedTypes(settings.filters.media, accepted)
         self._urls = urls
         self._clock = clock
         self._waiting: list[_Ticket] = []
@@ -122,13 +124,16 @@ class BatchReader:
     async def read(self, outcome: Fetched) -> Reading:
         """Read a page; what is not text says little. Raises what our own code fails with on the page."""
         ticket = _Ticket(outcome, asyncio.get_running_loop().create_future())
+        head = outcome.head
+        if self._is_document(outcome):
+            ticket.parsed = await self._parser.apart(outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"))
+            return self._rest(ticket)
         if not self._is_text(outcome):
             return self._rest(ticket)
         if not self._suspects.crashes(outcome.url.key):
             self._join(ticket)
             if (reading := await ticket.read) is not None:
                 return reading
-        head = outcome.head
         ticket.parsed = await self._parser.apart(outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"))
         return self._rest(ticket)
 
@@ -156,6 +161,11 @@ class BatchReader:
         mime_type = outcome.head.mime_type
         is_text = mime_type in _HTML or mime_type == _PLAIN
         return is_text and Flag.UNSUPPORTED_ENCODING not in outcome.flags and not self._is_quarantined(outcome)
+
+    def _is_document(self, outcome: Fetched) -> bool:
+        """Return whether a body is a document that is to be read."""
+        is_wanted = self._settings.parse.documents and outcome.head.mime_type in DOCUMENTS
+        return is_wanted and Flag.UNSUPPORTED_ENCODING not in outcome.flags and not self._is_quarantined(outcome)
 
     def _is_quarantined(self, outcome: Fetched) -> bool:
         return self._suspects.crashes(outcome.url.key) >= self._suspects.limit

@@ -28,6 +28,7 @@ from thresher.crawler.children import python
 from thresher.crawler.children.killing import gone, kill
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, Request, Setup
 from thresher.crawler.core import html
+from thresher.crawler.core.document_types import DOCUMENTS
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Parsed
 
@@ -74,6 +75,8 @@ class Parser:
         answer = await self._ask(request) or await self._ask(request) or Flag.PARSE_TIMEOUT
         if isinstance(answer, Parsed):
             return answer
+        if mime_type in DOCUMENTS:
+            return replace(html.plain(b"", "", agent=self._agent, headers=robots_headers), flags=frozenset({answer}))
         start, charset = html.decode(body[: html.SCAN_BYTES], content_type)
         if mime_type == "text/plain":
             parsed = html.plain(start, charset, agent=self._agent, headers=robots_headers)

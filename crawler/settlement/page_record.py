@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from thresher.crawler.core.ai_preferences import Stated
 from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Directives, Failed, Fetched, Flag, Judgement, Page, Verdict
 from thresher.storage.schema import FailureRecord, PageRecord, VerdictRecord
 
@@ -14,7 +15,14 @@ _PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE:
 
 
 def page_record(
-    outcome: Fetched, page: Page | None, charset: str, judgement: Judgement | None, now: float, *, failure: Failed | None = None
+    outcome: Fetched,
+    page: Page | None,
+    charset: str,
+    judgement: Judgement | None,
+    now: float,
+    *,
+    failure: Failed | None = None,
+    ai: Iterable[Stated] = (),
 ) -> PageRecord:
     """Return the record of a response; `page` and `judgement` are None for one that failed for good with a body worth keeping."""
     url, head = outcome.url, outcome.head
@@ -49,6 +57,7 @@ def page_record(
         n_links=len(page.links) if page else 0,
         failed_cause=failure.cause if failure else "",
         failed_detail=failure.detail if failure else "",
+        ai=list(ai),
     )
 
 

@@ -77,6 +77,8 @@ class Settler:
         purpose = visit.lease.entry.url.purpose
         if visit.robots_origins:
             self._robots(visit, now)
+        elif visit.policy_of and visit.outcome is not None:
+            self._policy(visit, visit.outcome, now)
         elif visit.outcome is None:
             self._without_request(visit, now)
         elif purpose in FILTERS_OWN:
@@ -265,6 +267,14 @@ class Settler:
         elif hop is not None and not self._frontier.request_ahead(hop, now):
             self._no_hop(Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 
+    def _policy(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        """A tdmrep.json has been answered in the place of a page."""
+        self.totals.request(outcome.wire_bytes, robots=True)
+        if isinstance(outcome, Failed):
+            self.totals.failed(outcome.cause, terminal=False)
+        self._context.ai.learn(visit.policy_of, outcome, now)
+        self._frontier.give_back(visit.lease, now, requested=outcome, origin_only=True)
+
     def _robots_later(self, visit: Visit, failure: Failed, now: float) -> None:
         """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
         self.totals.failed(failure.cause, terminal=False)
@@ -415,8 +425,10 @@ class Settler:
         page, deliberation, url = visit.page, visit.deliberation, visit.lease.entry.url
         assert page is not None
         assert deliberation is not None
-        record = page_record(outcome, page, visit.charset, deliberation.judgement, now)
-        self._keep(record, outcome.body if deliberation.judgement.keep else b"")
+        stated = self._context.ai.of(url, outcome.head.headers, page.directives.signals)
+        record = page_record(outcome, page, visit.charset, deliberation.judgement, now, ai=stated)
+        is_kept = deliberation.judgement.keep and not self._context.ai.withholds(stated)
+        self._keep(record, outcome.body if is_kept else b"")
         self.sitemaps.dated(url, outcome.head, now)
         self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()

@@ -67,6 +67,8 @@ def check_startable(settings: Settings) -> None:
             "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
             f"Write it into the configuration, or give --set {_EXAMPLE}; `crawl`, `resume` and `check` also take it as --contact"
         )
+    if settings.parse.documents:
+        require("parse.documents", module="pypdf", extra="text")
     check_plugins()
     plugged(settings)
     if n_agents(settings) > MOST_AGENTS:
@@ -123,7 +125,8 @@ def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], e
         except UsageError as error:
             raise _with_contact(settings, error) from None
     check_startable(settings)
-    settings = msgspec.structs.replace(settings, seeds=list(dict.fromkeys([*known, *found.urls])))
+    labels = {**(earlier.labels if earlier is not None else {}), **settings.labels, **found.labels}
+    settings = msgspec.structs.replace(settings, seeds=list(dict.fromkeys([*known, *found.urls])), labels=labels)
     notes: list[str] = []
     if is_own:
         settings, notes = _pinned(settings, found.bare)
@@ -288,7 +291,7 @@ def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str], flags: S
 
 
 def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}, flags: Sequence[Flag] = ()) -> Settings:
-    """Return settings with single options on top; all but the seeds go through the loader, which checks them."""
-    own = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[])).decode()
+    """Return settings with single options on top; all but the seeds and their labels go through the loader, which checks them."""
+    own = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[], labels={})).decode()
     changed = load(["-"], sets=sets, environ=environ, stdin=lambda: own, flags=flags).settings
-    return msgspec.structs.replace(changed, seeds=changed.seeds or settings.seeds)
+    return msgspec.structs.replace(changed, seeds=changed.seeds or settings.seeds, labels=changed.labels or settings.labels)

@@ -1,6 +1,7 @@
 """Seeds: read from the command line and from files, and checked before the crawl starts.
 
-A seed file has one URL a line; blank lines and lines that begin with "#" are skipped; a name without a scheme means https first. A line
+A seed file has one URL a line, and may have a label for it behind a tab; blank lines and lines that begin with "#" are skipped; a name
+without a scheme means https first. A line
 that is no seed is reported with its number and left out; a file without any seed, or one that is no text, is an error. Files are read line
 by line: a huge one costs what its seeds cost.
 """
@@ -22,6 +23,7 @@ from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 
 MAX_FILE = 1 << 30  # bytes of a seed file
 MAX_LINE = 1 << 16  # bytes of a line
+MAX_LABEL = 200  # characters
 _SHOWN = 5
 _OWN = "A site of your own? --profile own-site lets the crawl reach the very addresses and ports of its seeds"
 _EXPECTED = "expected one URL or host name a line, in UTF-8"
@@ -33,6 +35,7 @@ class Seeds:
 
     urls: list[str] = field(default_factory=list)
     bare: list[str] = field(default_factory=list)  # those of them that were given without a scheme
+    labels: dict[str, str] = field(default_factory=dict)  # of those of them that have one; the first that a seed was given
     complaints: list[str] = field(default_factory=list)  # of the first bad lines: where and why
     n_bad: int = 0
     n_repeated: int = 0
@@ -65,12 +68,15 @@ def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Itera
             f"seed {file!r}: expected a URL or a host name, found the name of a file. Write -f {file} for seeds, -c for configuration"
         )
     named = ((f"seed {text!r}", text) for text in chain(arguments, configured))
-    for where, text in chain(named, *map(_lines, files)):
+    for where, line in chain(named, *map(_lines, files)):
+        text, _, label = (part.strip() for part in line.partition("\t"))
         try:
             url = text if text in known else space.seed(text).text
         except BadURL as error:
             seeds.leave_out(where, error)
             continue
+        if label:
+            seeds.labels.setdefault(url, " ".join(label.split())[:MAX_LABEL])
         if url in known:
             seeds.n_repeated += 1
             continue

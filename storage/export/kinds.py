@@ -9,6 +9,7 @@ from thresher.storage.export.fields import Field, Kind
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
 from thresher.storage.export.lines import Lines
 from thresher.storage.export.links import LINKS_KIND
+from thresher.storage.export.page_texts import TEXTS_KIND
 from thresher.storage.export.pages import PAGES_KIND
 from thresher.storage.export.redirects import REDIRECTS_KIND
 from thresher.storage.export.sitemaps import ANNOUNCED_KIND, ORPHANS_KIND, SITEMAPS_KIND, UNANNOUNCED_KIND
@@ -19,9 +20,10 @@ from thresher.storage.view import View
 
 _ALL: tuple[Kind[Any], ...] = (
     *(PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND),
-    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, VERSIONS_KIND),
+    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, VERSIONS_KIND, TEXTS_KIND),
 )
 KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}
+TIMED = frozenset(("pages", "texts", "urls", "skipped", "redirects", "links", "sitemaps", "announced"))  # of which there is a part `since`
 
 
 def write_all(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], lines: Lines) -> int:

@@ -55,6 +55,8 @@ def _strict(value: Any) -> Any:
 
 def whole_text(text: str) -> str:
     """Return `text` with every lone surrogate replaced by U+FFFD."""
+    if text.isascii():
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.model import Purpose
 from thresher.storage.export.content import characters_of, text_of
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.judged import Standing, follows, keeps, named_keys, standing, verdict_object
+from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
 from thresher.storage.packing import unpack_seen
 from thresher.storage.schema import REVISIONS, SEEN, VERDICTS, PageRecord
@@ -33,6 +35,7 @@ class PageRow:
     via: str | None = None
     verdicts: list[Standing] = field(default_factory=list)
     texts: dict[bytes, str] = field(default_factory=dict)  # of the URLs that the verdicts name
+    label: str | None = None
     body: bytes | None = None
 
 
@@ -51,7 +54,7 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
             newest = visit if value is None else unpack_seen(value).visit
             if newest == visit:
                 yield visit, page
-            elif newest >= end:
+            elif newest >= end or (view.span is not None and view.is_later(newest)):
                 settled_since[page.key] = visit
     for visit in settled_since.values():
         record = view.pages.read(visit)
@@ -61,31 +64,40 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
     """Yield the rows of the export. A body is there only until the next row is asked for."""
-    texts = Texts(view)
+    for row in described_pages(view, wanted):
+        if row.page.has_body and wanted & _OF_BODY:
+            row.body = view.bodies.get(row.visit)
+        yield row
+        row.body = None
+
+
+def described_pages(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
+    """Yield the rows of the export without their bodies."""
+    texts, labels = Texts(view), Labels(view)
     pages = current_pages(view)
     while chunk := [PageRow(visit, page, view.settings.identity.agent) for visit, page in islice(pages, _CHUNK)]:
-        _complete(view, chunk, wanted, texts)
-        for row in chunk:
-            if row.page.has_body and wanted & _OF_BODY:
-                row.body = view.bodies.get(row.visit)
-            yield row
-            row.body = None
+        _complete(view, chunk, wanted, texts, labels)
+        yield from chunk
 
 
 def page_object(view: View, visit: int, page: PageRecord) -> dict[str, Any]:
     """Return one page as the export shows it, without what is read from its body."""
     row = PageRow(visit, page, view.settings.identity.agent)
     fields = PAGES_KIND.choose(())
-    _complete(view, [row], frozenset(field.name for field in fields), Texts(view))
+    _complete(view, [row], frozenset(field.name for field in fields), Texts(view), Labels(view))
     return {field.name: field.of(row) for field in fields}
 
 
-def _complete(view: View, chunk: list[PageRow], wanted: frozenset[str], texts: Texts) -> None:
+def _complete(view: View, chunk: list[PageRow], wanted: frozenset[str], texts: Texts, labels: Labels) -> None:
     """Read what the wanted fields need beside the records, for many rows at a time."""
     if "via" in wanted:
         found = texts.of_keys(row.page.via for row in chunk)
         for row in chunk:
             row.via = found.get(row.page.via)
+    if "label" in wanted:
+        labelled = labels.of(row.page.key for row in chunk)
+        for row in chunk:
+            row.label = labelled.get(row.page.key)
     if wanted & _JUDGED:
         _add_verdicts(view, chunk, texts)
 
@@ -95,6 +107,11 @@ def _add_verdicts(view: View, chunk: list[PageRow], texts: Texts) -> None:
         row.verdicts = standing(row.page, () if value is None else REVISIONS.decode(value))
         if named := named_keys(row.verdicts):
             row.texts = texts.of_keys(named)
+
+
+def ai_objects(page: PageRecord) -> list[dict[str, Any]]:
+    """Return what is said of a page's use by AI, each with where and when."""
+    return [{"source": source, "says": says, "at": iso(at or page.fetched_at)} for source, says, at in page.ai]
 
 
 def _of_body(read: Callable[[bytes, PageRow], Any]) -> Callable[[PageRow], Any]:
@@ -140,6 +157,9 @@ PAGES_KIND = Kind(
         Field("visit", lambda row: row.visit),
         _field("has_body", lambda page: page.has_body),
         _field("headers", lambda page: [[name.decode("latin-1"), value.decode("latin-1")] for name, value in page.headers]),
+        Field("label", lambda row: row.label),
+        _field("ai", ai_objects),
+        _field("ai_reserved", lambda page: reserves(page.ai)),
         Field("text", _of_body(lambda body, row: text_of(body, row.page, row.agent)), on_request=True),
         Field("html", _of_body(lambda body, row: characters_of(body, row.page)), on_request=True),
         Field("body", _of_body(lambda body, _: b64encode(body).decode("ascii")), on_request=True),

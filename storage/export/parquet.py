@@ -1,12 +1,14 @@
 """Parquet: every kind of export with typed columns. Needs the extra `parquet` (pyarrow).
 
-Schema 1, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
+Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
 
     timestamp[ms, UTC]      fetched_at, found_at, failed_at, at, announced_at, lastmod, checked_at
-    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told
-    double                  elapsed, in seconds; lastmod_believed, priority
-    bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked; `final` of urls
-    dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq
+    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told,
+                            characters, round
+    double                  elapsed, in seconds; lastmod_believed, priority, language_confidence, amount
+    bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked, newest, ai_reserved; `final` of urls
+    dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq,
+                            language, fault, text_by, language_by, label
     binary                  body
     string                  all others; what is a list or a mapping (verdicts, headers, signals, flags) as JSON
 
@@ -21,9 +23,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self
 
+import msgspec
+
 from thresher.storage.export.lines import json_line, whole_text
 
-SCHEMA: Final = "1"
+SCHEMA: Final = "2"
 ROWS_PER_FILE: Final = 1_000_000
 BYTES_PER_FILE: Final = 1 << 30  # of values, before compression
 _GROUP_ROWS: Final = 100_000
@@ -45,10 +49,14 @@ _NAMES: Final = {
         "urls",
         "told",
         "round",
+        "characters",
     ),
-    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked", "newest"),
-    "word": ("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
-    "float": ("elapsed", "amount", "lastmod_believed", "priority"),
+    "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked", "newest", "ai_reserved"),
+    "word": (
+        *("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
+        *("language", "fault", "text_by", "language_by", "label"),
+    ),
+    "float": ("elapsed", "amount", "lastmod_believed", "priority", "language_confidence"),
     "bytes": ("body",),
 }
 _BY_NAME: Final = {name: held for held, names in _NAMES.items() for name in names}
@@ -79,16 +87,17 @@ class _Columns:
         holds = [column_type(kind, name) for name in names]
         about = {"thresher.schema": SCHEMA, "thresher.kind": kind}
         self._arrow = pyarrow
-        self._read = [_READ.get(held, _as_is) for held in holds]
+        self._read = [_READ.get(held) for held in holds]
         self.schema = pyarrow.schema([(name, types[held]) for name, held in zip(names, holds, strict=True)], metadata=about)
 
     def row(self, values: Sequence[Any]) -> list[Any]:
         """Return a record's values as the columns take them."""
-        return [None if value is None else read(value) for read, value in zip(self._read, values, strict=True)]
+        return [
+            None if value is None else read(value) if read is not None else value for read, value in zip(self._read, values, strict=True)
+        ]
 
-    def table(self, rows: Sequence[Sequence[Any]]) -> Any:
-        """Return rows as a table."""
-        columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in self.schema.names]
+    def table(self, columns: Sequence[list[Any]]) -> Any:
+        """Return columns of such values as a table."""
         arrays = [self._arrow.array(column, type=field.type) for column, field in zip(columns, self.schema, strict=True)]
         return self._arrow.Table.from_arrays(arrays, schema=self.schema)
 
@@ -96,7 +105,11 @@ class _Columns:
 def arrow_table(kind: str, names: Sequence[str], records: Iterable[Sequence[Any]]) -> Any:
     """Return records as one table, in memory. Raises ImportError without pyarrow.    kind, names: of the export and its fields"""
     columns = _Columns(kind, names)
-    return columns.table([columns.row(values) for values in records])
+    values: list[list[Any]] = [[] for _ in names]
+    for record in records:
+        for column, value in zip(values, columns.row(record), strict=True):
+            column.append(value)
+    return columns.table(values)
 
 
 class ParquetRows:
@@ -108,30 +121,36 @@ class ParquetRows:
 
         self._columns = _Columns(kind, names)
         self._writer = ParquetWriter(out, self._columns.schema, compression="zstd")
-        self._rows: list[Sequence[Any]] = []
+        self._values: list[list[Any]] = [[] for _ in names]  # by column: rows would be as many objects for the garbage collector
+        self._n_rows = 0
         self._n_bytes = 0
         self.n_rows = 0
         self.n_bytes = 0
 
     def write(self, values: Sequence[Any]) -> None:
-        row = self._columns.row(values)
-        self._rows.append(row)
-        size = sum(len(value) for value in row if isinstance(value, str | bytes))
+        size = 0
+        for column, value in zip(self._values, self._columns.row(values), strict=True):
+            column.append(value)
+            if value.__class__ is str or value.__class__ is bytes:
+                size += len(value)
         self._n_bytes += size
         self.n_bytes += size
+        self._n_rows += 1
         self.n_rows += 1
-        if len(self._rows) >= _GROUP_ROWS or self._n_bytes >= _GROUP_BYTES:
+        if self._n_rows >= _GROUP_ROWS or self._n_bytes >= _GROUP_BYTES:
             self._flush()
 
     def _flush(self) -> None:
-        self._writer.write_table(self._columns.table(self._rows))
-        self._rows, self._n_bytes = [], 0
+        self._writer.write_table(self._columns.table(self._values))
+        for column in self._values:
+            column.clear()
+        self._n_rows = self._n_bytes = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._rows or not self.n_rows:
+        if self._n_rows or not self.n_rows:
             self._flush()
         self._writer.close()
 
@@ -168,12 +187,16 @@ class ParquetFolder:
         self._close()
 
 
-def _as_is(value: Any) -> Any:
-    return value
-
-
 def _text(value: Any) -> str:
-    return whole_text(value) if isinstance(value, str) else json_line(value)
+    """Return text as UTF-8 has it; lists and mappings as JSON."""
+    if value.__class__ is str:
+        return whole_text(value)
+    if value == []:  # most are
+        return "[]"
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return json_line(value)
 
 
 _READ: Final[dict[str, Callable[[Any], Any]]] = {"time": datetime.fromisoformat, "text": _text, "word": whole_text, "bytes": b64decode}

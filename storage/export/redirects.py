@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
 from thresher.storage.schema import PAIR, PAIRS, EdgeRecord, PairRecord
 from thresher.storage.tables.redirects import ChainEnd
@@ -28,15 +29,20 @@ class RedirectRow:
     pair: PairRecord | None = None
     end: ChainEnd = "settled"
     hops: int = 0
+    label: str | None = None
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
     """Yield the rows of the export."""
-    texts = Texts(view)
+    texts, labels = Texts(view), Labels(view)
     edges = view.all_edges()
     while chunk := list(islice(edges, _CHUNK)):
         found = texts.of_keys(key for key, _ in chunk)
         made = [RedirectRow(found.get(key), edge) for key, edge in chunk]
+        if "label" in wanted:
+            labelled = labels.of(key for key, _ in chunk)
+            for row, (key, _) in zip(made, chunk, strict=True):
+                row.label = labelled.get(key)
         if wanted & _OF_PAIR:
             for row, value in zip(made, view.get_many(PAIRS, [key for key, _ in chunk]), strict=True):
                 row.pair = None if value is None else PAIR.decode(value)
@@ -57,5 +63,6 @@ REDIRECTS_KIND = Kind(
         Field("hops", lambda row: row.hops),
         Field("end", lambda row: row.end),
         Field("at", lambda row: iso(row.edge.found_at)),
+        Field("label", lambda row: row.label),
     ),
 )

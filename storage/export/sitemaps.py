@@ -63,13 +63,13 @@ class AnnouncedRow:
 def announced(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[AnnouncedRow]:
     """Yield every announced URL."""
     linked, names, hosts = _linked(view), _Sitemaps(view), Believed(view)
-    for chunk in _chunks(view.rows(ANNOUNCED)):
+    for chunk in _chunks(view.timed(ANNOUNCED, ANNOUNCED_URL, lambda said: said.at)):
         keys = [key for key, _ in chunk]
         seen = [unpack_seen(value) if value is not None else None for value in view.get_many(SEEN, keys)]
         texts = view.get_many(URLS, [_number(row.seq) if row is not None else b"\0" * 8 for row in seen])
-        for (key, value), row, text in zip(chunk, seen, texts, strict=True):
+        for (key, said), row, text in zip(chunk, seen, texts, strict=True):
             if row is not None and text is not None:
-                url, said = URL.decode(text), ANNOUNCED_URL.decode(value)
+                url = URL.decode(text)
                 yield AnnouncedRow(url, row, said, names.text(said.sitemap), key in linked, hosts.of(url.text))
 
 
@@ -90,7 +90,7 @@ def unannounced(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[P
 
 def sitemaps(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[SitemapRecord]:
     """Yield every sitemap."""
-    return (SITEMAP.decode(value) for _, value in view.rows(SITEMAPS))
+    return (record for _, record in view.timed(SITEMAPS, SITEMAP, lambda record: record.fetched_at))
 
 
 class Believed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
 from thresher.storage.schema import SkipLine
 from thresher.storage.view import View
@@ -20,17 +21,22 @@ class SkipRow:
 
     line: SkipLine
     via: str | None = None
+    label: str | None = None
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[SkipRow]:
     """Yield the rows of the export."""
-    texts = Texts(view)
+    texts, labels = Texts(view), Labels(view)
     lines = view.all_skipped()
     while chunk := [SkipRow(line) for line in islice(lines, _CHUNK)]:
         if "via" in wanted:
             found = texts.of_keys(bytes.fromhex(row.line.via) for row in chunk)
             for row in chunk:
                 row.via = found.get(bytes.fromhex(row.line.via))
+        if "label" in wanted:
+            labelled = labels.of(bytes.fromhex(row.line.via) for row in chunk)
+            for row in chunk:
+                row.label = labelled.get(bytes.fromhex(row.line.via))
         yield from chunk
 
 
@@ -50,5 +56,6 @@ SKIPPED_KIND = Kind(
         Field("detail", lambda row: row.line.detail or None),
         Field("host", _host),
         Field("n", lambda row: row.line.n),
+        Field("label", lambda row: row.label),
     ),
 )

@@ -8,6 +8,7 @@ from itertools import islice
 
 from thresher.crawler.core.model import Purpose
 from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
 from thresher.storage.schema import FAILURE, FAILURES, FailureRecord, SeenRow, UrlRecord
 from thresher.storage.view import View
@@ -24,17 +25,22 @@ class UrlRow:
     seen: SeenRow
     via: str | None = None
     failure: FailureRecord | None = None
+    label: str | None = None
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[UrlRow]:
     """Yield the rows of the export."""
-    texts = Texts(view)
+    texts, labels = Texts(view), Labels(view)
     known = view.all_urls()
     while chunk := [UrlRow(url, seen) for url, seen in islice(known, _CHUNK)]:
         if "via" in wanted:
             found = texts.of_keys(row.url.via for row in chunk)
             for row in chunk:
                 row.via = found.get(row.url.via)
+        if "label" in wanted:
+            labelled = labels.of(row.url.key for row in chunk)
+            for row in chunk:
+                row.label = labelled.get(row.url.key)
         if wanted & _OF_FAILURE:
             for row, value in zip(chunk, view.get_many(FAILURES, [row.url.key for row in chunk]), strict=True):
                 row.failure = None if value is None else FAILURE.decode(value)
@@ -60,5 +66,6 @@ URLS_KIND = Kind(
         Field("failed_at", lambda row: row.failure and iso(row.failure.at)),
         Field("final", lambda row: row.failure and row.failure.final),
         Field("visit", lambda row: row.seen.visit or None),
+        Field("label", lambda row: row.label),
     ),
 )

@@ -17,6 +17,7 @@ from thresher.storage.tables.lanes import LaneTable
 from thresher.storage.tables.links import Links
 from thresher.storage.tables.memory import Memory
 from thresher.storage.tables.pages import Pages
+from thresher.storage.tables.policies import Policies
 from thresher.storage.tables.quarantine import Quarantine, Trials
 from thresher.storage.tables.queues import Queues
 from thresher.storage.tables.redirects import Redirects
@@ -58,6 +59,7 @@ class Tables:
         self.sitemaps = SitemapTables(rows)
         self.site_links = SiteLinks(rows, self.queues)
         self.robots = RobotsTable(rows)
+        self.policies = Policies(rows)
         self.suspects = SuspectTable(rows)
         self.trials = Trials(rows)
         self.quarantine = Quarantine(rows)

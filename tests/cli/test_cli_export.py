@@ -65,7 +65,7 @@ _ABSENT = {"hostgraph", "sitegraph", "sitemaps", "announced", "orphans", "unanno
 
 @pytest.mark.parametrize("what", sorted(set(KINDS) - _ABSENT))
 def test_all_fields_come_by_default_in_both_formats(what: str, thresher: Callable, crawl: Path) -> None:
-    names = [field.name for field in KINDS[what].fields if field.name not in ON_REQUEST]
+    names = [field.name for field in KINDS[what].fields if not field.on_request]
     rows = exported(thresher, crawl, "--what", what)
     assert rows
     assert all(list(row) == names for row in rows)
@@ -116,7 +116,7 @@ def test_urls_tell_state_reason_and_last_failure(thresher: Callable, crawl: Path
 def test_redirects_name_both_ends(thresher: Callable, crawl: Path) -> None:
     (row,) = exported(thresher, crawl, "--what", "redirects")
     edge = {"url": "https://a.example/old", "to": "https://a.example/new", "status": 301, "at": iso(NOW)}
-    assert row == edge | {"final": "https://a.example/new", "final_status": 200, "hops": 1, "end": "settled"}
+    assert row == edge | {"final": "https://a.example/new", "final_status": 200, "hops": 1, "end": "settled", "label": None}
 
 
 def test_links_are_pairs_of_urls_in_page_order(thresher: Callable, crawl: Path) -> None:

@@ -162,6 +162,7 @@ def values(key: str, kind: types.Type) -> st.SearchStrategy[Any]:
         "dns.servers": st.sampled_from([[], ["[::1]:53", "127.0.0.1"]]),
         "dns.static": st.dictionaries(st.sampled_from([".demo", "a.example", "1.0", "no"]), st.just("::1")),
         "own_site.pinned": st.dictionaries(st.sampled_from(["a.example:80", "[::1]:8000"]), st.sampled_from(["::1", "127.0.0.1 ::1"])),
+        "labels": st.dictionaries(st.sampled_from(["https://a.example/", "a.example/x:y"]), TEXT, max_size=2),
         "url.strip_params": st.sampled_from([[], ["utm_*", "*", "null"]]),
         "scope.danger.links": st.lists(st.sampled_from(["/logout", "/a|b/**", "?x=#", "/s?a|b=c*&d"]), max_size=3),
         "scope.danger.harmless": st.lists(st.sampled_from(["/docs/", "#", "x{2}"]), max_size=3),

@@ -1,0 +1,114 @@
+"""Pages a CPU second of an export: `python -m benchmarks.speed.exporting [DIR…] [--pages 4000] [--short]`.
+
+Crawls of the demo web's ordinary pages (25 KB, 60 links), a large and a small one; both are exported by `thresher export` as a user does,
+in each format, without text, with visible and with main text and language. A rate is the difference in pages by the difference in CPU
+seconds of all processes, children included, so that what a start costs is left out. Then main text and language of the HTML files below
+DIR…, at most 400 by chance, by the same children: by default those of the manuals that Debian has installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from thresher.config.settings import Parse, Settings
+from thresher.crawler.agent.agent import Agent
+from thresher.crawler.bench.crawl_bench import bench_settings
+from thresher.crawler.children import python
+from thresher.crawler.children.text_extractor import TextExtractor
+from thresher.crawler.demo.process import ServerProcess
+from thresher.storage.store import Store
+
+_DOCS = Path("/usr/share/doc")
+_MOST = 400
+_WAYS = {
+    "pages as JSON lines": ("--format", "jsonl"),
+    "pages as CSV": ("--format", "csv"),
+    "pages as Parquet": ("--format", "parquet"),
+    "URLs as Parquet": ("--what", "urls", "--format", "parquet"),
+    "links as Parquet": ("--what", "links", "--format", "parquet"),
+    "visible text as Parquet": ("--what", "texts", "--text", "visible", "--fields", "url,text", "--format", "parquet"),
+    "main text as Parquet": ("--what", "texts", "--fields", "url,text", "--format", "parquet"),
+    "main text and language as Parquet": ("--what", "texts", "--format", "parquet"),
+}
+
+
+async def crawl(path: Path, settings: Settings) -> int:
+    """Crawl into a new store; return the number of pages."""
+    pages = [0]
+    with Store.create(path, settings, time.time()) as store:
+        agent = Agent(path, store, settings, report=lambda status: pages.append(status.pages))
+        try:
+            await agent.run()
+        finally:
+            await agent.close()
+    return pages[-1]
+
+
+def cpu_s() -> float:
+    """Return the CPU seconds of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def exported_s(store: Path, out: Path, options: tuple[str, ...]) -> float:
+    """Return the CPU seconds of an export."""
+    before = cpu_s()
+    command = python.command("thresher", "export", str(store), *options, "-o", str(out), "--force")
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env=python.environment())
+    return cpu_s() - before
+
+
+def files_below(folders: list[Path]) -> list[Path]:
+    """Return HTML files below some folders, at most 400 by chance."""
+    found = sorted(path for folder in folders for path in folder.rglob("*.html") if path.is_file() and not path.is_symlink())
+    random.Random(1).shuffle(found)
+    return found[:_MOST]
+
+
+def text_rate(files: list[Path]) -> tuple[float, float]:
+    """Return pages a CPU second and KB a page of main text and language of files."""
+    bodies = [path.read_bytes() for path in files]
+    with TextExtractor(Parse(), is_main=True, tells_language=True, processes=1) as extractor:
+        list(extractor.each([(0, (bodies[0], "text/html", "text/html"))]))
+        start = cpu_s()
+    start = cpu_s() - start  # of a child that ends at once
+    before = cpu_s()
+    with TextExtractor(Parse(), is_main=True, tells_language=True, processes=1) as extractor:
+        list(extractor.each((0, (body, "text/html", "text/html")) for body in bodies))
+    return len(bodies) / max(cpu_s() - before - start, 1e-9), sum(map(len, bodies)) / len(bodies) / 1000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path, default=[_DOCS])
+    parser.add_argument("--pages", type=int, default=4_000)
+    parser.add_argument("--short", action="store_true", help="60 pages and 10 files: to see that it runs; figures mean nothing")
+    options = parser.parse_args()
+    n_large = 60 if options.short else options.pages
+    n_small = max(10, n_large // 20)
+    with tempfile.TemporaryDirectory() as folder:
+        stores = [(n, Path(folder) / str(n)) for n in (n_small, n_large)]
+        with ServerProcess("bench_median", changes={"n_sites": 100, "n_seeds": 200}) as server:
+            counts = [asyncio.run(crawl(path, bench_settings(server, n))) for n, path in stores]
+        (Path(folder) / "out").mkdir()
+        for name, words in _WAYS.items():
+            spent = [exported_s(path, Path(folder) / "out" / f"{n}-{name}", words) for n, path in stores]
+            rate = (counts[1] - counts[0]) / max(spent[1] - spent[0], 1e-9)
+            print(f"{name:<36} {rate:>10,.0f} pages a CPU second", flush=True)
+    files = files_below(options.folders)[: 10 if options.short else _MOST]
+    if files:
+        rate, size = text_rate(files)
+        print(f"main text and language, {len(files)} files of {size:,.1f} KB {rate:>10,.0f} pages a CPU second")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

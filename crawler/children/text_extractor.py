@@ -1,0 +1,177 @@
+"""Bodies in, texts out, by children that are killed when a page holds them too long: for exports, which wait and are no event loop.
+
+Each child has a thread that waits for it. Texts come back in the order in which bodies went in, with twice as many pages under way as there
+are children, so that memory is bounded by their bodies. A page may use `parse.timeout` of processor time and `parse.memory` of
+address space; a child that dies of one, or does not answer for much longer, is replaced, and the page has a fault in place of a text.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Final, Self, TypeVar
+
+import msgspec
+
+from thresher.config.settings import Parse
+from thresher.crawler.children import python
+from thresher.crawler.children.parser_process import LENGTH, OUT_OF_MEMORY, OUT_OF_TIME
+from thresher.crawler.children.text_process import Made, Request, Setup, Text
+from thresher.crawler.core.errors import UsageError
+
+_START_S: Final = 120.0
+_PATIENCE: Final = 30.0  # times the processor time that a page may take, on the wall
+_STEP: Final = 1 << 20
+_PER_CHILD: Final = 2  # pages under way for each
+
+T = TypeVar("T")
+
+
+class TextExtractor:
+    """Texts of pages, in their order. A context manager; one thread."""
+
+    def __init__(
+        self, settings: Parse, *, is_main: bool, tells_language: bool, processes: int = 0, patience_s: float | None = None
+    ) -> None:
+        """processes: children at once, 0 = one for each core.    patience_s: None = 30 times `parse.timeout`"""
+        self._settings = settings
+        self._setup = Setup(is_main, tells_language, settings.memory, settings.timeout)
+        self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
+        self._n = processes or len(os.sched_getaffinity(0))
+        self._idle: SimpleQueue[_Child] = SimpleQueue()
+        self._threads = ThreadPoolExecutor(self._n, "texts")
+        self.text_by = self.language_by = ""
+        self.faults: Counter[str] = Counter()  # pages without a text, by why
+
+    def each(self, pages: Iterable[tuple[T, tuple[bytes, str, str] | None]], /) -> Iterator[tuple[T, Text]]:
+        """Yield what was given with each page, and its text.    pages: with body, Content-Type and media type; None: the body is gone"""
+        under_way: deque[tuple[T, Future[Text] | None]] = deque()
+        for given, source in pages:
+            under_way.append((given, self._threads.submit(self._ask, Request(*source)) if source is not None else None))
+            if len(under_way) >= _PER_CHILD * self._n:
+                yield self._next(under_way)
+        while under_way:
+            yield self._next(under_way)
+
+    def _next(self, under_way: deque[tuple[T, Future[Text] | None]]) -> tuple[T, Text]:
+        given, future = under_way.popleft()
+        text = Text(fault="no body") if future is None else future.result()
+        if text.fault:
+            self.faults[text.fault] += 1
+        return given, text
+
+    def start(self) -> None:
+        """Start a child, so that what is missing is said before any page is read."""
+        child = _Child(self._setup)
+        self.text_by, self.language_by = child.made.by, child.made.language_by
+        self._idle.put(child)
+
+    def _ask(self, request: Request) -> Text:
+        try:
+            child = self._idle.get_nowait()
+        except Empty:
+            child = _Child(self._setup)
+        is_in_step = False
+        try:
+            text = child.ask(request, self._patience_s)
+            is_in_step = True
+        except TimeoutError:
+            return Text(fault="no answer")
+        except (EOFError, OSError):
+            code = child.end()
+            return Text(fault="out of time" if code in OUT_OF_TIME else "out of memory" if code == OUT_OF_MEMORY else "crash")
+        finally:
+            if is_in_step and child.n_answers < self._settings.recycle_after:
+                self._idle.put(child)
+            else:
+                child.kill()
+        return text
+
+    def close(self) -> None:
+        """End the children."""
+        self._threads.shutdown(cancel_futures=True)
+        with suppress(Empty):
+            while True:
+                self._idle.get_nowait().kill()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Child:
+    """One process. One question at a time; after an unanswered one it can only be ended."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Raises UsageError where it cannot be started."""
+        self._process = subprocess.Popen(  # noqa: S603 - our own code
+            python.command("thresher.crawler.children.text_process"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env=python.environment(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1"),
+            start_new_session=True,  # Ctrl-C is for the export
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._input, False)
+        self.n_answers = 0
+        try:
+            self.made = msgspec.msgpack.decode(self._exchange(msgspec.msgpack.encode(setup), _START_S), type=Made)
+        except BaseException as error:
+            self.kill()
+            if isinstance(error, (EOFError, OSError)):
+                raise UsageError("texts: the process that takes them out of pages did not start; what it said stands above") from None
+            raise
+
+    def ask(self, request: Request, patience_s: float) -> Text:
+        """Return a page's text; raises EOFError or OSError when the child dies of it, TimeoutError when it does not answer."""
+        answer = msgspec.msgpack.decode(self._exchange(msgspec.msgpack.encode(request), patience_s), type=Text)
+        self.n_answers += 1
+        return answer
+
+    def end(self) -> int:
+        """Wait for a process that has closed its output; return its exit code, below zero the signal that ended it."""
+        return self._process.wait()
+
+    def kill(self) -> None:
+        """Kill the process and wait until it is gone."""
+        self._process.kill()
+        with self._process:  # closes the pipes
+            self._process.wait()
+
+    def _exchange(self, message: bytes, patience_s: float) -> bytes:
+        late = time.monotonic() + patience_s
+        rest = memoryview(LENGTH.pack(len(message)) + message)
+        while rest:
+            self._wait(self._input, late, is_input=True)
+            rest = rest[os.write(self._input, rest[:_STEP]) :]
+        n_bytes = LENGTH.unpack(self._read(LENGTH.size, late))[0]
+        return self._read(n_bytes, late)
+
+    def _read(self, n_bytes: int, late: float) -> bytes:
+        pieces = bytearray()
+        while len(pieces) < n_bytes:
+            self._wait(self._output, late, is_input=False)
+            piece = os.read(self._output, min(_STEP, n_bytes - len(pieces)))
+            if not piece:
+                raise EOFError
+            pieces += piece
+        return bytes(pieces)
+
+    def _wait(self, descriptor: int, late: float, *, is_input: bool) -> None:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT if is_input else select.POLLIN)
+        if not poll.poll(max(0.0, late - time.monotonic()) * 1000):
+            raise TimeoutError

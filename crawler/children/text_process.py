@@ -1,0 +1,127 @@
+"""The child that takes texts out of pages for an export: it holds nothing, and may be killed at any moment.
+
+Like the parser's children it reads requests from its standard input and answers on its standard output, one at a time, until the input
+ends; memory, processor time, files and core dumps are limited, and it dies with its parent.
+
+    parent → child: Setup, Request, Request ...        child → parent: Made when ready, then Text, Text ...
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import sys
+from typing import Final
+
+import msgspec
+from selectolax.lexbor import SelectolaxError
+
+from thresher.crawler.children.parser_process import OUT_OF_MEMORY, allow_seconds, limit, receive, send
+from thresher.crawler.core import html
+from thresher.crawler.documents.reading import is_document, read_document
+
+_PR_SET_PDEATHSIG: Final = 1
+_PLAIN: Final = "text/plain"
+LANGUAGE_CHARACTERS: Final = 1_000  # of a text that its language is told by: more gains nothing (benchmarks/quality/languages.py)
+_LEAST_LETTERS: Final = 20  # in a text whose language is told
+
+
+class Setup(msgspec.Struct, array_like=True, frozen=True):
+    """What holds for the child's whole life."""
+
+    is_main: bool  # the main text, by trafilatura; else all that is visible
+    tells_language: bool
+    memory: int  # bytes of address space
+    timeout: float  # seconds of processor time for one page
+
+
+class Made(msgspec.Struct, array_like=True, frozen=True):
+    """By what the texts are made, with versions."""
+
+    by: str
+    language_by: str
+
+
+class Request(msgspec.Struct, array_like=True, frozen=True):
+    """A page as it was stored."""
+
+    body: bytes
+    content_type: str
+    mime_type: str
+
+
+class Text(msgspec.Struct, array_like=True, frozen=True):
+    """What a page says, a paragraph a line."""
+
+    text: str | None = None  # None: see `fault`
+    language: str | None = None  # ISO 639-1; None: too little text to tell
+    confidence: float | None = None  # 0 to 1
+    fault: str = ""  # why there is no text: out of time, out of memory, crash, no answer, unreadable
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    setup = msgspec.msgpack.decode(receive(source), type=Setup)
+    reader = _Reader(setup)
+    limit(setup.memory)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
+    send(sink, msgspec.msgpack.encode(reader.made))
+    requests = msgspec.msgpack.Decoder(Request)
+    while message := receive(source):
+        allow_seconds(setup.timeout)
+        try:
+            reply = msgspec.msgpack.encode(reader.read(requests.decode(message)))
+        except (MemoryError, SelectolaxError):
+            sys.exit(OUT_OF_MEMORY)
+        send(sink, reply)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        del message, reply
+
+
+class _Reader:
+    """Pages in, texts out. What it needs is imported before memory is limited."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._main = self._tell = None
+        self._timeout = setup.timeout
+        by = language_by = ""
+        if setup.is_main:
+            from thresher.crawler.children import main_text
+
+            self._main, by = main_text.main_text, main_text.VERSION
+        if setup.tells_language:
+            from thresher.crawler.children import languages
+
+            self._tell, language_by = languages.language_of, languages.VERSION
+        self.made = Made(by or "visible", language_by)
+
+    def read(self, request: Request) -> Text:
+        """Return the text of a page; raises MemoryError where there is too little."""
+        try:
+            text = self._text(request)
+        except (ValueError, RecursionError) as error:  # what a library makes of a page that is none
+            return Text(fault=f"unreadable: {type(error).__name__}")
+        if text is None:
+            return Text(fault="unreadable")
+        text = text.encode("utf-8", "replace").decode()
+        start = text[:LANGUAGE_CHARACTERS]
+        if self._tell is None or sum(map(str.isalpha, start)) < _LEAST_LETTERS:
+            return Text(text)
+        return Text(text, *self._tell(start))
+
+    def _text(self, request: Request) -> str | None:
+        if is_document(request.mime_type):
+            return read_document(request.body, request.mime_type, max_links=0, seconds=self._timeout).text
+        if html.is_binary(request.body, request.content_type):
+            return None
+        if self._main is not None and request.mime_type != _PLAIN:
+            return self._main(html.decode(request.body, request.content_type)[0])
+        parsed = html.read(request.body, request.content_type, request.mime_type, agent="", max_links=1, is_isolated=True)
+        return None if parsed is None else parsed.text
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Texts for `thresher export --what texts`: the processes that take them, and what they could not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from thresher.crawler.children.taking_texts import extracting
+from thresher.crawler.children.text_extractor import TextExtractor
+from thresher.crawler.terminal.printable import printable
+from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.page_texts import TextRow, texts_kind
+from thresher.storage.view import View
+
+_SHOWN = 5
+
+
+@contextmanager
+def taking_texts(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], text: str) -> Iterator[Kind[Any]]:
+    """Give the kind with rows that can be read; other kinds as they are. Says afterwards what had no text.
+
+    text: "main" or "visible".    Raises UsageError without the extra that the fields need.
+    """
+    if kind.name != "texts":
+        yield kind
+        return
+    with extracting(view, fields, text) as extractor:
+        told: list[str] = []
+
+        def rows(view: View, wanted: frozenset[str]) -> Iterator[TextRow]:
+            for row in made.rows(view, wanted):
+                if row.taken.fault and len(told) < _SHOWN:
+                    told.append(f"  {printable(row.of.page.url)}: {row.taken.fault}")
+                yield row
+
+        made = texts_kind(extractor)
+        yield replace(made, rows=rows)
+        if extractor.faults:
+            click.echo(_words(extractor, told), err=True)
+
+
+def _words(extractor: TextExtractor, shown: list[str]) -> str:
+    n = extractor.faults.total()
+    why = ", ".join(f"{fault} {count:,}" for fault, count in extractor.faults.most_common())
+    more = [f"  … and {n - len(shown):,} more: their rows have a `fault`"] if n > len(shown) else []
+    return "\n".join([f"thresher: {n:,} pages without a text ({why}):", *shown, *more])

@@ -1,0 +1,115 @@
+"""What sites and pages say of their use by AI: read from where they say it, kept as they say it.
+
+    robots.txt    groups that name a crawler which gathers for training (`AGENTS`) and disallow the URL; Content-Signal and Content-Usage of
+                  the group that speaks to us
+    tdmrep.json   /.well-known/tdmrep.json, the TDM Reservation Protocol [TDMRep 6.1]: the first location that matches
+    header        tdm-reservation, tdm-policy, content-usage, content-signal
+    page          meta elements of the same names; noai and noimageai of robots meta elements and X-Robots-Tag
+
+`reserves` reads them for one question: does anything say that the text is not for training? Of TDMRep the page's word goes before the
+header's, and that before the file's, as its chapter 6 has it; of all others any one suffices. noimageai speaks of images alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from thresher.crawler.core.robots import MAX_SIGNALS, Rules, matcher, named_rules
+from thresher.crawler.core.url import origin_of
+
+AGENTS: Final = (
+    *("AI2Bot", "Amazonbot", "Applebot-Extended", "Bytespider", "CCBot", "ClaudeBot", "Claude-Web", "anthropic-ai", "cohere-ai"),
+    *("cohere-training-data-crawler", "Diffbot", "FacebookBot", "Google-Extended", "GPTBot", "img2dataset", "Meta-ExternalAgent"),
+    *("omgili", "omgilibot", "PanguBot", "Timpibot", "webzio-extended"),
+)
+WELL_KNOWN: Final = "/.well-known/tdmrep.json"
+MAX_FILE: Final = 256 << 10  # bytes of tdmrep.json
+_MAX_RULES: Final = 1_000
+_SHOWN: Final = 200
+_HEADERS: Final = (b"tdm-reservation", b"tdm-policy", b"content-usage", b"content-signal")
+_TRAINING: Final = re.compile(
+    r"(?:^|[\s,;:/])(?:ai-train|train-ai|train-genai|genai|ai|all)\s*=\s*(?:no|n|\?0|0|false)(?=$|[\s,;])", re.IGNORECASE
+)
+_TDM: Final = re.compile(r"tdm-reservation:\s*([01])\b", re.IGNORECASE)
+_MOST_SPECIFIC: Final = ("page", "header", "tdmrep.json")
+
+Stated = tuple[str, str, float]  # source, what it says, when it was read as `now`; 0: with the page
+
+
+class TdmRule(NamedTuple):
+    """One entry of tdmrep.json."""
+
+    location: str  # a path with * and $ as in robots.txt
+    reservation: int
+    policy: str
+
+
+class RobotsWords:
+    """What one robots.txt says of AI. Shared by all origins with the same file."""
+
+    def __init__(self, body: bytes, rules: Rules) -> None:
+        """rules: of the group that speaks to us"""
+        self._signals = rules.signals
+        self._named = named_rules(body, AGENTS)
+
+    def of(self, url: str) -> list[str]:
+        """Return what it says of a URL."""
+        denied = [agent for agent in AGENTS if agent in self._named and not self._named[agent](url)]
+        said = [f"disallow: {', '.join(denied)}"] if denied else []
+        return said + [f"signal: {signal}" for signal in self._signals if _is_for(signal, url)]
+
+
+def _is_for(signal: str, url: str) -> bool:
+    """Return whether a signal speaks of a URL: `Content-Usage: /texts/ train-ai=n` has a path."""
+    pattern = signal.partition(" ")[0]
+    return not pattern.startswith("/") or not matcher([("disallow", pattern)])(url)
+
+
+def of_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
+    """Return what a response's headers say."""
+    found = [(name.lower(), value) for name, value in headers if name.lower() in _HEADERS]
+    return [f"{name.decode()}: {' '.join(value.decode('latin-1').split())}"[:_SHOWN] for name, value in found[:MAX_SIGNALS]]
+
+
+def read_tdmrep(body: bytes) -> list[TdmRule]:
+    """Return the rules of a tdmrep.json; what is none has none."""
+    try:
+        entries = json.loads(body[:MAX_FILE])
+    except (ValueError, RecursionError):
+        return []
+    found: list[TdmRule] = []
+    for entry in entries[:_MAX_RULES] if isinstance(entries, list) else ():
+        location = entry.get("location") if isinstance(entry, Mapping) else None
+        reservation = entry.get("tdm-reservation") if isinstance(entry, Mapping) else None
+        if isinstance(location, str) and reservation in (0, 1, "0", "1"):
+            policy = entry.get("tdm-policy")
+            found.append(TdmRule(location[:2048], int(reservation), policy[:_SHOWN] if isinstance(policy, str) else ""))
+    return found
+
+
+def of_tdmrep(rules: Sequence[TdmRule], url: str) -> list[str]:
+    """Return what a tdmrep.json says of a URL of its origin."""
+    origin = origin_of(url)
+    for rule in rules:
+        location = rule.location.removeprefix(origin)
+        pattern = location if location.startswith(("/", "*")) else f"/{location}"
+        if not matcher([("disallow", pattern)])(url):
+            policy = [f"tdm-policy: {rule.policy}"] if rule.policy else []
+            return [f"tdm-reservation: {rule.reservation}", *policy]
+    return []
+
+
+def reserves(stated: Iterable[Stated]) -> bool:
+    """Return whether anything says that a page's text is not for training."""
+    tdm: dict[str, bool] = {}
+    for source, says, _ in stated:
+        if (source == "robots.txt" and says.startswith("disallow:")) or says == "noai":
+            return True
+        if match := _TDM.match(says):
+            tdm[source] = tdm.get(source, False) or match[1] == "1"
+        elif not says.startswith("tdm-policy") and _TRAINING.search(says):
+            return True
+    return next((tdm[source] for source in _MOST_SPECIFIC if source in tdm), False)

@@ -1,0 +1,54 @@
+"""What is found in a document while it is read, within its bounds."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+MAX_TEXT: Final = 16 << 20  # characters
+MAX_LINK: Final = 1 << 16  # characters
+_MAX_TITLE: Final = 2_048
+
+
+class Document:
+    """Title, text by paragraphs, and links as the document has them."""
+
+    def __init__(self, max_links: int, seconds: float) -> None:
+        """seconds: of processor time, from now on, after which nothing more is read"""
+        self.title = ""
+        self.links: list[str] = []
+        self.n_links = 0
+        self.is_cut = False
+        self._max_links = max_links
+        self._late = time.process_time() + seconds
+        self._paragraphs: list[str] = []
+        self._n_characters = 0
+
+    @property
+    def text(self) -> str:
+        """The text, a paragraph a line."""
+        return "\n".join(self._paragraphs)
+
+    def is_over(self) -> bool:
+        """Return whether nothing more is to be read."""
+        self.is_cut = self.is_cut or self._n_characters >= MAX_TEXT or time.process_time() >= self._late
+        return self.is_cut
+
+    def name(self, title: str) -> None:
+        """Take the first title that says something."""
+        self.title = self.title or " ".join(title[: 4 * _MAX_TITLE].split())[:_MAX_TITLE]
+
+    def say(self, paragraph: str) -> None:
+        """Take a paragraph, if it says anything."""
+        if words := " ".join(paragraph.replace("\0", "").split()):
+            self._paragraphs.append(words[: MAX_TEXT - self._n_characters])
+            self._n_characters += len(self._paragraphs[-1]) + 1
+
+    def link(self, address: str) -> None:
+        """Take a link to a place outside of the document."""
+        address = address.strip()
+        if not address or address.startswith("#") or len(address) > MAX_LINK:
+            return
+        self.n_links += 1
+        if len(self.links) < self._max_links:
+            self.links.append(address)

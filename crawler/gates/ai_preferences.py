@@ -1,0 +1,106 @@
+"""What is said of a page's use by AI, gathered from where it is said; and /.well-known/tdmrep.json, where a crawl asks for it.
+
+Files and headers that come anyway are always read. tdmrep.json is a request of its own: once for each origin and `robots.cache_ttl`, in
+place of the first page and at the pace of its host, if its robots.txt allows it, and only with `ai_preferences: obey`: what is not known
+cannot be obeyed. Whatever is answered, the pages are fetched: it says what may be done with them.
+
+Memory: what 512 files of robots.txt and 4,096 origins say.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.ai_preferences import (
+    WELL_KNOWN,
+    RobotsWords,
+    Stated,
+    TdmRule,
+    of_headers,
+    of_tdmrep,
+    read_tdmrep,
+    reserves,
+)
+from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose
+from thresher.crawler.core.robots import RobotsRecord
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.gates.robots_cache import RobotsCache, Standing
+from thresher.storage.schema import PolicyRecord
+from thresher.storage.tables.policies import Policies
+from thresher.storage.tables.robots import RobotsTable
+
+_FILES: Final = 512
+_ORIGINS: Final = 4_096
+_ROBOTS_BYTES: Final = 64 << 10  # of a robots.txt that are read for this
+
+
+class AiPreferences:
+    """What is said of pages. One per agent."""
+
+    def __init__(self, policies: Policies, files: RobotsTable, robots: RobotsCache, urls: URLSpace, settings: Settings) -> None:
+        self._policies, self._files, self._robots, self._urls = policies, files, robots, urls
+        self.obeys = settings.ai_preferences == "obey"
+        self._ttl = settings.robots.cache_ttl
+        self._error_ttl = settings.robots.error_ttl
+        self._words: OrderedDict[bytes, RobotsWords] = OrderedDict()
+        self._rules: OrderedDict[str, tuple[PolicyRecord, list[TdmRule]]] = OrderedDict()
+
+    def request(self, url: CrawlURL, now: float) -> CrawlURL | None:
+        """Return the URL of the tdmrep.json that is to be requested before this one, None if there is none."""
+        if not self.obeys:
+            return None
+        known = self._policy(url.host)
+        if known is not None and now < known[0].expires_at:
+            return None
+        asked = self._urls.url(f"{url.host}{WELL_KNOWN}", purpose=Purpose.ROBOTS)
+        if self._robots.ask(asked, now).standing is Standing.ALLOWED:
+            return asked
+        self._remember(url.host, PolicyRecord(url.host, now, now + self._ttl))
+        return None
+
+    def learn(self, origin: str, outcome: Outcome, now: float) -> None:
+        """Write what an origin has answered; no answer is asked for again after `robots.error_ttl`."""
+        status = outcome.head.status if outcome.head is not None else 0
+        body = outcome.body if isinstance(outcome, Fetched) and status == 200 and outcome.refused is None else b""
+        record = PolicyRecord(origin, now, now + (self._ttl if 200 <= status < 500 else self._error_ttl), status, body)
+        self._policies.put(self._urls.origin_key(origin), record)
+        self._remember(origin, record)
+
+    def of(self, url: CrawlURL, headers: tuple[tuple[bytes, bytes], ...], signals: tuple[str, ...]) -> list[Stated]:
+        """Return what is said of a page.    signals: of its own markup and X-Robots-Tag"""
+        stated: list[Stated] = []
+        record = self._robots.record(url.host)
+        if record is not None and record.kind == "rules" and record.file:
+            stated += [("robots.txt", says, record.fetched_at) for says in self._of_file(record.file, record).of(url.text)]
+        known = self._policy(url.host) if self.obeys else None
+        if known is not None:
+            stated += [("tdmrep.json", says, known[0].fetched_at) for says in of_tdmrep(known[1], url.text)]
+        stated += [("header", says, 0.0) for says in of_headers(headers)]
+        stated += [("page", says, 0.0) for says in signals]
+        return stated
+
+    def withholds(self, stated: list[Stated]) -> bool:
+        """Return whether the body of a page is not to be kept for what is said of it."""
+        return self.obeys and reserves(stated)
+
+    def _of_file(self, name: bytes, record: RobotsRecord) -> RobotsWords:
+        words = self._words.get(name)
+        if words is None:
+            words = self._words[name] = RobotsWords(self._files.body(name)[:_ROBOTS_BYTES], self._robots.rules(record))
+            if len(self._words) > _FILES:
+                self._words.popitem(last=False)
+        return words
+
+    def _policy(self, origin: str) -> tuple[PolicyRecord, list[TdmRule]] | None:
+        known = self._rules.get(origin)
+        if known is None and (record := self._policies.record(self._urls.origin_key(origin))) is not None:
+            known = self._remember(origin, record)
+        return known
+
+    def _remember(self, origin: str, record: PolicyRecord) -> tuple[PolicyRecord, list[TdmRule]]:
+        self._rules[origin] = known = (record, read_tdmrep(record.body))
+        if len(self._rules) > _ORIGINS:
+            self._rules.popitem(last=False)
+        return known

@@ -1,0 +1,109 @@
+"""A part of what a crawl has found: from where an earlier export ended to what is committed now.
+
+Every shard says how far it is by what grows with its commits, read in one transaction: the numbers of its visits and of its URLs, the end
+of its log of skipped URLs, and its clock, which no time of a later commit lies before. So spans that follow each other overlap nowhere and
+leave nothing out, whether a crawl goes on meanwhile or not. A cursor is the end of a span, as text; it belongs to one crawl, and to one
+division of it among agents, which number what they find anew.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from thresher.crawler.core.errors import StoreError, UsageError
+from thresher.storage.packing import pack_u64, unpack_f64, unpack_skips, unpack_u64
+from thresher.storage.schema import META, URL, URLS, Meta
+
+START: Final = "start"
+_CRAWL: Final = 4  # bytes that name a crawl
+
+
+class Shard(Protocol):
+    """What is read of a shard; a `View` is one."""
+
+    path: Path
+
+    @property
+    def secret(self) -> bytes: ...
+    def get(self, table: str, key: bytes) -> bytes | None: ...
+    def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]: ...
+
+
+class Point(msgspec.Struct, array_like=True, frozen=True):
+    """How far one shard is."""
+
+    visit: int = 0  # of the next one
+    seq: int = 0  # of the next new URL
+    clock: float = 0.0
+    segment: int = 0  # of the log of skipped URLs
+    n_bytes: int = 0
+    last: bytes = b""  # the beginning of the key of the last URL: tells whether numbers still mean what they did
+
+
+class Span(NamedTuple):
+    """What lies from one point on, up to another."""
+
+    start: Point
+    end: Point
+
+    def has(self, at: float) -> bool:
+        """Return whether something that was written at this time belongs here."""
+        return self.start.clock < at <= self.end.clock
+
+
+def spans_since(views: Sequence[Shard], cursor: str) -> list[Span]:
+    """Return for each shard what it has found since a cursor; raises UsageError for one that is none, or not of this crawl."""
+    ends = [_point(view) for view in views]
+    if cursor == START:
+        return [Span(Point(), end) for end in ends]
+    crawl, starts = _decoded(cursor)
+    if crawl != _name(views[0]):
+        raise UsageError("--since: a cursor of another crawl. Give the one that an export of this crawl ended with, or `start`")
+    if len(starts) != len(ends) or not all(_is_of(start, view) for start, view in zip(starts, views, strict=True)):
+        raise UsageError(
+            "--since: the crawl has been divided anew among its agents since this cursor was made, and numbers its findings otherwise. "
+            "Export once more from `start`"
+        )
+    return [Span(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def cursor_after(views: Sequence[Shard], spans: list[Span]) -> str:
+    """Return the cursor with which the next export goes on."""
+    encoded = msgspec.msgpack.encode((_name(views[0]), [span.end for span in spans]))
+    return urlsafe_b64encode(encoded).decode().rstrip("=")
+
+
+def _decoded(cursor: str) -> tuple[bytes, list[Point]]:
+    try:
+        encoded = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        return msgspec.msgpack.decode(encoded, type=tuple[bytes, list[Point]])
+    except (ValueError, binascii.Error, msgspec.DecodeError):
+        raise UsageError(f"--since: expected `start` or the cursor that an earlier export ended with, found {cursor[:80]!r}") from None
+
+
+def _name(view: Shard) -> bytes:
+    return view.secret[:_CRAWL]
+
+
+def _point(view: Shard) -> Point:
+    names = (Meta.NEXT_VISIT, Meta.NEXT_SEQ, Meta.CLOCK, Meta.SKIPS)
+    visit, seq, clock, skips = view.get_many(META, names)  # of one commit
+    if visit is None or seq is None or clock is None or skips is None:
+        raise StoreError(f"{view.path}: its table `meta` is incomplete. Restore this directory from a backup")
+    segment, n_bytes = unpack_skips(skips)
+    return Point(unpack_u64(visit), unpack_u64(seq), unpack_f64(clock), segment, n_bytes, _last(view, unpack_u64(seq)))
+
+
+def _last(view: Shard, seq: int) -> bytes:
+    value = view.get(URLS, pack_u64(seq - 1)) if seq > 1 else None
+    return b"" if value is None else URL.decode(value).key[:8]
+
+
+def _is_of(point: Point, view: Shard) -> bool:
+    return _last(view, point.seq) == point.last

@@ -1,0 +1,22 @@
+"""What each origin's /.well-known/tdmrep.json says, where a crawl asks for it."""
+
+from __future__ import annotations
+
+from thresher.storage.rows import Rows
+from thresher.storage.schema import POLICIES, POLICY, PolicyRecord
+
+
+class Policies:
+    """One record for each origin that was asked."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def put(self, origin_key: bytes, record: PolicyRecord) -> None:
+        """Write a record."""
+        self._rows.put(POLICIES, origin_key, POLICY.encode(record))
+
+    def record(self, origin_key: bytes) -> PolicyRecord | None:
+        """Return what is known of an origin."""
+        value = self._rows.get(POLICIES, origin_key)
+        return None if value is None else POLICY.decode(value)

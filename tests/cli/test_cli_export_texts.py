@@ -1,0 +1,171 @@
+"""`thresher export --what texts`: main text and language of what was kept; no page hangs or kills the export."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_store import NOW, SEED, SmallStore
+
+from thresher.config.settings import Parse, Settings
+from thresher.crawler.children.text_extractor import TextExtractor
+
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("trafilatura")
+Command = Callable[..., Any]
+
+GERMAN = "Die Mühle am Bach mahlt seit zweihundert Jahren Korn, und der Müller wohnt mit seiner Familie unter dem Dach."
+MORE = "Im Winter friert das Rad ein, und dann wird das Korn auf dem Wagen in die Stadt gefahren, wo eine größere Mühle steht."
+LAST = "Davon erzählt der alte Müller gern, wenn am Abend Besuch kommt und in der Stube das Feuer brennt."
+FRENCH = "Le moulin au bord de la rivière moud le grain depuis deux cents ans, et le meunier habite sous le toit avec sa famille."
+
+
+def article(*paragraphs: str) -> bytes:
+    menu = "".join(f"<li><a href=/{n}>Menu entry {n}</a>" for n in range(20))
+    text = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+    main = f"<article><h1>On mills</h1>{text}</article>"
+    return f"<!doctype html><title>t</title><nav><ul>{menu}</ul></nav>{main}<footer>Imprint, terms</footer>".encode()
+
+
+def store(path: Path, bodies: dict[str, bytes], *, settings: Settings | None = None, **record: object) -> Path:
+    """Write a crawl whose pages have these bodies."""
+    small = SmallStore(path, settings or Settings(seeds=[SEED]))
+    for name, body in bodies.items():
+        url = small.url(name)
+        small.known(url)
+        small.page(url, body=body, **record)
+    small.store.close(NOW + 100)
+    return path
+
+
+def rows(thresher: Command, directory: Path, *options: object) -> dict[str, dict[str, Any]]:
+    ran = thresher("export", directory, "--what", "texts", *options)
+    assert ran.code == 0, ran.err
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    return {row["url"].rpartition("/")[2]: row | {"said": ran.err} for row in found}
+
+
+def test_a_text_is_without_menu_and_footer_a_paragraph_a_line(thresher: Command, tmp_path: Path) -> None:
+    """Mutation: the visible text in its place; `extract` of the characters of the body in a wrong charset."""
+    found = rows(thresher, store(tmp_path / "c", {"/de": article(GERMAN, MORE, LAST), "/fr": article(FRENCH)}))
+    assert found["de"]["text"].splitlines() == ["On mills", GERMAN, MORE, LAST]
+    assert (found["de"]["language"], found["fr"]["language"]) == ("de", "fr")
+    assert found["de"]["language_confidence"] > 0.9
+    assert found["de"]["text_by"].startswith("trafilatura ")
+    assert found["de"]["language_by"].startswith("py3langid ")
+    assert found["de"]["fault"] is None
+
+
+def test_visible_text_has_the_menu_too(thresher: Command, tmp_path: Path) -> None:
+    found = rows(thresher, store(tmp_path / "c", {"/de": article(GERMAN)}), "--text", "visible", "--fields", "url,text,text_by")
+    assert found["de"]["text"].startswith("Menu entry 0 Menu entry 1 ")
+    assert found["de"]["text"].endswith("Imprint, terms")
+    assert found["de"]["text_by"] == "visible"
+
+
+def test_only_what_was_kept_and_is_a_document_has_a_row(thresher: Command, tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    small = SmallStore(path, Settings(seeds=[SEED]))
+    others: dict[str, dict[str, object]] = {
+        "/good": {},
+        "/missing": {"status": 404},
+        "/image": {"mime_type": "image/png"},
+        "/dropped": {"keep": False},
+        "/bodiless": {"body": None},
+    }
+    for name, record in others.items():
+        url = small.url(name)
+        small.known(url)
+        small.page(url, **({"body": article(GERMAN)} | record))  # type: ignore[arg-type]
+    small.store.close(NOW + 100)
+    assert list(rows(thresher, path)) == ["good"]
+
+
+HONEST = {
+    "/plain": (b"Just words.\nAnd more words.", "text/plain"),
+    "/utf16": ("﻿<p>" + GERMAN).encode("utf-16"),
+    "/latin": ("<meta charset=iso-8859-1><p>" + GERMAN).encode("latin-1"),
+    "/xhtml": (
+        '<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>' + GERMAN + "</p></body></html>"
+    ),
+    "/table": "<table>" + f"<tr><td>{GERMAN}<td>{MORE}" * 3 + "</table>",
+    "/fragment": GERMAN,
+    "/nested": "<div>" * 30 + f"<p>{GERMAN}" + "</div>" * 30,
+    "/hebrew": "<p dir=rtl>" + "הטחנה על הנחל טוחנת תבואה כבר מאתיים שנה והטוחן גר עם משפחתו תחת הגג " * 3,
+    "/japanese": "<p>" + "水車小屋は二百年前から穀物を挽いており、粉屋は家族と屋根の下に住んでいる。" * 3,
+}
+
+
+def test_honest_pages_of_many_kinds_have_a_text(thresher: Command, tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    small = SmallStore(path, Settings(seeds=[SEED]))
+    for name, body in HONEST.items():
+        given, mime_type = body if isinstance(body, tuple) else (body, "text/html")
+        url = small.url(name)
+        small.known(url)
+        raw = given.encode() if isinstance(given, str) else given
+        small.page(url, body=raw, mime_type=mime_type, charset="")
+    small.store.close(NOW + 100)
+    found = rows(thresher, path)
+    assert set(found) == {name[1:] for name in HONEST}
+    for name in ("utf16", "latin", "xhtml", "table", "fragment", "nested"):
+        assert GERMAN in found[name]["text"], name
+        assert found[name]["language"] == "de", name
+    assert (found["hebrew"]["language"], found["japanese"]["language"]) == ("he", "ja")
+    assert found["plain"]["text"] == "Just words. And more words."
+
+
+HOSTILE = {
+    "/wide": b"<p>word <a href=/x>word</a> <b>x</b>" * 60_000,
+    "/deep": b"<div><p>x" * 100_000,
+    "/binary": b"\0\1\2\3" * 1_000,
+    "/empty": b" ",
+    "/entities": b"<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><p>&b;",
+    "/zeros": b"<p>a\0b\0c " + b"\0" * 5_000,
+    "/surrogate": b"<p>&#xD800; \xed\xa0\x80 \xff\xfe words of the page",
+    "/lists": b"<ul><li>x" * 100,
+    "/tables": b"<table><tr><td>" * 5_000,
+    "/comment": b"<!--" * 10_000,
+}
+
+
+def test_hostile_pages_neither_hang_nor_kill_the_export(thresher: Command, tmp_path: Path) -> None:
+    """Every page has its row, each without a text says why, and all are counted. Mutation: the text taken in the process of the export."""
+    settings = Settings(seeds=[SEED], parse=Parse(timeout=0.3, memory=512 << 20))
+    bodies = {"/before": article(GERMAN), **HOSTILE, "/after": article(FRENCH)}
+    found = rows(thresher, store(tmp_path / "c", bodies, settings=settings), "--fields", "url,text,fault")
+    assert set(found) == {name[1:] for name in bodies}
+    assert GERMAN in found["before"]["text"]
+    assert FRENCH in found["after"]["text"]
+    faulty = {name: row["fault"] for name, row in found.items() if row["fault"]}
+    assert faulty["wide"] == "out of time"
+    assert all(row["text"] is not None for name, row in found.items() if name not in faulty)
+    said = found["after"]["said"]
+    assert f"{len(faulty)} pages without a text" in said
+    assert "https://a.example/wide: out of time" in said
+
+
+def test_a_child_that_does_not_answer_is_given_up() -> None:
+    """Mutation: no patience."""
+    with TextExtractor(Parse(), is_main=False, tells_language=False, processes=1, patience_s=0.2) as extractor:
+        child = extractor._idle.get_nowait()
+        os.kill(child._process.pid, signal.SIGSTOP)
+        extractor._idle.put(child)
+        source = (b"<p>words", "text/html", "text/html")
+        answers = [text for _, text in extractor.each([(1, source), (2, source)])]
+    assert [(text.text, text.fault) for text in answers] == [(None, "no answer"), ("words", "")]
+
+
+def test_texts_as_parquet_have_types(thresher: Command, tmp_path: Path) -> None:
+    path = store(tmp_path / "c", {"/de": article(GERMAN)})
+    assert thresher("export", path, "--what", "texts", "--format", "parquet", "-o", tmp_path / "texts").code == 0
+    table = parquet.read_table(tmp_path / "texts")
+    types = {field.name: str(field.type) for field in table.schema}
+    assert (types["text"], types["language_confidence"], types["characters"]) == ("string", "double", "int64")
+    assert types["language"].startswith("dictionary")
+    assert table.column("language").to_pylist() == ["de"]
