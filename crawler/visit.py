@@ -128,7 +128,7 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, refused=Skip(url.text, verdict.reason or Reason.REFUSED_BY_FILTER, verdict.filter), saved_by=verdict.filter)
     if turn.held:
         return Visit(lease, held=turn.held)
-    outcome = await context.fetcher.fetch(url, head_gate=lambda head: _head_gate(head, context))
+    outcome = await context.fetcher.fetch(url, head_gate=context.panel.head)
     try:
         made = await _after_response(lease, outcome, context)
         made.said = turn.said
@@ -260,8 +260,3 @@ def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
         return True
     by_header = directives((), head.all(b"x-robots-tag"), settings.identity.agent).nofollow
     return by_header if header else not by_header
-
-
-def _head_gate(head: Head, context: VisitContext) -> Reason | None:
-    refusal = context.panel.head(head)
-    return refusal[0] if refusal else None

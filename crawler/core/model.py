@@ -210,6 +210,7 @@ class Fetched(msgspec.Struct, frozen=True):
     elapsed_s: float  # request sent to end of body
     flags: frozenset[Flag] = frozenset()
     refused: Reason | None = None  # a head gate refused the body: `body` is empty
+    refused_by: str = ""  # the filter whose head gate it was
     wire: Wire | None = None
 
 

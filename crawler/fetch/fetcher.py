@@ -61,7 +61,7 @@ _TRY_AGAIN = frozenset((408, 425))
 if TYPE_CHECKING:
     from thresher.crawler.fetch.aiohttp_client import AiohttpClient
 
-HeadGate = Callable[[Head], Reason | None]
+HeadGate = Callable[[Head], tuple[Reason, str] | None]  # why the body is not wanted, and which filter says so
 
 
 class Body(Protocol):
@@ -150,7 +150,7 @@ class Fetcher:
     ) -> Outcome:
         """Request `url` once. Never raises for what the web does.
 
-        head_gate: judges status and headers; a reason refuses the body.    max_body: bytes, decoded.    total_timeout: seconds.
+        head_gate: judges status and headers; a reason and who gives it refuse the body.    max_body: bytes, decoded.    total_timeout: seconds.
         sink: takes the body as it comes; that of the outcome is but its end.
         """
         at_most = self._settings.max_body if max_body is None else max_body
@@ -214,10 +214,11 @@ class _Fetch:
             body = await self._glance(response, watch, head, is_wanted=is_recorded)
             asked_s = retry_after_s(head, time.time())
             return self.failed(cause, f"status {status}", elapsed_s=self._elapsed_s(), retry_after_s=asked_s, head=head, body=body)
-        reason = self.head_gate(head) if self.head_gate is not None else None
-        if reason is not None:
+        refusal = self.head_gate(head) if self.head_gate is not None else None
+        if refusal is not None:
+            reason, by = refusal
             await self._glance(response, watch, head)
-            return Fetched(self.url, head, b"", exchange.wire_bytes, self._elapsed_s(), refused=reason)
+            return Fetched(self.url, head, b"", exchange.wire_bytes, self._elapsed_s(), refused=reason, refused_by=by)
         return await self._read_body(response, head)
 
     async def _read_body(self, response: Response, head: Head) -> Outcome:

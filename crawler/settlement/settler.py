@@ -336,7 +336,7 @@ class Settler:
         assert outcome.refused is not None
         status = outcome.head.status
         self._store.failures.put(url.key, refusal_record(outcome, now))
-        self._note_skip(Skip(url.text, outcome.refused, "media"), url.via)
+        self._note_skip(Skip(url.text, outcome.refused, outcome.refused_by), url.via)
         self.totals.status(status)
         self._store.seen.settle(url.key, State.DONE, outcome.refused)
         self._learn((self._context.panel.unread(unread_page(outcome)),), now)
