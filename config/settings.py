@@ -147,6 +147,10 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     headers: dict[str, str] = field(default_factory=dict)
     ca_file: str = ""  # PEM file of further certificate authorities
     client: Literal["lean", "aiohttp"] = "lean"
+    credentials: str = ""  # file of secrets by origin, mode 0600 (crawler/fetch/credentials.py)
+    cookies: Literal["off", "chain"] = "off"  # chain: within one chain of redirects, and gone with it
+    proxy: str = ""  # http://host:port or socks5://host:port
+    bind: list[str] = field(default_factory=list)  # addresses of this machine, at most one of each family
 
 
 class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -18,6 +18,7 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
+from thresher.crawler.core.cookies import ChainCookies
 from thresher.crawler.core.errors import ThresherError
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import (
@@ -41,7 +42,7 @@ from thresher.crawler.core.ports import Lane
 from thresher.crawler.core.robots import directives
 from thresher.crawler.core.sitemap import Reading
 from thresher.crawler.core.url import BadURL, URLSpace
-from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
 from thresher.crawler.gates.robots_cache import RobotsCache, Standing
@@ -61,7 +62,7 @@ class VisitContext(msgspec.Struct, frozen=True):
 
     settings: Settings
     urls: URLSpace
-    resolver: Resolver
+    resolver: Names
     fetcher: Fetcher
     parser: Parser
     batch_reader: BatchReader
@@ -73,6 +74,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
     bare: BareSeeds
     sitemaps: SitemapReader
+    cookies: ChainCookies | None = None  # None: fetch.cookies is off
     ownership: Ownership | None = None  # None: every site is this agent's
 
 
@@ -94,6 +96,7 @@ class Visit(msgspec.Struct):
     deliberation: Deliberation[Judgement] | None = None
     sifted: Sifted | None = None
     target: str = ""  # canonical target of a redirect
+    asks_again: bool = False  # a redirect to what its chain has passed, and to which it brings a cookie now
     gives_way: bool = False  # a seed given without a scheme: https cannot be spoken with its host
 
     @property
@@ -128,7 +131,8 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, refused=Skip(url.text, verdict.reason or Reason.REFUSED_BY_FILTER, verdict.filter), saved_by=verdict.filter)
     if turn.held:
         return Visit(lease, held=turn.held)
-    outcome = await context.fetcher.fetch(url, head_gate=context.panel.head)
+    cookie = context.cookies.header(url.text) if context.cookies is not None else ""
+    outcome = await context.fetcher.fetch(url, head_gate=context.panel.head, cookie=cookie)
     try:
         made = await _after_response(lease, outcome, context)
         made.said = turn.said
@@ -207,6 +211,8 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
         case Redirect():
             return _redirected(lease, outcome, context)
         case Fetched(refused=None):
+            if context.cookies is not None:
+                context.cookies.ended(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
             return _page(lease, outcome, reading, context)
         case _:
@@ -225,6 +231,8 @@ def _redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit
         target = context.urls.canonical(outcome.target, url.text)
     except BadURL as error:
         return Visit(lease, outcome, refused=Skip(presentable(outcome.target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)))
+    if asks_again := _takes_cookie(outcome, target, context):
+        return Visit(lease, outcome, target=target, asks_again=asks_again)
     if target == url.text:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
     if url.hops >= context.settings.limits.max_redirects:
@@ -232,6 +240,14 @@ def _redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit
     if url.purpose in FILTERS_OWN:
         return Visit(lease, outcome, target=target)
     return Visit(lease, outcome, target=target, sifted=context.links.sift(url, context.links.gate([target]), is_redirect=True))
+
+
+def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool:
+    """Let a chain of redirects go on with its cookies; return whether it comes back to a URL of its own that may answer otherwise now."""
+    if context.cookies is None or outcome.url.purpose in FILTERS_OWN or not isinstance(context.links.check(target), bytes):
+        return False
+    set_cookies, at_most = outcome.head.all(b"set-cookie"), context.settings.limits.max_redirects
+    return context.cookies.redirected(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
 
 
 def _page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:

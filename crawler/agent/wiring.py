@@ -10,12 +10,13 @@ from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.member import Team
+from thresher.crawler.core.cookies import ChainCookies
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
-from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.fetch.proxy import names
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache
 from thresher.crawler.page.batch_reader import BatchReader
@@ -45,7 +46,7 @@ def assemble(
     rules = url_rules(settings)
     urls = URLSpace(store.secret, rules)
     guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), rules.ports)
-    resolver = Resolver(settings.dns, guard=guard, clock=clock)
+    resolver = names(settings, guard, clock)
     fetcher = Fetcher(
         settings.fetch,
         user_agent=identity.user_agent(VERSION),
@@ -77,6 +78,7 @@ def assemble(
         studies=Studies(panel, suspects, store.quarantine),
         clock=clock,
         bare=bare,
+        cookies=ChainCookies() if settings.fetch.cookies == "chain" else None,
         sitemaps=SitemapReader(settings),
         ownership=ownership,
     )

@@ -53,6 +53,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Cause.TOO_SLOW: ("fetch.min_rate", "fetch.read_timeout"),
     Cause.PROTOCOL_WIRE_BUDGET: ("fetch.max_body",),
     Cause.NO_DESCRIPTORS: ("fetch.concurrency",),
+    Cause.PROXY: ("fetch.proxy",),
+    Cause.PROXY_REFUSED: ("fetch.proxy",),
 }
 
 UNGOVERNED: frozenset[str] = frozenset(

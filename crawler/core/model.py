@@ -120,6 +120,8 @@ class Cause(StrEnum):
     NO_DESCRIPTORS = "no_descriptors"
     SLEPT = "slept"  # this process or its machine did, while the request was in flight
     INTERNAL_ERROR = "internal_error"
+    PROXY = "proxy"  # fetch.proxy cannot be reached, or not be spoken to: no host's fault
+    PROXY_REFUSED = "proxy_refused"  # fetch.proxy makes no connection to the host
 
 
 class Flag(StrEnum):

@@ -105,6 +105,8 @@ RETRIES: dict[Cause, Policy] = {
     Cause.NO_DESCRIPTORS: Policy((5.0,), counts_against_host=False, counts_as_try=False),
     Cause.SLEPT: Policy((0.0,), counts_against_host=False, counts_as_try=False),
     Cause.INTERNAL_ERROR: Policy((60.0, 600.0), counts_against_host=False),
+    Cause.PROXY: Policy((5.0,), counts_against_host=False, counts_as_try=False),  # while it is down, the crawl pauses: see outage.py
+    Cause.PROXY_REFUSED: Policy(counts_against_host=False),
 }
 
 

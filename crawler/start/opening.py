@@ -23,6 +23,8 @@ from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.ownership import MOST_AGENTS, divided
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
 from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.fetch.credentials import read_credentials
+from thresher.crawler.fetch.local_end import check_bind
 from thresher.crawler.start.seeds import Seeds, read_seeds
 from thresher.crawler.terminal.extras import require
 from thresher.filters.base import Links
@@ -71,6 +73,8 @@ def check_startable(settings: Settings) -> None:
     plugged(settings)
     if n_agents(settings) > MOST_AGENTS:
         raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
+    read_credentials(settings.fetch.credentials)
+    check_bind(settings.fetch.bind)
     if settings.archive.format == "warc":
         if settings.fetch.client != "lean":
             raise UsageError(

@@ -36,6 +36,15 @@ class Redirects:
         if to_key:
             self._rows.put(EDGES_IN, to_key + key, b"")
 
+    def forget(self, key: bytes) -> None:
+        """Drop the edge of an original, and the end of its chain; of a URL that has none, nothing."""
+        edge = self.edge(key)
+        if edge is not None:
+            self._rows.delete(EDGES, key)
+            self._rows.delete(PAIRS, key)
+            if edge.to_key:
+                self._rows.delete(EDGES_IN, edge.to_key + key)
+
     def edge(self, key: bytes) -> EdgeRecord | None:
         """Return where an original redirects to."""
         value = self._rows.get(EDGES, key)
