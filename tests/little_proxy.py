@@ -36,6 +36,7 @@ class LittleProxy:
         self._names, self._kind, self._login, self._forbids = names, kind, login, forbids
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: list[asyncio.StreamWriter] = []  # of both sides
 
     @property
     def url(self) -> str:
@@ -61,23 +62,24 @@ class LittleProxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
-        for _ in range(3):
-            await asyncio.sleep(0)  # lets the transports go
+        for writer in self._writers:
+            writer.transport.abort()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
+        self._writers.clear()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self._writers.append(writer)
         self.peers.append(writer.get_extra_info("peername")[0])
         try:
             await (self._socks if self._kind == "socks5" else self._http)(reader, writer)
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
-            try:
-                await _closed(writer)
-            finally:
-                self._tasks.discard(task)
+            writer.close()
+            self._tasks.discard(task)
 
     async def _http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -97,14 +99,19 @@ class LittleProxy:
                 writer.write(b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n")
                 await writer.drain()
                 continue
+            self._writers.append(far_writer)
             if method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            else:
-                path = "/" + target.partition("://")[2].partition("/")[2]
-                lines = [line for line in head.split(b"\r\n")[1:] if not line.lower().startswith(b"proxy-")]
-                far_writer.write(b"\r\n".join([f"{method} {path} HTTP/1.1".encode(), *lines]))
-            await _relay(reader, writer, far_reader, far_writer)
-            return
+                await _relay(reader, writer, far_reader, far_writer)
+                return
+            path = "/" + target.partition("://")[2].partition("/")[2]
+            lines = [line for line in head.split(b"\r\n")[1:] if not line.lower().startswith(b"proxy-")]
+            far_writer.write(b"\r\n".join([f"{method} {path} HTTP/1.1".encode(), *lines]))
+            answer = await far_reader.readuntil(b"\r\n\r\n")
+            length = next(int(line.split(b":")[1]) for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            writer.write(answer + await far_reader.readexactly(length))
+            await writer.drain()
+            far_writer.close()
 
     def _refusal(self, head: bytes, name: str) -> int:
         wanted = b"Proxy-Authorization: Basic " + base64.b64encode(self._login.encode())
@@ -137,6 +144,7 @@ class LittleProxy:
         except (OSError, KeyError):
             writer.write(b"\x05\x04\x00\x01" + bytes(6))
             return
+        self._writers.append(far[1])
         writer.write(b"\x05\x00\x00\x01" + bytes(6))
         await _relay(reader, writer, *far)
 
@@ -159,15 +167,4 @@ async def _relay(
         there.cancel()
         back.cancel()
         await asyncio.gather(there, back, return_exceptions=True)
-        await _closed(far_writer)
-
-
-async def _closed(writer: asyncio.StreamWriter) -> None:
-    """Close a connection when what was written has been sent, at once if nobody reads it."""
-    writer.close()
-    try:
-        with contextlib.suppress(OSError, TimeoutError):
-            async with asyncio.timeout(1.0):
-                await writer.wait_closed()
-    finally:
-        writer.transport.abort()
+        far_writer.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,12 @@ async def proxied(proxy: str, **settings: Any) -> Any:
 
 
 @pytest.fixture
-def authority(tmp_path: Path) -> Iterator[tuple[ssl.SSLContext, str]]:
+def authority(tmp_path: Path) -> tuple[ssl.SSLContext, str]:
     ca = trustme.CA()
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     ca.issue_cert("a.test").configure_cert(context)
     ca.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    yield context, str(tmp_path / "ca.pem")
+    return context, str(tmp_path / "ca.pem")
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5"])

@@ -1,0 +1,125 @@
+"""What operators need before they switch: credentials, cookies of a chain, a proxy; judged by what real servers saw of a crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from little_proxy import LittleProxy
+from little_web import LittleWeb, crawl, settings
+
+from thresher.config.settings import Settings
+from thresher.crawler.core import outage as outages
+from thresher.crawler.core.model import State
+from thresher.crawler.core.outage import Outage
+from thresher.storage.verify import verify
+from thresher.storage.view import View
+
+SECRET = "tru5tno1-Zx"
+
+
+def fetching(configuration: Settings, **changes: object) -> Settings:
+    return msgspec.structs.replace(configuration, fetch=msgspec.structs.replace(configuration.fetch, **changes))
+
+
+def written_in(folder: Path) -> dict[Path, bytes]:
+    """Return every file below a folder, unpacked."""
+    contents = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {path: gzip.decompress(content) if path.suffix == ".gz" else content for path, content in contents.items()}
+
+
+async def test_a_secret_reaches_its_origin_and_stands_nowhere_that_a_crawl_writes(tmp_path: Path) -> None:
+    """S12: neither in the store nor in the archive, nor in the log of requests."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1", "b.test/")
+        web.redirect("a.test/1", "b.test/2")
+        web.page("b.test/")
+        web.page("b.test/2")
+        secrets = tmp_path / "secrets"
+        secrets.write_text(f"{web.url('a.test/').rstrip('/')} bearer {SECRET}\n")
+        secrets.chmod(0o600)
+        chosen = fetching(settings(web, ["a.test/"]), credentials=str(secrets))
+        chosen = msgspec.structs.replace(
+            chosen,
+            archive=msgspec.structs.replace(chosen.archive, format="warc"),
+            log=msgspec.structs.replace(chosen.log, requests=str(tmp_path / "c.log")),
+        )
+        crawled = await crawl(tmp_path / "c", chosen)
+    with_secret = {head.split(b" ")[1] for head in web.heads if SECRET.encode() in head}
+    hosts = {line for head in web.heads if SECRET.encode() in head for line in head.split(b"\r\n") if line.lower().startswith(b"host:")}
+    assert with_secret == {b"/robots.txt", b"/", b"/1"}
+    assert all(b"a.test" in line for line in hosts)
+    assert crawled.state(web.url("b.test/2")) is State.DONE
+    written = written_in(tmp_path)
+    assert [path for path, content in written.items() if SECRET.encode() in content] == [secrets]
+    assert any(b"Authorization: [redacted]\r\n" in content for path, content in written.items() if path.suffix == ".gz")
+
+
+async def test_a_page_that_wants_its_own_cookie_is_fetched_with_chain_and_not_without(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/self", "a.test/round", "a.test/never", "a.test/plain")
+        web.page("a.test/plain")
+        web.with_cookie("a.test/self", "seen=1", "a.test/self")
+        web.with_cookie("a.test/round", "round=1", "a.test/check")
+        web.redirect("a.test/check", "a.test/round")
+        web.redirect("a.test/never", "a.test/never", status=302)
+        without = await crawl(tmp_path / "off", settings(web, ["a.test/"]))
+        n_before = len(web.requests)
+        crawled = await crawl(tmp_path / "chain", fetching(settings(web, ["a.test/"]), cookies="chain"))
+        asked = web.requests[n_before:]
+    assert web.url("a.test/self") not in without.pages
+    assert crawled.pages[web.url("a.test/self")].status == 200
+    assert crawled.pages[web.url("a.test/round")].status == 200
+    assert web.url("a.test/never") not in crawled.pages
+    assert asked.count("a.test/never") == 1
+    assert asked.count("a.test/self") == 2
+    assert asked.count("a.test/round") == 2
+    assert crawled.edges[web.url("a.test/check")] == web.url("a.test/round")
+    assert web.url("a.test/round") not in crawled.edges
+    plain = [head for head in web.heads if b"GET /plain " in head]
+    assert plain
+    assert all(b"cookie" not in head.lower() for head in plain)
+
+
+async def test_a_crawl_goes_on_when_its_proxy_comes_back_and_no_host_is_held_to_be_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"h{i}.test" for i in range(6)]
+    async with LittleWeb() as web:
+        for name in names:
+            web.page(f"{name}/0", f"{name}/1", f"{name}/2")
+            web.page(f"{name}/1")
+            web.page(f"{name}/2")
+        proxy = LittleProxy(dict.fromkeys(names, web.address))
+        await proxy.start()
+        await proxy.stop()
+        chosen = fetching(settings(web, [f"{name}/0" for name in names]), proxy=proxy.url, allow_addresses=[])
+        chosen = msgspec.structs.replace(chosen, dns=msgspec.structs.replace(chosen.dns, static={}))
+        down, note = asyncio.Event(), Outage.note_failure
+
+        def noted(outage: Outage, *failure: Any, **more: Any) -> None:
+            note(outage, *failure, **more)
+            if outage.is_down and outage.what == "proxy":
+                down.set()
+
+        monkeypatch.setattr(Outage, "note_failure", noted)
+        monkeypatch.setattr(outages, "FIRST_TRIAL_S", 0.1)
+        crawling = asyncio.create_task(crawl(tmp_path / "c", chosen))
+        try:
+            await down.wait()
+            await proxy.start()
+            crawled = await crawling
+        finally:
+            crawling.cancel()
+            await proxy.stop()
+    assert len(crawled.pages) == 18
+    assert all(page.status == 200 for page in crawled.pages.values())
+    assert crawled.status.causes.get("proxy", 0) > 0
+    assert not crawled.status.hosts_parked
+    with View(crawled.path) as view:
+        assert {view.queues.host(key).failures for key, _ in view.rows("hosts")} == {0}  # type: ignore[union-attr]
+    assert verify(crawled.path) == []
