@@ -30,6 +30,7 @@ from thresher.storage.schema import (
     EDGES,
     EDGES_IN,
     FAILURES,
+    FORGOTTEN,
     HELD,
     HELD_BY,
     HOST,
@@ -59,7 +60,7 @@ _OF_SITEMAPS = (SITEMAPS, ANNOUNCERS, ANNOUNCED, ANNOUNCING)
 _OF_ALIASES = (ALIASES, ALIAS_OF, LETTING_GO)
 _BY_SITE = (ROBOTS, SITE_LINKS, SITES, EDGES, EDGES_IN, PAIRS, HELD_BY, FAILURES, VERDICTS, SUSPECTS, *_OF_ALIASES, *_OF_SITEMAPS)
 _BY_FILTER = (MEMORY, MEMORY_BYTES)
-_WHOLE = (ROBOTS_FILES, RELEASING)  # by what belongs to no site
+_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN)  # by what belongs to no site
 _CHUNK = 1000
 _AT_ONCE = 2000  # rows of one commit
 _LAST = b"\xff" * 32  # past all keys of a prefix

@@ -37,6 +37,7 @@ state
     announcers    q 16                                → AnnouncerRecord
     announced     kh 16                               → AnnouncedRecord
     announcing    kh of the sitemap 16 ‖ number 4     → what of it is to be admitted: see thresher.crawler.core.sitemap
+    forgotten     kh 16, or q 16                      → ForgottenRecord: see storage/tables/forgotten.py
     counters      name                                → signed 8
     captured      sha1 of a payload 20, or kh 16      → Capture
     outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): see storage/tables/lanes.py
@@ -63,8 +64,8 @@ from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import HostRecord, SiteRecord
 
 # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value; 4: sitemaps, and a lane for what they
-# announce
-VERSION: Final = 4
+# announce; 5: what was taken down
+VERSION: Final = 5
 
 STATE: Final = "state"
 RESULTS: Final = "results"
@@ -109,6 +110,7 @@ LINKS: Final = "links"
 JOURNAL: Final = "journal"
 CAPTURES: Final = "captures"
 CAPTURED: Final = "captured"
+FORGOTTEN: Final = "forgotten"
 
 
 class Table(NamedTuple):
@@ -160,6 +162,7 @@ TABLES: Final[dict[str, Table]] = {
     JOURNAL: Table(RESULTS, append=True),
     CAPTURES: Table(RESULTS, append=True),
     CAPTURED: Table(STATE),
+    FORGOTTEN: Table(STATE, prefix=0),
 }
 
 

@@ -63,7 +63,7 @@ def assemble(
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store, urls).stands)
     parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
-    links = LinkGate(urls, store.seen, panel, settings, ownership)
+    links = LinkGate(urls, store.seen, panel, settings, ownership, [record for _, record in store.forgotten.all()])
     return VisitContext(
         settings=settings,
         urls=urls,

@@ -59,7 +59,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 UNGOVERNED: frozenset[str] = frozenset(
     (
-        *(Reason.BAD_URL, Reason.REFUSED_BY_FILTER, Reason.REDIRECT_INVALID, Reason.QUARANTINED, Reason.NO_HTTPS),
+        *(Reason.BAD_URL, Reason.REFUSED_BY_FILTER, Reason.REDIRECT_INVALID, Reason.QUARANTINED, Reason.NO_HTTPS, Reason.FORGOTTEN),
         *(Cause.DNS_NXDOMAIN, Cause.DNS_NODATA, Cause.CONN_REFUSED, Cause.CONN_RESET, Cause.UNREACHABLE, Cause.TLS_PROTO),
         *(Cause.DISCONNECTED, Cause.INCOMPLETE, Cause.PROTOCOL, Cause.PROTOCOL_STATUS, Cause.PROTOCOL_HEADERS, Cause.BOMB),
         *(Cause.BAD_ENCODING, Cause.UNSUPPORTED_ENCODING, Cause.TRUNCATED_ENCODING, Cause.HTTP_5XX, Cause.HTTP_429, Cause.HTTP_RETRY),

@@ -84,6 +84,7 @@ class Reason(StrEnum):
     NOT_ITS_HOST = "not_its_host"  # announced by a sitemap that may not speak for its host
     SITEMAP_LIMIT = "sitemap_limit"  # of the sitemaps of a host, or of what they announce
     NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
+    FORGOTTEN = "forgotten"  # the operator had the URL or its host taken down: `thresher forget`
 
 
 class Cause(StrEnum):

@@ -7,7 +7,7 @@ what the links came to, `crawler/settlement/settler.py` writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import not_
 from typing import NamedTuple
@@ -17,11 +17,12 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.ownership import Ownership
-from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, site_of
+from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, queue_name, site_of
 from thresher.filters.base import LinkJudgement, Links
 from thresher.filters.panel import Deliberation, Panel
 from thresher.filters.scope import matches
 from thresher.storage.schema import SeenRow
+from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.tables.seen import SeenSet
 
 _USERINFO = re.compile(r"(?<=//)[^/?#\\\s]*@")
@@ -65,8 +66,17 @@ class Sifted(msgspec.Struct, frozen=True):
 class LinkGate:
     """Static gate, seen test and learned gate for a page's links at a time."""
 
-    def __init__(self, urls: URLSpace, seen: SeenSet, panel: Panel, settings: Settings, ownership: Ownership | None = None) -> None:
-        """ownership: None if every site is this agent's."""
+    def __init__(
+        self,
+        urls: URLSpace,
+        seen: SeenSet,
+        panel: Panel,
+        settings: Settings,
+        ownership: Ownership | None = None,
+        forgotten: Iterable[ForgottenRecord] = (),
+    ) -> None:
+        """ownership: None if every site is this agent's.    forgotten: what the operator has had taken down"""
+        self._forgotten = frozenset(record.text for record in forgotten)  # URLs and names of host queues
         self._ownership = ownership
         self._urls = urls
         self._seen = seen
@@ -134,12 +144,15 @@ class LinkGate:
         site_of = {host: self.site(host) for host in set(hosts)}
         refused = self._panel.static(Links(texts, hosts, [site_of[host] for host in hosts]))
         faults = {host: fault for host in site_of if (fault := self._urls.fault(host)) is not None}
-        if not (refused or faults):
+        if not (refused or faults or self._forgotten):
             return dict(zip(texts, self._urls.keys(texts, hosts), strict=True))
         answers: dict[str, bytes | tuple[Reason, str]] = {}
         for i, (text, host) in enumerate(zip(texts, hosts, strict=True)):
             fault = faults.get(host)
-            answers[text] = (fault, "url") if fault is not None else refused.get(i) or self._urls.key(text)
+            if self._forgotten and (text in self._forgotten or queue_name(host) in self._forgotten):
+                answers[text] = Reason.FORGOTTEN, "forget"
+            else:
+                answers[text] = (fault, "url") if fault is not None else refused.get(i) or self._urls.key(text)
         return answers
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:

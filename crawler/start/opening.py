@@ -31,6 +31,7 @@ from thresher.filters.base import Links
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
 from thresher.filters.registry import specs
+from thresher.storage.forget import finish, unfinished
 from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
@@ -239,6 +240,8 @@ def reconfigure(
     if not lock_holder(path):
         for shard in shard_paths(path):
             require_sound_pages(shard)
+        if unfinished(path):  # a takedown that a kill or a full disk has cut short
+            finish(path)
     with Store.open(path, None, time.time(), reserves=False) as store:
         old = store.settings
         changed = bool(configs or sets or flags or any(name.startswith("THRESHER_") for name in os.environ))

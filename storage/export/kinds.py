@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.forgotten import FORGOTTEN_KIND
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
 from thresher.storage.export.lines import Lines
 from thresher.storage.export.links import LINKS_KIND
@@ -18,7 +19,7 @@ from thresher.storage.view import View
 
 _ALL: tuple[Kind[Any], ...] = (
     *(PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND),
-    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND),
+    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, FORGOTTEN_KIND),
 )
 KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}
 
