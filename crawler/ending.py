@@ -26,6 +26,8 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     parts += [f"{governed(reason)}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
     if status.held:
         parts.append(f"held by filters: {_count(status.held, 'URL')}")
+    if status.needs_browser:
+        parts.append(f"need a browser: {', '.join(f'{n:,} {what}' for what, n in status.needs_browser.items())}")
     if status.quarantined:
         parts.append(f"quarantined: {', '.join(f'{n:,} {what}' for what, n in status.quarantined.items())}")
     answered = status.pages + status.redirects

@@ -141,6 +141,8 @@ class Flag(StrEnum):
     PARSE_CRASH = "parse_crash"
     PARSE_SKIPPED = "parse_skipped"
     LINKS_TRUNCATED = "links_truncated"
+    CHALLENGE = "challenge"  # a firewall's, that a browser must solve: see browser_need.py
+    EMPTY_SHELL = "empty_shell"  # that a script would fill
     INTERNAL_ERROR = "internal_error"
 
 

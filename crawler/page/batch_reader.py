@@ -22,6 +22,7 @@ import numpy as np
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
+from thresher.crawler.core.browser_need import browser_need
 from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
 from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.sketch import fingerprint, token_hashes
@@ -268,10 +269,15 @@ class BatchReader:
             canonical=self._canonical(outcome.url, parsed.canonical) if parsed and parsed.canonical else "",
             directives=parsed.directives if parsed else Directives(),
             n_bytes=len(outcome.body),
-            flags=outcome.flags | (parsed.flags if parsed else unparsed),
+            flags=outcome.flags | (parsed.flags | self._need(ticket) if parsed else unparsed),
             at=self._clock(),
             form=parsed.form if parsed else "",
         )
+
+    def _need(self, ticket: _Ticket) -> frozenset[Flag]:
+        """Return the flag of a page that only a browser can read."""
+        need = browser_need(ticket.outcome.head, ticket.outcome.body, n_words=ticket.tokens.size, n_links=len(ticket.links))
+        return frozenset() if need is None else frozenset((need,))
 
     def _canonical(self, url: CrawlURL, named: str) -> str:
         try:

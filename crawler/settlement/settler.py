@@ -374,6 +374,7 @@ class Settler:
         """Store a record, with its body if bodies are stored and there is one."""
         self._store.pages.put(record, body if body and self._context.settings.store.bodies else None)
         self.totals.page(record.status)
+        self.totals.needs_browser(record.flags)
 
     def _redirect(self, visit: Visit, outcome: Redirect, now: float) -> None:
         """Write the edge whatever becomes of the target; queue the target if it is new."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from thresher.crawler.core.browser_need import NEEDS_BROWSER
 from thresher.crawler.core.model import Cause, Reason, State
 from thresher.crawler.status import Status
 from thresher.storage.tables.counters import Counters
@@ -12,6 +15,7 @@ _WOULD_SAVE = "would_save:"
 _SKIPPED = "skip:"
 _CAUSE = "cause:"
 _STATUS = "status:"
+_BROWSER = "browser:"
 
 
 class Totals:
@@ -54,6 +58,11 @@ class Totals:
         """Count a page of the crawl: a final answer with a record, whatever its status."""
         self._counters.add("pages", 1)
         self.status(status)
+
+    def needs_browser(self, flags: Iterable[str]) -> None:
+        """Count a page that only a browser can read."""
+        for flag in NEEDS_BROWSER.intersection(flags):
+            self._counters.add(_BROWSER + flag, 1)
 
     def status(self, status: int) -> None:
         """Count a final answer by its status."""
@@ -100,6 +109,7 @@ class Totals:
         status.hosts = of("hosts")
         status.causes, status.skipped = self.causes(), self._named(_SKIPPED)
         status.saved, status.would_save = self._named(_SAVED), self._named(_WOULD_SAVE)
+        status.needs_browser = self._named(_BROWSER)
         classes: dict[str, int] = {}
         for code, n in self._named(_STATUS).items():
             classes[f"{code[0]}xx"] = classes.get(f"{code[0]}xx", 0) + n

@@ -13,9 +13,13 @@ from little_proxy import LittleProxy
 from little_web import LittleWeb, crawl, settings
 
 from thresher.config.settings import Settings
+from thresher.crawler.analysis.seed_outcomes import seed_outcomes
 from thresher.crawler.core import outage as outages
 from thresher.crawler.core.model import State
 from thresher.crawler.core.outage import Outage
+from thresher.crawler.report.gather import gather
+from thresher.crawler.report.page import render
+from thresher.storage.export.kinds import KINDS
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -123,3 +127,35 @@ async def test_a_crawl_goes_on_when_its_proxy_comes_back_and_no_host_is_held_to_
     with View(crawled.path) as view:
         assert {view.queues.host(key).failures for key, _ in view.rows("hosts")} == {0}  # type: ignore[union-attr]
     assert verify(crawled.path) == []
+
+
+async def test_a_page_that_needs_a_browser_is_listed_and_called_healthy_by_nobody(tmp_path: Path) -> None:
+    shell = b'<body><div id="root"></div><script src="/main.js"></script>'
+    challenge = b"<title>Just a moment...</title><script>window._cf_chl_opt={}</script>"
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/shell", "a.test/page")
+        web.page("a.test/page")
+        web.file("a.test/shell", "text/html", shell)
+        web.file("b.test/", "text/html\r\nCF-Mitigated: challenge", challenge, status=403)
+        web.file("c.test/", "text/html", challenge, status=500)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/", "a.test/shell", "b.test/", "c.test/"]))
+    assert crawled.status.needs_browser == {"empty_shell": 1, "challenge": 2}
+    with View(crawled.path) as view:
+        fields = KINDS["browser"].choose(("url", "reason"))
+        listed = {tuple(field.of(row) for field in fields) for row in KINDS["browser"].rows(view, frozenset())}
+        seeds = {web.place(one.seed): one for one in seed_outcomes(view)}
+        report = render(gather(view, with_order=False), "done")
+    assert listed == {
+        (web.url("a.test/shell"), "empty_shell"),
+        (web.url("b.test/"), "challenge"),
+        (web.url("c.test/"), "challenge"),
+    }
+    assert {place: one.outcome for place, one in seeds.items()} == {
+        "a.test/": "fetched",
+        "a.test/shell": "needs_browser",
+        "b.test/": "needs_browser",
+        "c.test/": "needs_browser",
+    }
+    assert seeds["b.test/"].why == "the seed itself can be read by a browser alone"
+    assert (seeds["a.test/"].pages, seeds["a.test/"].kept) == (3, 2)
+    assert b"empty_shell" in report
