@@ -23,7 +23,7 @@ _MEDIA_TYPE = re.compile(r"\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-
 _DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_](?:[a-z0-9_-]{0,62}))*")
 _ENDPOINT = re.compile(r"(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+):[0-9]{1,5}")
 _PROXY = re.compile(r"(?:http|socks5)://(?:\[[0-9a-f:.]+\]|[A-Za-z0-9_.-]+):[0-9]{1,5}/?")
-_PREFIX = re.compile(r"https?://[a-z0-9_.:\[\]-]+/[!-~]*")
+_PREFIX = re.compile(r"(?:https?:)?//[a-z0-9_.:\[\]-]+/[!-~]*")
 _MAX_PATTERN = 2_000
 _DANGEROUS = re.compile(r"(?=.)(?:(?:/[^/?&\s]+)+)?(?:\?[^=&?\s]+(?:=[^=&?\s]+)?(?:&[^=&?\s]+(?:=[^=&?\s]+)?)*)?")
 
@@ -273,7 +273,7 @@ def _lists(settings: Settings) -> Iterable[Problem]:
 def _overrides(settings: Settings) -> Iterable[Problem]:
     first: dict[str, int] = {}
     for i, override in enumerate(settings.overrides):
-        rule, key = override.match, f"overrides[{i}].match"
+        rule, key = override.rule, f"overrides[{i}].match"
         if not (_DOMAIN.fullmatch(rule) or _PREFIX.fullmatch(rule) or _is_address(rule)):
             yield key, "a domain or a URL prefix, as canonical URLs have it", shown(rule), _match_advice(rule)
         if rule in first:
@@ -287,4 +287,4 @@ def _match_advice(rule: str) -> str:
         return f"Write {lower.lstrip('*.').rstrip('.')}; subdomains are included"
     if re.fullmatch(r"https?://[^/]+", lower) and _PREFIX.fullmatch(lower + "/"):
         return f"Write {lower}/"
-    return "Write for example example.org or https://example.org/docs/; other than ASCII names in their xn-- form"
+    return "Write for example example.org, https://example.org/docs/ or org,example)/docs; other than ASCII names in their xn-- form"

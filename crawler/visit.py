@@ -37,6 +37,7 @@ from thresher.crawler.core.model import (
     Reason,
     Redirect,
 )
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Lane
 from thresher.crawler.core.robots import directives
@@ -74,6 +75,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
     bare: BareSeeds
     sitemaps: SitemapReader
+    overriding: Overriding
     cookies: ChainCookies | None = None  # None: fetch.cookies is off
     ownership: Ownership | None = None  # None: every site is this agent's
 
@@ -132,7 +134,10 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
     if turn.held:
         return Visit(lease, held=turn.held)
     cookie = context.cookies.header(url.text) if context.cookies is not None else ""
-    outcome = await context.fetcher.fetch(url, head_gate=context.panel.head, cookie=cookie)
+    bounds = context.overriding.of(url.text).fetch
+    outcome = await context.fetcher.fetch(
+        url, head_gate=context.panel.head, cookie=cookie, max_body=bounds.max_body, total_timeout=bounds.total_timeout
+    )
     try:
         made = await _after_response(lease, outcome, context)
         made.said = turn.said
@@ -235,7 +240,7 @@ def _redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit
         return Visit(lease, outcome, target=target, asks_again=asks_again)
     if target == url.text:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
-    if url.hops >= context.settings.limits.max_redirects:
+    if url.hops >= context.overriding.of(url.text).limits.max_redirects:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "limits"))
     if url.purpose in FILTERS_OWN:
         return Visit(lease, outcome, target=target)
@@ -246,7 +251,7 @@ def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool
     """Let a chain of redirects go on with its cookies; return whether it comes back to a URL of its own that may answer otherwise now."""
     if context.cookies is None or outcome.url.purpose in FILTERS_OWN or not isinstance(context.links.check(target), bytes):
         return False
-    set_cookies, at_most = outcome.head.all(b"set-cookie"), context.settings.limits.max_redirects
+    set_cookies, at_most = outcome.head.all(b"set-cookie"), context.overriding.of(outcome.url.text).limits.max_redirects
     return context.cookies.redirected(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
 
 
@@ -260,7 +265,7 @@ def _page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitCo
     follow = (
         visit.deliberation.judgement.follow
         and 200 <= page.status < 300
-        and not is_nofollow(page.directives, outcome.head, context.settings)
+        and not is_nofollow(page.directives, outcome.head, context.overriding.of(page.url.text))
     )
     visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()
     visit.sifted.skips.extend(reading.skips)

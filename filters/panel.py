@@ -15,8 +15,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from thresher.crawler.core.browser_need import NEEDS_BROWSER
 from thresher.crawler.core.model import (
+    NEEDS_BROWSER,
     Answer,
     CrawlURL,
     Effect,

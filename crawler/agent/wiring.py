@@ -11,6 +11,7 @@ from thresher.crawler.children.studies import Studies
 from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.member import Team
 from thresher.crawler.core.cookies import ChainCookies
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
@@ -78,6 +79,7 @@ def assemble(
         studies=Studies(panel, suspects, store.quarantine),
         clock=clock,
         bare=bare,
+        overriding=Overriding(settings),
         cookies=ChainCookies() if settings.fetch.cookies == "chain" else None,
         sitemaps=SitemapReader(settings),
         ownership=ownership,

@@ -8,8 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from thresher.crawler.core.browser_need import NEEDS_BROWSER
-from thresher.crawler.core.model import State
+from thresher.crawler.core.model import NEEDS_BROWSER, State
 from thresher.crawler.core.url import URLSpace, origin_of, path_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import iso

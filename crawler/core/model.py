@@ -141,9 +141,12 @@ class Flag(StrEnum):
     PARSE_CRASH = "parse_crash"
     PARSE_SKIPPED = "parse_skipped"
     LINKS_TRUNCATED = "links_truncated"
-    CHALLENGE = "challenge"  # a firewall's, that a browser must solve: see browser_need.py
+    CHALLENGE = "challenge"  # a firewall's, that a browser must solve: see crawler/page/browser_need.py
     EMPTY_SHELL = "empty_shell"  # that a script would fill
     INTERNAL_ERROR = "internal_error"
+
+
+NEEDS_BROWSER = frozenset((Flag.CHALLENGE, Flag.EMPTY_SHELL))  # flags of pages that only a browser can read
 
 
 class CrawlURL(msgspec.Struct, frozen=True, gc=False):

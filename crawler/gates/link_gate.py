@@ -16,11 +16,11 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
+from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, queue_name, site_of
 from thresher.filters.base import LinkJudgement, Links
 from thresher.filters.panel import Deliberation, Panel
-from thresher.filters.scope import matches
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.tables.seen import SeenSet
@@ -82,7 +82,7 @@ class LinkGate:
         self._seen = seen
         self._panel = panel
         self._max_depth = settings.limits.max_depth
-        self._depth_rules = [(override.match, override.max_depth) for override in settings.overrides if override.max_depth is not None]
+        self._depth_rules = [(override.rule, override.max_depth) for override in settings.overrides if override.max_depth is not None]
         self._cache: dict[str, bytes | tuple[Reason, str]] = {}
         self._sites: dict[str, str] = {}  # origin → site
 
@@ -181,6 +181,6 @@ class LinkGate:
         limit = self._max_depth
         if self._depth_rules:
             origin = origin_of(text)
-            covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, text, origin)]
+            covering = [(len(rule), depth) for rule, depth in self._depth_rules if covers(rule, text, origin)]
             limit = max(covering)[1] if covering else limit
         return limit is not None and seed_distance > limit

@@ -22,12 +22,13 @@ import numpy as np
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
-from thresher.crawler.core.browser_need import browser_need
 from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
+from thresher.crawler.page.browser_need import browser_need
 from thresher.crawler.page.loop_watch import Step
 from thresher.crawler.page.parser import Parser
 from thresher.filters.media import AnnouncedTypes
@@ -95,6 +96,7 @@ class BatchReader:
         self._suspects = suspects
         self._gate = links.gate
         self._settings = settings
+        self._overriding = Overriding(settings)
         self._announced = AnnouncedTypes(settings.filters.media, settings.fetch.accept_types)
         self._urls = urls
         self._clock = clock
@@ -137,7 +139,7 @@ class BatchReader:
         """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
         base = self._urls.base(url.text, parsed.base)
         wanted, skips = parsed.links, []
-        if not self._settings.robots.nofollow_links and any(link.rel for link in wanted):
+        if not self._overriding.of(url.text).robots.nofollow_links and any(link.rel for link in wanted):
             nofollow = [link for link in wanted if "nofollow" in link.rel]
             wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
             skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in self._urls.resolve(base, [link.href for link in nofollow])[0]]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from thresher.crawler.core.browser_need import is_challenge
 from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Directives, Failed, Fetched, Flag, Judgement, Page, Verdict
+from thresher.crawler.page.browser_need import is_challenge
 from thresher.storage.schema import FailureRecord, PageRecord, VerdictRecord
 
 _SHORT = 64 << 10  # bytes of an error's page that may be a challenge

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from thresher.crawler.core.browser_need import NEEDS_BROWSER
-from thresher.crawler.core.model import Cause, Reason, State
+from thresher.crawler.core.model import NEEDS_BROWSER, Cause, Reason, State
 from thresher.crawler.status import Status
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.quarantine import ACCUSED, COUNTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thresher.crawler.core.browser_need import NEEDS_BROWSER
+from thresher.crawler.core.model import NEEDS_BROWSER
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.pages import current_pages
 from thresher.storage.schema import PageRecord

@@ -12,7 +12,7 @@ import pytest
 from little_proxy import LittleProxy
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import Settings
+from thresher.config.settings import Override, Settings
 from thresher.crawler.analysis.seed_outcomes import seed_outcomes
 from thresher.crawler.core import outage as outages
 from thresher.crawler.core.model import State
@@ -159,3 +159,25 @@ async def test_a_page_that_needs_a_browser_is_listed_and_called_healthy_by_nobod
     assert seeds["b.test/"].why == "the seed itself can be read by a browser alone"
     assert (seeds["a.test/"].pages, seeds["a.test/"].kept) == (3, 2)
     assert b"empty_shell" in report
+
+
+async def test_what_an_override_sets_holds_below_its_prefix_alone(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/big/1", "a.test/small/1", "a.test/big/hop", "a.test/small/hop")
+        for part in ("big", "small"):
+            web.file(f"a.test/{part}/1", "text/html", b"<meta name=robots content=nofollow><a href=found>x</a>" + b"word " * 2_000)
+            web.page(f"a.test/{part}/found")
+            web.redirect(f"a.test/{part}/hop", f"a.test/{part}/hop1")
+            web.redirect(f"a.test/{part}/hop1", f"a.test/{part}/end")
+            web.page(f"a.test/{part}/end")
+        chosen = settings(web, ["a.test/"])
+        prefix = f"test,a:{web.port})/small/"
+        chosen = msgspec.structs.replace(chosen, overrides=[Override(match=prefix, max_body=1_000, max_redirects=1, meta=False)])
+        crawled = await crawl(tmp_path / "c", chosen)
+    assert crawled.pages[web.url("a.test/big/1")].n_bytes > 10_000
+    assert crawled.pages[web.url("a.test/small/1")].n_bytes == 1_000
+    assert "truncated_size" in crawled.pages[web.url("a.test/small/1")].flags
+    assert web.url("a.test/small/found") in crawled.pages
+    assert web.url("a.test/big/found") not in crawled.pages
+    assert web.url("a.test/big/end") in crawled.pages
+    assert web.url("a.test/small/end") not in crawled.pages

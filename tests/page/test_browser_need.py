@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from edge import url
 
-from thresher.crawler.core.browser_need import browser_need
 from thresher.crawler.core.html import parse
 from thresher.crawler.core.model import Flag, Head
+from thresher.crawler.page.browser_need import browser_need
 
 SHELLS = [
     '<html><body><div id="root"></div><script src="/static/js/main.js"></script></body></html>',

@@ -21,7 +21,6 @@ import re2
 
 from thresher.crawler.core.model import Flag, Head
 
-NEEDS_BROWSER: Final = frozenset((Flag.CHALLENGE, Flag.EMPTY_SHELL))
 _FEW: Final = 150  # words of a challenge; real ones say up to a hundred
 _HARDLY_ANY: Final = 25  # words of a shell
 _LINKS: Final = 3  # of either
