@@ -21,7 +21,7 @@ import os
 import shutil
 import time
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -97,7 +97,7 @@ class _Found:
 
 def target_of(view: View, text: str) -> Target:
     """Read what the operator names: a URL if it has a scheme, else a host. Raises BadURL."""
-    space = URLSpace(view.secret, url_rules(view.settings))
+    space = URLSpace(view.secret, replace(url_rules(view.settings), ports=None))  # at whatever port: nothing is fetched
     if "://" in text:
         url = space.canonical(text)
         return Target(url, is_host=False, key=space.key(url))
