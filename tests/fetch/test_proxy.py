@@ -16,8 +16,9 @@ from little_proxy import LittleProxy
 from thresher.crawler.core.model import Cause, Failed, Fetched
 from thresher.crawler.core.outage import Outage
 from thresher.crawler.core.politeness import RETRIES
-from thresher.crawler.fetch.address_guard import AddressGuard
-from thresher.crawler.fetch.proxy import ProxyNames
+from thresher.crawler.fetch.address_guard import AddressGuard, BlockedAddress
+from thresher.crawler.fetch.credentials import NO_CREDENTIALS
+from thresher.crawler.fetch.proxy import Proxy, ProxyNames, ProxySockets, addr_info
 
 pytestmark = pytest.mark.usefixtures("each_client")
 NAMES = {"a.test": "127.0.0.1", "b.test": "127.0.0.1"}
@@ -159,6 +160,16 @@ async def test_no_socket_is_opened_to_anything_but_the_proxy() -> None:
     assert isinstance(outcome, Failed)
     assert site.n_connections == 0
     assert len(proxy.asked) == 1
+
+
+async def test_the_guard_opens_sockets_to_the_proxy_s_address_and_port_alone() -> None:
+    proxy = Proxy("http://127.0.0.1:3128", NO_CREDENTIALS)
+    await proxy.addresses()
+    sockets = ProxySockets(proxy)
+    sockets.open_socket(addr_info("127.0.0.1", 3128)).close()
+    for address, port in (("127.0.0.1", 80), ("127.0.0.2", 3128), ("93.184.216.34", 443), ("::1", 3128)):
+        with pytest.raises(BlockedAddress):
+            sockets.open_socket(addr_info(address, port))
 
 
 GARBAGE = [

@@ -129,13 +129,16 @@ async def test_what_waits_is_taken_from_its_queue(tmp_path: Path) -> None:
         chosen = settings(web, ["a.test/"])
         crawled = await crawl(tmp_path / "c", msgspec.structs.replace(chosen, limits=msgspec.structs.replace(chosen.limits, max_pages=1)))
         assert crawled.state(web.url("a.test/1")) is State.QUEUED
-        for target in (web.url("a.test/1"), f"c.test:{web.port}"):
+        for target in (web.url("a.test/1"), f"c.test:{web.port}", web.url("a.test/unmet")):
             assert run("forget", crawled.path, target).returncode == 0
             assert verify(crawled.path) == []
         web.page("c.test/1")
+        web.page("a.test/2", "a.test/unmet")
+        web.page("a.test/unmet")
         again = await crawl(crawled.path, chosen)
     assert "a.test/1" not in web.requests
     assert "c.test/1" not in web.requests
+    assert "a.test/unmet" not in web.requests
     assert {again.rows[web.url(place)].reason for place in ("a.test/1", "c.test/1")} == {Reason.FORGOTTEN}
     assert "a.test/2" in web.requests
 
