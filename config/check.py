@@ -22,11 +22,12 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _MEDIA_TYPE = re.compile(r"\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)")
 _DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_](?:[a-z0-9_-]{0,62}))*")
 _ENDPOINT = re.compile(r"(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+):[0-9]{1,5}")
-_PREFIX = re.compile(r"https?://[a-z0-9_.:\[\]-]+/[!-~]*")
+_PROXY = re.compile(r"(?:http|socks5)://(?:\[[0-9a-f:.]+\]|[A-Za-z0-9_.-]+):[0-9]{1,5}/?")
+_PREFIX = re.compile(r"(?:https?:)?//[a-z0-9_.:\[\]-]+/[!-~]*")
 _MAX_PATTERN = 2_000
 _DANGEROUS = re.compile(r"(?=.)(?:(?:/[^/?&\s]+)+)?(?:\?[^=&?\s]+(?:=[^=&?\s]+)?(?:&[^=&?\s]+(?:=[^=&?\s]+)?)*)?")
 
-_RESERVED_HEADERS = {
+RESERVED_HEADERS = {
     "host": "it names the host that is asked",
     "user-agent": "set identity.agent and identity.contact",
     "from": "set identity.from_header",
@@ -156,6 +157,34 @@ def _fetch(settings: Settings) -> Iterable[Problem]:
         if advice:
             yield f"fetch.allow_addresses[{i}]", "an address range in CIDR form", shown(network), advice
     yield from _headers(of.headers)
+    yield from _way_out(settings)
+
+
+def _way_out(settings: Settings) -> Iterable[Problem]:
+    of = settings.fetch
+    if of.proxy and not _PROXY.fullmatch(of.proxy):
+        if "@" in of.proxy:
+            yield (
+                "fetch.proxy",
+                "an address without a password",
+                "one with @",
+                "Put name and password into the file of fetch.credentials, as those of http://HOST:PORT",
+            )
+        else:
+            yield "fetch.proxy", "http://HOST:PORT or socks5://HOST:PORT", shown(of.proxy), "Write for example http://127.0.0.1:3128"
+    if of.proxy and settings.profile == "own-site":
+        yield (
+            "fetch.proxy",
+            "none under profile: own-site",
+            shown(of.proxy),
+            "The addresses of one's own site are pinned: remove one of the two",
+        )
+    families = [ipaddress.ip_address(address).version for address in of.bind if _is_address(address)]
+    for i, address in enumerate(of.bind):
+        if not _is_address(address):
+            yield f"fetch.bind[{i}]", "an IPv4 or IPv6 address of this machine", shown(address), "Write for example 192.0.2.10"
+        elif families.count(ipaddress.ip_address(address).version) > 1:
+            yield f"fetch.bind[{i}]", "at most one address of each family", shown(address), "Leave one IPv4 and one IPv6 address"
 
 
 def _network_advice(network: str) -> str:
@@ -176,8 +205,8 @@ def _headers(headers: dict[str, str]) -> Iterable[Problem]:
         key = f"fetch.headers.{name}"
         if not _TOKEN.fullmatch(name):
             yield "fetch.headers", "a header name", shown(name), "Write letters, digits and hyphens, for example X-Note"
-        elif name.lower() in _RESERVED_HEADERS:
-            yield key, "a header that may be set", shown(name), f"Remove it: {_RESERVED_HEADERS[name.lower()]}"
+        elif name.lower() in RESERVED_HEADERS:
+            yield key, "a header that may be set", shown(name), f"Remove it: {RESERVED_HEADERS[name.lower()]}"
         elif name.lower() in seen:
             yield key, "each header once", f"{shown(name)} again in another case", "Remove one"
         elif not value.isascii():
@@ -244,7 +273,7 @@ def _lists(settings: Settings) -> Iterable[Problem]:
 def _overrides(settings: Settings) -> Iterable[Problem]:
     first: dict[str, int] = {}
     for i, override in enumerate(settings.overrides):
-        rule, key = override.match, f"overrides[{i}].match"
+        rule, key = override.rule, f"overrides[{i}].match"
         if not (_DOMAIN.fullmatch(rule) or _PREFIX.fullmatch(rule) or _is_address(rule)):
             yield key, "a domain or a URL prefix, as canonical URLs have it", shown(rule), _match_advice(rule)
         if rule in first:
@@ -258,4 +287,4 @@ def _match_advice(rule: str) -> str:
         return f"Write {lower.lstrip('*.').rstrip('.')}; subdomains are included"
     if re.fullmatch(r"https?://[^/]+", lower) and _PREFIX.fullmatch(lower + "/"):
         return f"Write {lower}/"
-    return "Write for example example.org or https://example.org/docs/; other than ASCII names in their xn-- form"
+    return "Write for example example.org, https://example.org/docs/ or org,example)/docs; other than ASCII names in their xn-- form"

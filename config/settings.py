@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from thresher.config.dangerous_links import DANGEROUS, MANUALS, TITLES
+from thresher.config.surt import from_surt
 
 _MOST = 10**15
 
@@ -84,9 +85,9 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings for one domain (with its subdomains) or URL prefix; None leaves the general value."""
+    """Settings for one domain (with its subdomains), URL prefix or SURT prefix; None leaves the general value."""
 
-    match: str  # "example.org" or "https://example.org/docs/"
+    match: str  # "example.org", "https://example.org/docs/" or "org,example)/docs"
     min_delay: Seconds | None = None
     delay_factor: Factor | None = None
     max_delay: Seconds | None = None
@@ -94,6 +95,27 @@ class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_depth: Count | None = None
     obey_robots: bool | None = None
     skip: bool = False  # never fetch what matches
+    respect_crawl_delay: bool | None = None  # of politeness, as those up to dead_wait: of the host
+    max_crawl_delay: Seconds | None = None
+    jitter: Share | None = None
+    retry_after_max: Seconds | None = None
+    backoff_initial: Seconds | None = None
+    backoff_max: Seconds | None = None
+    backoff_forgive: Seconds | None = None
+    dead_after: Positive | None = None
+    dead_wait: Seconds | None = None
+    max_bytes: Bytes | None = None  # per host
+    max_redirects: Count | None = None
+    meta: bool | None = None  # of robots, as the next two
+    x_robots_tag: bool | None = None
+    nofollow_links: bool | None = None
+    max_body: Bytes | None = None  # of fetch, as the next
+    total_timeout: Timeout | None = None
+
+    @property
+    def rule(self) -> str:
+        """What it covers: a domain, or the beginning of a URL, "//" for either scheme."""
+        return from_surt(self.match)
 
 
 class Politeness(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -147,6 +169,10 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     headers: dict[str, str] = field(default_factory=dict)
     ca_file: str = ""  # PEM file of further certificate authorities
     client: Literal["lean", "aiohttp"] = "lean"
+    credentials: str = ""  # file of secrets by origin, mode 0600 (crawler/fetch/credentials.py)
+    cookies: Literal["off", "chain"] = "off"  # chain: within one chain of redirects, and gone with it
+    proxy: str = ""  # http://host:port or socks5://host:port
+    bind: list[str] = field(default_factory=list)  # addresses of this machine, at most one of each family
 
 
 class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -13,7 +13,7 @@ from thresher.crawler.core.errors import ThresherError
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Outcome, Page, Reason, Redirect
 from thresher.crawler.gates.link_gate import Skip
-from thresher.crawler.visit import Visit, VisitContext, ask_robots, failed_by_us, head_gate, read_page, redirected
+from thresher.crawler.visit import Visit, VisitContext, ask_robots, failed_by_us, read_page, redirected
 from thresher.storage.schema import PageRecord
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.rounds import CheckRecord
@@ -30,7 +30,14 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
     if stop is not None:
         return stop
     conditions = context.rounds.conditions(url.key, context.urls.queue_key(url.host))
-    outcome = await context.fetcher.fetch(url, head_gate=lambda head: _gate(head, context), conditions=conditions)
+    bounds = context.overriding.of(url.text).fetch
+    outcome = await context.fetcher.fetch(
+        url,
+        head_gate=lambda head: _gate(head, context),
+        conditions=conditions,
+        max_body=bounds.max_body,
+        total_timeout=bounds.total_timeout,
+    )
     try:
         made = await _after_response(lease, outcome, context)
     except (ThresherError, MemoryError):  # no page's fault alone, as in visit.py
@@ -41,8 +48,8 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
     return made
 
 
-def _gate(head: Head, context: VisitContext) -> Reason | None:
-    return head_gate(head, context) if 200 <= head.status < 300 else None
+def _gate(head: Head, context: VisitContext) -> tuple[Reason, str] | None:
+    return context.panel.head(head) if 200 <= head.status < 300 else None
 
 
 async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:

@@ -44,6 +44,7 @@ class Status(msgspec.Struct, kw_only=True):
     skipped: dict[str, int] = {}  # by reason
     saved: dict[str, int] = {}  # by filter: URLs refused, copies not followed
     would_save: dict[str, int] = {}  # by filter that only observes
+    needs_browser: dict[str, int] = {}  # pages that only a browser can read, by what they are
     queued: int = 0
     held: int = 0  # postponed by filters
     left_alone: int = 0  # of these, that are not worth their price

@@ -20,6 +20,7 @@ from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.core.ai_preferences import MAX_FILE as TDMREP_BYTES
 from thresher.crawler.core.change import Comparison
+from thresher.crawler.core.cookies import ChainCookies
 from thresher.crawler.core.errors import ThresherError
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import (
@@ -38,12 +39,13 @@ from thresher.crawler.core.model import (
     Reason,
     Redirect,
 )
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Lane
 from thresher.crawler.core.robots import directives
 from thresher.crawler.core.sitemap import Reading
 from thresher.crawler.core.url import BadURL, URLSpace
-from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
@@ -67,7 +69,7 @@ class VisitContext(msgspec.Struct, frozen=True):
 
     settings: Settings
     urls: URLSpace
-    resolver: Resolver
+    resolver: Names
     fetcher: Fetcher
     parser: Parser
     batch_reader: BatchReader
@@ -83,6 +85,8 @@ class VisitContext(msgspec.Struct, frozen=True):
     pages: Pages
     bodies: Bodies
     ai: AiPreferences
+    overriding: Overriding
+    cookies: ChainCookies | None = None  # None: fetch.cookies is off
     ownership: Ownership | None = None  # None: every site is this agent's
 
 
@@ -107,6 +111,7 @@ class Visit(msgspec.Struct):
     comparison: Comparison | None = None  # revisit: with the last version; None: nothing was compared
     sifted: Sifted | None = None
     target: str = ""  # canonical target of a redirect
+    asks_again: bool = False  # a redirect to what its chain has passed, and to which it brings a cookie now
     gives_way: bool = False  # a seed given without a scheme: https cannot be spoken with its host
 
     @property
@@ -143,7 +148,11 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, refused=Skip(url.text, verdict.reason or Reason.REFUSED_BY_FILTER, verdict.filter), saved_by=verdict.filter)
     if turn.held:
         return Visit(lease, held=turn.held)
-    outcome = await context.fetcher.fetch(url, head_gate=lambda head: head_gate(head, context))
+    cookie = context.cookies.header(url.text) if context.cookies is not None else ""
+    bounds = context.overriding.of(url.text).fetch
+    outcome = await context.fetcher.fetch(
+        url, head_gate=context.panel.head, cookie=cookie, max_body=bounds.max_body, total_timeout=bounds.total_timeout
+    )
     try:
         made = await _after_response(lease, outcome, context)
         made.said = turn.said
@@ -231,6 +240,8 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
         case Redirect():
             return redirected(lease, outcome, context)
         case Fetched(refused=None):
+            if context.cookies is not None:
+                context.cookies.ended(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
             return read_page(lease, outcome, reading, context)
         case _:
@@ -249,13 +260,23 @@ def redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit:
         target = context.urls.canonical(outcome.target, url.text)
     except BadURL as error:
         return Visit(lease, outcome, refused=Skip(presentable(outcome.target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)))
+    if asks_again := _takes_cookie(outcome, target, context):
+        return Visit(lease, outcome, target=target, asks_again=asks_again)
     if target == url.text:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
-    if url.hops >= context.settings.limits.max_redirects:
+    if url.hops >= context.overriding.of(url.text).limits.max_redirects:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "limits"))
     if url.purpose in FILTERS_OWN:
         return Visit(lease, outcome, target=target)
     return Visit(lease, outcome, target=target, sifted=context.links.sift(url, context.links.gate([target]), is_redirect=True))
+
+
+def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool:
+    """Let a chain of redirects go on with its cookies; return whether it comes back to a URL of its own that may answer otherwise now."""
+    if context.cookies is None or outcome.url.purpose in FILTERS_OWN or not isinstance(context.links.check(target), bytes):
+        return False
+    set_cookies, at_most = outcome.head.all(b"set-cookie"), context.overriding.of(outcome.url.text).limits.max_redirects
+    return context.cookies.redirected(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
 
 
 def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:
@@ -265,7 +286,7 @@ def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: Vis
     if page.url.purpose in FILTERS_OWN:
         return visit
     visit.deliberation = context.panel.page(page, reading.measures)
-    follow = 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, context.settings)
+    follow = 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, context.overriding.of(page.url.text))
     visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()
     visit.sifted.skips.extend(reading.skips)
     return visit
@@ -280,8 +301,3 @@ def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
         return True
     by_header = directives((), head.all(b"x-robots-tag"), settings.identity.agent).nofollow
     return by_header if header else not by_header
-
-
-def head_gate(head: Head, context: VisitContext) -> Reason | None:
-    refusal = context.panel.head(head)
-    return refusal[0] if refusal else None

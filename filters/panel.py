@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from thresher.crawler.core.model import (
+    NEEDS_BROWSER,
     Answer,
     CrawlURL,
     Effect,
@@ -175,7 +176,10 @@ class Panel:
 
     def page(self, page: Page, measures: Sequence[Any] | None = None) -> Deliberation[Judgement]:
         """Judge a page; nothing is learned yet. measures: by the `measurers` in their order, if they have been asked already."""
-        return self._judge(Gate.PAGE, measures if measures is not None else [measure(page) for measure in self.measurers()])
+        made = self._judge(Gate.PAGE, measures if measures is not None else [measure(page) for measure in self.measurers()])
+        if NEEDS_BROWSER.isdisjoint(page.flags):
+            return made
+        return msgspec.structs.replace(made, judgement=msgspec.structs.replace(made.judgement, new=False))  # it shows nothing
 
     def redirect(self, pair: RedirectPair) -> Deliberation[Judgement]:
         """Judge a redirect whose end has settled; nothing is learned yet."""

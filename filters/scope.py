@@ -14,6 +14,7 @@ import re2
 
 from thresher.config.settings import Override, Scope
 from thresher.crawler.core.model import Reason
+from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
 from thresher.filters.base import Links
 from thresher.filters.danger import Danger
@@ -32,7 +33,7 @@ class ScopeFilter:
         self._schemes = frozenset(settings.schemes)
         self._include = [re2.compile(pattern) for pattern in settings.include]
         self._exclude = [re2.compile(pattern) for pattern in settings.exclude]
-        self._skipped = [override.match for override in overrides if override.skip]
+        self._skipped = [override.rule for override in overrides if override.skip]
         self._pages: set[str] = set()
         self._hosts: set[str] = set()
         self._sites: set[str] = set()
@@ -61,7 +62,7 @@ class ScopeFilter:
         """Return why a link is outside, or None."""
         if text[: text.index(":")] not in self._schemes:
             return Reason.BAD_SCHEME
-        if self._skipped and any(matches(rule, text, host) for rule in self._skipped):
+        if self._skipped and any(covers(rule, text, host) for rule in self._skipped):
             return Reason.EXCLUDED
         if self._exclude and any(pattern.search(text) for pattern in self._exclude):
             return Reason.EXCLUDED
@@ -103,11 +104,3 @@ class ScopeFilter:
         self._hosts.add(name)
         self._sites.add(site_of(hostname_of(origin)))
         self._prefixes.setdefault(name, set()).add(path[: path.rindex("/") + 1])
-
-
-def matches(rule: str, text: str, host: str) -> bool:
-    """Return whether an override's `match` (a domain with its subdomains, or a URL prefix) covers the URL."""
-    if "://" in rule:
-        return text.startswith(rule)
-    name = hostname_of(host)
-    return name == rule or name.endswith("." + rule)

@@ -31,6 +31,7 @@ from thresher.storage.schema import (
     EDGES,
     EDGES_IN,
     FAILURES,
+    FORGOTTEN,
     HELD,
     HELD_BY,
     HOST,
@@ -87,7 +88,7 @@ _BY_SITE = (
     *_OF_ROUNDS,
 )
 _BY_FILTER = (MEMORY, MEMORY_BYTES)
-_WHOLE = (ROBOTS_FILES, RELEASING)  # by what belongs to no site
+_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN)  # by what belongs to no site
 _CHUNK = 1000
 _AT_ONCE = 2000  # rows of one commit
 _LAST = b"\xff" * 32  # past all keys of a prefix

@@ -75,6 +75,7 @@ REASONS: Final = (
     *(Reason.QUARANTINED, Reason.UNSAFE, Reason.SOFT_ERROR, Reason.WALLED, Reason.NEAR_REPLICA, Reason.MIRROR, Reason.NO_HTTPS),
     *(Reason.ANNOUNCED_TYPE, Reason.NOT_ITS_HOST, Reason.SITEMAP_LIMIT),
     Reason.SUDDEN_LOSS,
+    Reason.FORGOTTEN,
 )
 SEEN_ROW: Final = np.dtype(
     [

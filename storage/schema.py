@@ -38,6 +38,7 @@ state
     announcers    q 16                                → AnnouncerRecord
     announced     kh 16                               → AnnouncedRecord
     announcing    kh of the sitemap 16 ‖ number 4     → what of it is to be admitted: see thresher.crawler.core.sitemap
+    forgotten     kh 16, or q 16                      → ForgottenRecord: see storage/tables/forgotten.py
     counters      name                                → signed 8
     captured      sha1 of a payload 20, or kh 16      → Capture
     rounds        number 8                            → these five: see storage/tables/rounds.py
@@ -70,7 +71,7 @@ from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import HostRecord, SiteRecord
 
 # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value; 4: sitemaps, and a lane for what they
-# announce; 5: what filters postpone waits in classes
+# announce; 5: what filters postpone waits in classes, rounds, and what was taken down
 VERSION: Final = 5
 
 STATE: Final = "state"
@@ -128,6 +129,7 @@ CHECKS: Final = "checks"
 WATCHES: Final = "watches"
 OUTDATED: Final = "outdated"
 CHANGES: Final = "changes"
+FORGOTTEN: Final = "forgotten"
 
 
 class Table(NamedTuple):
@@ -191,6 +193,7 @@ TABLES: Final[dict[str, Table]] = {
     WATCHES: Table(STATE),
     OUTDATED: Table(STATE, prefix=0),
     CHANGES: Table(RESULTS, append=True),
+    FORGOTTEN: Table(STATE, prefix=0),
 }
 
 

@@ -75,6 +75,7 @@ class Site:
     port: int = 0
     requests: list[bytes] = field(default_factory=list)
     n_connections: int = 0
+    peers: list[str] = field(default_factory=list)  # addresses that connected
 
     def url(self, path: str = "/", host: str = "a.test", scheme: str = "http") -> str:
         """Return the URL of a path at this server."""
@@ -137,6 +138,7 @@ async def serve(script: Script, *, host: str = "127.0.0.1", tls: ssl.SSLContext 
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         site.n_connections += 1
+        site.peers.append(writer.get_extra_info("peername")[0])
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)

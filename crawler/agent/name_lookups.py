@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import Cause
-from thresher.crawler.fetch.dns import LookupFailed, Resolver
+from thresher.crawler.fetch.dns import LookupFailed, Names
 
 Failed = Callable[[str, Cause, str, float], None]  # name, why, in words, now
 
@@ -16,7 +16,7 @@ class Lookups:
     """The look-ups of one agent that are under way."""
 
     def __init__(
-        self, frontier: Frontier, resolver: Resolver, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]
+        self, frontier: Frontier, resolver: Names, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]
     ) -> None:
         """failed: called with a name that has no address.    done: called after each look-up"""
         self._frontier = frontier

@@ -10,12 +10,14 @@ from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.member import Team
+from thresher.crawler.core.cookies import ChainCookies
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
-from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.fetch.proxy import names
 from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache
@@ -46,7 +48,7 @@ def assemble(
     rules = url_rules(settings)
     urls = URLSpace(store.secret, rules)
     guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), rules.ports)
-    resolver = Resolver(settings.dns, guard=guard, clock=clock)
+    resolver = names(settings, guard, clock)
     fetcher = Fetcher(
         settings.fetch,
         user_agent=identity.user_agent(VERSION),
@@ -63,7 +65,7 @@ def assemble(
     panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store, urls).stands)
     parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
-    links = LinkGate(urls, store.seen, panel, settings, ownership)
+    links = LinkGate(urls, store.seen, panel, settings, ownership, [record for _, record in store.forgotten.all()])
     round_ = store.rounds.last()
     not_before = round_.began_at if round_ is not None else 0.0
     robots = RobotsCache(store.robots, urls, settings, agent=identity.agent, not_before=not_before)
@@ -81,6 +83,8 @@ def assemble(
         studies=Studies(panel, suspects, store.quarantine),
         clock=clock,
         bare=bare,
+        overriding=Overriding(settings),
+        cookies=ChainCookies() if settings.fetch.cookies == "chain" else None,
         sitemaps=SitemapReader(settings),
         rounds=store.rounds,
         pages=store.pages,

@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from thresher.crawler.core.model import State
+from thresher.crawler.core.model import NEEDS_BROWSER, State
 from thresher.crawler.core.url import URLSpace, origin_of, path_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import iso
@@ -41,7 +41,7 @@ class SeedOutcome(msgspec.Struct, kw_only=True):
     """One seed. "Under it" is what lies in its directory, on http and https, with and without www; where it redirects, under its target."""
 
     seed: str
-    outcome: str  # fetched, dropped, redirected, failed, refused, waiting, held, alias, unknown
+    outcome: str  # fetched, dropped, needs_browser, redirected, failed, refused, waiting, held, alias, unknown
     detail: str | None = None  # the reason, the failure, the filter that dropped it
     status: int | None = None  # of its own answer, or of the end of its redirects
     fetched_at: str | None = None
@@ -127,7 +127,9 @@ def _of_row(view: View, seed: str, key: bytes, row: SeenRow) -> SeedOutcome:
 
 def _fill_page(view: View, one: SeedOutcome, page: PageRecord) -> None:
     one.status, one.fetched_at = page.status or None, iso(page.fetched_at)
-    if not _is_page(page):
+    if need := NEEDS_BROWSER.intersection(page.flags):
+        one.outcome, one.detail = "needs_browser", str(min(need))
+    elif not _is_page(page):
         one.outcome, one.detail = "failed", page.failed_cause or f"status {page.status}"
     else:
         one.outcome = "fetched" if _is_kept(view, page) else "dropped"
@@ -139,6 +141,9 @@ def _is_page(page: PageRecord) -> bool:
 
 
 def _is_kept(view: View, page: PageRecord) -> bool:
+    """Return whether a page is kept, and says what it stands for."""
+    if not NEEDS_BROWSER.isdisjoint(page.flags):
+        return False
     value = view.get(VERDICTS, page.key)
     return keeps(page, standing(page, () if value is None else REVISIONS.decode(value)))
 
@@ -183,6 +188,8 @@ def _why(view: View, space: URLSpace, one: SeedOutcome) -> str:
         return f"its host is parked: {host.parked}"
     if one.waiting:
         return "one URL waits" if one.waiting == 1 else f"{one.waiting:,} URLs wait"
+    if one.outcome == "needs_browser":
+        return "the seed itself can be read by a browser alone"
     words = {"failed": "failed", "refused": "was refused", "held": "is held", "unknown": "was never met"}
     if one.outcome in words:
         return f"the seed itself {words[one.outcome]}"

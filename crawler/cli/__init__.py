@@ -33,6 +33,7 @@ COMMANDS = {
     "report": "report",
     "verify": "verify",
     "quarantine": "quarantine",
+    "forget": "forget",
     "soft-errors": "soft_errors",
     "dust": "dust",
     "patterns": "patterns",

@@ -74,6 +74,8 @@ def export(
     links: the link graph; with `--format tsv` the edge list that `rank` reads. hostgraph, sitegraph: which host or site links to which
     other. sitemaps: each with what came of it. announced: every URL that they name. orphans: those of them that no link names.
     unannounced: pages that the sitemaps of their host leave out. versions: every record of a page that is kept, of all rounds.
+    forgotten: what `thresher forget` has taken down. browser: pages that only a browser can read; `--fields url --format tsv` makes them a
+    list of seeds for a crawler that has one.
 
     Parquet, with the extra `parquet`, has typed columns; where FILE does not end with .parquet it is a folder of files of a million rows.
 

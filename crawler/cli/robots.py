@@ -16,8 +16,8 @@ from thresher.crawler.core.robots import RobotsRecord, Rules, judge
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
-from thresher.crawler.fetch.dns import Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.fetch.proxy import names
 from thresher.crawler.gates.robots_cache import MAX_HOPS
 from thresher.crawler.start.opening import check_startable
 from thresher.crawler.terminal.printable import printable
@@ -90,7 +90,7 @@ def _fetched(target: str, paths: tuple[str, ...], settings: Settings) -> tuple[s
 async def _fetch(origin: str, space: URLSpace, settings: Settings) -> Outcome:
     """Fetch robots.txt with at most five hops; one request a host, so no gap is owed."""
     guard = AddressGuard(settings.fetch.allow_addresses)
-    resolver = Resolver(settings.dns, guard=guard)
+    resolver = names(settings, guard)
     identity = settings.identity
     fetcher = Fetcher(
         settings.fetch,

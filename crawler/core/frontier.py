@@ -317,8 +317,8 @@ class Frontier:
     def _settle(self, host: HostQueue, now: float) -> None:
         """Save the host's record and find its place."""
         record = host.record
-        if self._pace.is_dead(record) and record.n_queued and not record.parked:
-            self._pace.park_dead(record, now)
+        if self._pace.is_dead(record, host.rules) and record.n_queued and not record.parked:
+            self._pace.park_dead(record, host.rules, now)
             self._bench.park(host, record.parked, until=record.parked_until)
             return
         self._store.save_host(host.key, record)

@@ -56,11 +56,13 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Cause.TOO_SLOW: ("fetch.min_rate", "fetch.read_timeout"),
     Cause.PROTOCOL_WIRE_BUDGET: ("fetch.max_body",),
     Cause.NO_DESCRIPTORS: ("fetch.concurrency",),
+    Cause.PROXY: ("fetch.proxy",),
+    Cause.PROXY_REFUSED: ("fetch.proxy",),
 }
 
 UNGOVERNED: frozenset[str] = frozenset(
     (
-        *(Reason.BAD_URL, Reason.REFUSED_BY_FILTER, Reason.REDIRECT_INVALID, Reason.QUARANTINED, Reason.NO_HTTPS),
+        *(Reason.BAD_URL, Reason.REFUSED_BY_FILTER, Reason.REDIRECT_INVALID, Reason.QUARANTINED, Reason.NO_HTTPS, Reason.FORGOTTEN),
         *(Cause.DNS_NXDOMAIN, Cause.DNS_NODATA, Cause.CONN_REFUSED, Cause.CONN_RESET, Cause.UNREACHABLE, Cause.TLS_PROTO),
         *(Cause.DISCONNECTED, Cause.INCOMPLETE, Cause.PROTOCOL, Cause.PROTOCOL_STATUS, Cause.PROTOCOL_HEADERS, Cause.BOMB),
         *(Cause.BAD_ENCODING, Cause.UNSUPPORTED_ENCODING, Cause.TRUNCATED_ENCODING, Cause.HTTP_5XX, Cause.HTTP_429, Cause.HTTP_RETRY),

@@ -86,6 +86,7 @@ class Reason(StrEnum):
     SITEMAP_LIMIT = "sitemap_limit"  # of the sitemaps of a host, or of what they announce
     SUDDEN_LOSS = "sudden_loss"  # most of what a host was asked for again is missing, fails or has moved to one place
     NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
+    FORGOTTEN = "forgotten"  # the operator had the URL or its host taken down: `thresher forget`
 
 
 class Cause(StrEnum):
@@ -122,6 +123,8 @@ class Cause(StrEnum):
     NO_DESCRIPTORS = "no_descriptors"
     SLEPT = "slept"  # this process or its machine did, while the request was in flight
     INTERNAL_ERROR = "internal_error"
+    PROXY = "proxy"  # fetch.proxy cannot be reached, or not be spoken to: no host's fault
+    PROXY_REFUSED = "proxy_refused"  # fetch.proxy makes no connection to the host
 
 
 class Flag(StrEnum):
@@ -140,8 +143,13 @@ class Flag(StrEnum):
     PARSE_CRASH = "parse_crash"
     PARSE_SKIPPED = "parse_skipped"
     LINKS_TRUNCATED = "links_truncated"
+    CHALLENGE = "challenge"  # a firewall's, that a browser must solve: see crawler/page/browser_need.py
+    EMPTY_SHELL = "empty_shell"  # that a script would fill
     INTERNAL_ERROR = "internal_error"
     DOCUMENT_CUT = "document_cut"  # a long document was read as far as its time or its bounds last
+
+
+NEEDS_BROWSER = frozenset((Flag.CHALLENGE, Flag.EMPTY_SHELL))  # flags of pages that only a browser can read
 
 
 class CrawlURL(msgspec.Struct, frozen=True, gc=False):
@@ -213,6 +221,7 @@ class Fetched(msgspec.Struct, frozen=True):
     elapsed_s: float  # request sent to end of body
     flags: frozenset[Flag] = frozenset()
     refused: Reason | None = None  # a head gate refused the body: `body` is empty
+    refused_by: str = ""  # the filter whose head gate it was
     wire: Wire | None = None
 
 

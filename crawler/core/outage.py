@@ -4,6 +4,8 @@ When at least 80 % of the last 50 conclusive requests, over at least 5 hosts, fa
 our side: the crawl pauses, nothing that fails is held against host or URL, and one trial every few seconds (5, 10, 20, then 30) finds out
 when it is over. The first answer from any peer ends the outage.
 
+A proxy that fails three times in a row is ours, too: the crawl pauses in the same way until an answer comes through it.
+
 The tail of every crawl is dead hosts, which fail in the same way. So a failure is evidence only if its host answered before, as long as any
 host has answered in this life at all. A refused connection, a failed handshake or a time-out after connecting is no evidence either way.
 
@@ -19,6 +21,7 @@ from thresher.crawler.core.model import Cause, Failed, Outcome
 WINDOW = 50
 SHARE = 0.8
 MIN_HOSTS = 5
+PROXY_FAILURES = 3  # in a row
 FIRST_TRIAL_S = 5.0
 TRIAL_MAX_S = 30.0
 
@@ -34,6 +37,8 @@ class Outage:
         self._interval_s = FIRST_TRIAL_S
         self.since: float | None = None
         self.next_trial = 0.0
+        self._n_proxy_failures = 0  # in a row
+        self.what = "network"  # that is down, if anything is
 
     @property
     def is_down(self) -> bool:
@@ -45,6 +50,7 @@ class Outage:
             self.note_failure(queue, outcome.cause, now, answered_before=answered_before)
             return
         self._has_answered = True
+        self._n_proxy_failures = 0
         self._recent.append((queue, False))
         if self.since is not None:
             self.since = None
@@ -52,14 +58,21 @@ class Outage:
 
     def note_failure(self, queue: bytes, cause: Cause, now: float, *, answered_before: bool) -> None:
         """Enter a request, or a look-up made for one, that no peer answered."""
+        if cause is Cause.PROXY and not self.is_down:
+            self._n_proxy_failures += 1
+            if self._n_proxy_failures >= PROXY_FAILURES:
+                self._begin("proxy", now)
         if cause not in _SILENT or self.is_down or (self._has_answered and not answered_before):
             return
         self._recent.append((queue, True))
         failed = [key for key, is_failure in self._recent if is_failure]
         if len(self._recent) == WINDOW and len(failed) >= SHARE * WINDOW and len(set(failed)) >= MIN_HOSTS:
-            self.since = now
-            self._interval_s = FIRST_TRIAL_S
-            self.next_trial = now + FIRST_TRIAL_S
+            self._begin("network", now)
+
+    def _begin(self, what: str, now: float) -> None:
+        self.since, self.what = now, what
+        self._interval_s = FIRST_TRIAL_S
+        self.next_trial = now + FIRST_TRIAL_S
 
     def try_again(self, now: float) -> None:
         """Note that a trial starts."""

@@ -56,9 +56,9 @@ def snapshot(bench: Workbench, n_in_flight: int, n_known_hosts: int, network_dow
 def why(bench: Workbench, outage: Outage, n_in_flight: int, now: float) -> str:
     """Say what is waited for, and by which rules. Time: O(bench)."""
     if outage.is_down and now < outage.next_trial:
-        return f"network down; next trial in {outage.next_trial - now:.0f} s"
+        return f"{outage.what} down; next trial in {outage.next_trial - now:.0f} s"
     words = bench.why(now, n_in_flight)
-    return f"network down; {words}" if outage.is_down else words
+    return f"{outage.what} down; {words}" if outage.is_down else words
 
 
 def views(bench: Workbench, now: float) -> Iterator[HostView]:

@@ -22,11 +22,17 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
-from thresher.config.settings import Override, Settings
+import msgspec
+
+from thresher.config.settings import Override, Politeness, Settings
 from thresher.crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
 from thresher.crawler.core.ports import Entry, HostRecord
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
+_PACES = (
+    *("respect_crawl_delay", "max_crawl_delay", "jitter", "retry_after_max", "backoff_initial", "backoff_max", "backoff_forgive"),
+    *("dead_after", "dead_wait"),
+)
 _MAX_HEADER = 64  # characters of a Retry-After worth reading
 
 
@@ -51,6 +57,7 @@ class HostRules:
     max_delay: float
     max_pages: int | None
     max_bytes: int | None
+    politeness: Politeness  # the rest of it
     announced_every: int = 0  # requests, of which one goes to what sitemaps named while links' URLs wait; 0: none does
     own_delay: float | None = None  # at one's own site: in place of `min_delay` while the host answers well
 
@@ -105,6 +112,8 @@ RETRIES: dict[Cause, Policy] = {
     Cause.NO_DESCRIPTORS: Policy((5.0,), counts_against_host=False, counts_as_try=False),
     Cause.SLEPT: Policy((0.0,), counts_against_host=False, counts_as_try=False),
     Cause.INTERNAL_ERROR: Policy((60.0, 600.0), counts_against_host=False),
+    Cause.PROXY: Policy((5.0,), counts_against_host=False, counts_as_try=False),  # while it is down, the crawl pauses: see outage.py
+    Cause.PROXY_REFUSED: Policy(counts_against_host=False),
 }
 
 
@@ -138,12 +147,13 @@ class Rulebook:
             max_delay=politeness.max_delay,
             max_pages=limits.max_pages_per_host,
             max_bytes=limits.max_bytes_per_host,
+            politeness=politeness,
             announced_every=round(1 / settings.frontier.announced_share) if settings.frontier.announced_share else 0,
         )
-        ordered = sorted(settings.overrides, key=lambda override: len(override.match))
+        ordered = sorted(settings.overrides, key=lambda override: len(override.rule))
         self._own_delay = settings.own_site.delay
-        self._by_domain = _index((_bare(override.match), override) for override in ordered if "://" not in override.match)
-        self._by_queue = _index((_queue_of(override.match), override) for override in ordered if "://" in override.match)
+        self._by_domain = _index((_bare(override.rule), override) for override in ordered if "//" not in override.rule)
+        self._by_queue = _index((_queue_of(override.rule), override) for override in ordered if "//" in override.rule)
 
     def of(self, name: str, *, is_own: bool = False) -> HostRules:
         """Return the rules of the host queue `name`.    is_own: as it is served from a pinned address of one's own site"""
@@ -169,7 +179,7 @@ def _bare(domain: str) -> str:
 
 def _queue_of(prefix: str) -> str:
     """Return the queue's name of a URL prefix, as `url.queue_name` would of its origin."""
-    authority = prefix.partition("://")[2].partition("/")[0].lower().removeprefix("www.")
+    authority = prefix.partition("//")[2].partition("/")[0].lower().removeprefix("www.")
     return authority.removesuffix(":80").removesuffix(":443")
 
 
@@ -179,10 +189,13 @@ def _hostname(name: str) -> str:
 
 def _overridden(rules: HostRules, overrides: tuple[Override, ...]) -> HostRules:
     for override in overrides:
-        fields = ("min_delay", "delay_factor", "max_delay", "max_pages")
+        fields = ("min_delay", "delay_factor", "max_delay", "max_pages", "max_bytes")
         changes = {field: value for field in fields if (value := getattr(override, field)) is not None}
         if rules.own_delay is not None and override.min_delay is not None:
             changes["own_delay"] = override.min_delay
+        paces = {field: value for field in _PACES if (value := getattr(override, field)) is not None}
+        if paces:
+            changes["politeness"] = msgspec.structs.replace(rules.politeness, **paces)
         rules = replace(rules, **changes)
     return rules
 
@@ -191,7 +204,7 @@ class Pace:
     """Updates a host's record after each response, and decides when and whether it is asked again."""
 
     def __init__(self, settings: Settings, rng: random.Random) -> None:
-        self._politeness = settings.politeness
+        self._longest = _longest(settings)
         self._retry = settings.retry
         self._rng = rng
 
@@ -204,7 +217,7 @@ class Pace:
         least, rule = rules.floor, Rule.MIN_DELAY
         if rules.own_delay is not None and not record.failures and not record.backoff_s:
             least, rule = min(rules.own_delay, rules.max_delay), Rule.OWN_DELAY
-        if self._politeness.respect_crawl_delay and record.crawl_delay > least:
+        if rules.politeness.respect_crawl_delay and record.crawl_delay > least:
             return record.crawl_delay, Rule.CRAWL_DELAY
         return least, rule
 
@@ -214,9 +227,9 @@ class Pace:
         if after + floor > record.next_at:
             record.next_at, record.rule = after + floor, rule
 
-    def stretch(self, wait_s: float) -> float:
+    def stretch(self, wait_s: float, rules: HostRules) -> float:
         """Return a wait with jitter: never shorter."""
-        return wait_s * (1.0 + self._politeness.jitter * self._rng.random())
+        return wait_s * (1.0 + rules.politeness.jitter * self._rng.random())
 
     def gap(self, record: HostRecord, rules: HostRules, elapsed_s: float) -> float:
         """Return the wait after a response that took `elapsed_s`, before jitter."""
@@ -230,14 +243,14 @@ class Pace:
             gap, rule = by_time, Rule.DELAY_FACTOR
         if record.backoff_s:
             gap, rule = 2.0 * gap, Rule.BACK_OFF
-        failing = min(floor * 2.0 ** min(record.failures, 30), self._politeness.dead_wait)
+        failing = min(floor * 2.0 ** min(record.failures, 30), rules.politeness.dead_wait)
         return (failing, Rule.FAILURES) if record.failures and failing > gap else (gap, rule)
 
     def respond(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float, *, excused: bool) -> None:
         """Enter the end of a request into the host's record. excused: the fault is the network's or ours, not the host's."""
         record.n_requests += 1
         record.n_bytes += outcome.wire_bytes
-        self._forgive(record, now)
+        self._forgive(record, rules, now)
         blamed = isinstance(outcome, Failed) and not excused and RETRIES[outcome.cause].counts_against_host
         record.n_failed += isinstance(outcome, Failed)
         if blamed:
@@ -249,17 +262,17 @@ class Pace:
         gap, record.rule = self._gap(record, rules, outcome.elapsed_s)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             gap = max(gap, RETRIES[outcome.cause].waits[0] * self._retry.scale)
-        record.next_at = now + self.stretch(gap)
+        record.next_at = now + self.stretch(gap, rules)
         if record.backoff_until > record.next_at:
             record.next_at, record.rule = record.backoff_until, resting or Rule.BACK_OFF
 
-    def _forgive(self, record: HostRecord, now: float) -> None:
-        if record.backoff_s and now - max(record.incident_at, record.backoff_until) >= self._politeness.backoff_forgive:
+    def _forgive(self, record: HostRecord, rules: HostRules, now: float) -> None:
+        if record.backoff_s and now - max(record.incident_at, record.backoff_until) >= rules.politeness.backoff_forgive:
             record.backoff_s = 0.0
 
     def _back_off(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float) -> str:
         """Let a 429, a 503 or a Retry-After hold the whole host back; return the rule that does, "" if none."""
-        limits = self._politeness
+        limits = rules.politeness
         asked = _asked_wait(outcome, now)
         if asked is not None:
             asked = min(asked, limits.retry_after_max)
@@ -267,7 +280,7 @@ class Pace:
             least = limits.backoff_initial if asked is None else 2.0 * self.floor(record, rules)
             record.backoff_s = min(max(least, 2.0 * record.backoff_s), limits.backoff_max)
             record.incident_at = now
-            wait = self.stretch(record.backoff_s) if asked is None else max(asked, record.backoff_s)
+            wait = self.stretch(record.backoff_s, rules) if asked is None else max(asked, record.backoff_s)
         elif asked is not None:
             wait = asked
         else:
@@ -282,15 +295,15 @@ class Pace:
             return None
         return max(now + waits[entry.attempt] * self._retry.scale, record.next_at)
 
-    def is_dead(self, record: HostRecord) -> bool:
+    def is_dead(self, record: HostRecord, rules: HostRules) -> bool:
         """Return whether the circuit opens."""
-        return record.failures >= self._politeness.dead_after
+        return record.failures >= rules.politeness.dead_after
 
-    def park_dead(self, record: HostRecord, now: float) -> None:
+    def park_dead(self, record: HostRecord, rules: HostRules, now: float) -> None:
         """Open the circuit: nothing for `dead_wait`, then one trial, which parks again if it fails."""
         record.parked = Reason.HOST_DEAD
-        record.parked_until = now + self._politeness.dead_wait
-        record.failures = max(0, self._politeness.dead_after - 1)
+        record.parked_until = now + rules.politeness.dead_wait
+        record.failures = max(0, rules.politeness.dead_after - 1)
 
     def why_parked(self, record: HostRecord, rules: HostRules, now: float) -> str:
         """Return why nothing of the host is fetched, by today's configuration; "" if it is served. The operator's parking stays."""
@@ -298,17 +311,23 @@ class Pace:
             return Reason.HOST_BUDGET
         if rules.max_bytes is not None and record.n_bytes - record.n_bytes_before >= rules.max_bytes:
             return Reason.HOST_BUDGET
-        if self._politeness.respect_crawl_delay and record.crawl_delay > self._politeness.max_crawl_delay:
+        if rules.politeness.respect_crawl_delay and record.crawl_delay > rules.politeness.max_crawl_delay:
             return Reason.CRAWL_DELAY_TOO_LONG
         if record.parked in _JUDGED or (record.parked_until and record.parked_until <= now):
             return ""
         return record.parked
 
     def latest(self, now: float) -> float:
-        """Return the latest time until which a host can have to wait. A later one in a record comes from a wrong clock."""
-        limits = self._politeness
-        longest = max(limits.max_delay, limits.max_crawl_delay, limits.retry_after_max, limits.backoff_max, limits.dead_wait)
-        return now + 2.0 * longest * (1.0 + limits.jitter)
+        """Return the latest time that a host can rightly be made to wait for: what a record says beyond it is a clock's fault."""
+        return now + self._longest
+
+
+def _longest(settings: Settings) -> float:
+    """Return the longest time in seconds that any host can rightly be made to wait."""
+    names = ("max_delay", "max_crawl_delay", "retry_after_max", "backoff_max", "dead_wait")
+    waits = [getattr(of, name) for of in (settings.politeness, *settings.overrides) for name in names]
+    jitter = max(settings.politeness.jitter, *(one.jitter or 0.0 for one in settings.overrides), 0.0)
+    return 2.0 * max(float(wait) for wait in waits if wait is not None) * (1.0 + jitter)
 
 
 _JUDGED = frozenset((Reason.HOST_BUDGET, Reason.SITE_BUDGET, Reason.CRAWL_DELAY_TOO_LONG))  # derived from record and settings, never kept

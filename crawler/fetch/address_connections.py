@@ -25,7 +25,8 @@ from functools import lru_cache, partial
 from ipaddress import ip_address
 from typing import Any, Protocol
 
-from thresher.crawler.fetch.address_guard import AddressGuard, AddrInfo
+from thresher.crawler.fetch.address_guard import AddrInfo
+from thresher.crawler.fetch.local_end import Sockets
 
 _LOOK_S = 0.05  # between two looks at what other agents wait for
 _AGAIN_S = 0.02  # until the next try at an address that others have filled
@@ -94,7 +95,7 @@ class _Socket(socket.socket):
 class AddressConnections:
     """Opens sockets and knows which connections are idle. Of one event loop."""
 
-    def __init__(self, guard: AddressGuard, at_most: int, *, elsewhere: ConnectionUse | None = None) -> None:
+    def __init__(self, guard: Sockets, at_most: int, *, elsewhere: ConnectionUse | None = None) -> None:
         """at_most: at one address.    elsewhere: what other agents have, if there are any."""
         self._guard = guard
         self._at_most = at_most

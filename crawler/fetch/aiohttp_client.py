@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+import aiohappyeyeballs
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
@@ -21,11 +22,14 @@ from thresher.crawler.fetch.address_connections import AddressConnections
 from thresher.crawler.fetch.address_guard import AddrInfo
 from thresher.crawler.fetch.aiohttp_causes import blame_aiohttp
 from thresher.crawler.fetch.aiohttp_protocol import CURRENT, WireProtocol, make_protocol
-from thresher.crawler.fetch.dns import LookupFailed, Resolver, Unresolved
+from thresher.crawler.fetch.credentials import RequestHeader
+from thresher.crawler.fetch.dns import LookupFailed, Names, Unresolved
 from thresher.crawler.fetch.exchange import Connections, Exchange, WireFault
 from thresher.crawler.fetch.lean_client import KEEP_ALIVE_S
+from thresher.crawler.fetch.proxy import Proxy
 
 _READ_BUFFER = 64 << 10
+_HAPPY_EYEBALLS_S = 0.25
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -33,6 +37,7 @@ class _Connector(aiohttp.TCPConnector):
 
     connections: Connections
     places: AddressConnections
+    proxy: Proxy | None
 
     async def _wrap_create_connection(
         self, *args: Any, addr_infos: list[AddrInfo], **options: Any
@@ -45,12 +50,29 @@ class _Connector(aiohttp.TCPConnector):
             return made[-1]
 
         try:
+            if self.proxy is not None:
+                return await self._through(self.proxy, remembered, *args[1:], **options)
             async with self.places.place(addr_infos) as attempt:
                 return await super()._wrap_create_connection(remembered, *args[1:], addr_infos=attempt.infos, **options)
         except BaseException:
             for protocol in made:
                 self.connections.lost(protocol)
             raise
+
+    async def _through(
+        self, proxy: Proxy, factory: Callable[[], ResponseHandler], *args: Any, **options: Any
+    ) -> tuple[asyncio.Transport, ResponseHandler]:
+        """Connect by the proxy: to it where it is asked for plain http itself, else through a tunnel to the host."""
+        url = options["req"].url
+        tunnels_to = None if proxy.is_plain and url.scheme == "http" else (url.raw_host, url.port)
+        sock = await proxy.connected(self._open_socket, CURRENT.get(), tunnels_to)
+        return await self._wrap_existing_connection(factory, *args, sock=sock, **options)
+
+    async def _open_socket(self, infos: list[AddrInfo]) -> socket.socket:
+        async with self.places.place(infos) as attempt:
+            return await aiohappyeyeballs.start_connection(
+                attempt.infos, happy_eyeballs_delay=_HAPPY_EYEBALLS_S, loop=self._loop, socket_factory=self.places.open_socket
+            )
 
     async def _get(self, key: Any, traces: Any) -> Any:
         taken = await super()._get(key, traces)
@@ -74,21 +96,23 @@ class AiohttpClient:
         self,
         *,
         headers: Mapping[str, str],
-        resolver: Resolver,
+        resolver: Names,
         tls: ssl.SSLContext,
         connections: Connections,
         places: AddressConnections,
+        proxy: Proxy | None = None,
     ) -> None:
+        self._proxy = proxy
         connector = _Connector(
             limit=0,  # the frontier bounds requests, in all and per host
             ssl=tls,
-            resolver=Lookups(resolver),
+            resolver=Lookups(resolver, proxy),
             use_dns_cache=False,
-            happy_eyeballs_delay=0.25,
+            happy_eyeballs_delay=_HAPPY_EYEBALLS_S,
             keepalive_timeout=KEEP_ALIVE_S,
             socket_factory=places.open_socket,
         )
-        connector.connections, connector.places = connections, places
+        connector.connections, connector.places, connector.proxy = connections, places, proxy
         connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections, places)
         self._session = aiohttp.ClientSession(
             connector=connector,
@@ -106,15 +130,15 @@ class AiohttpClient:
         self._session._retry_connection = False  # it would send any request twice, politeness or not
 
     def get(
-        self, text: str, exchange: Exchange, conditions: Sequence[tuple[bytes, bytes]] = ()
+        self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Return a context that requests `text`, a canonical URL, and is left when its response is done with.
-
-        conditions: headers of this request alone
-        """
+        """Return a context that requests `text`, a canonical URL, and is left when its response is done with."""
         CURRENT.set(exchange)
-        more = {name.decode("latin-1"): value.decode("latin-1") for name, value in conditions}
-        return self._session.get(_request_url(text), allow_redirects=False, headers=more)
+        ours = {header.name: header.value for header in headers}
+        proxy = self._proxy if self._proxy is not None and self._proxy.is_plain and text.startswith("http://") else None
+        if proxy is not None and proxy.authorization:
+            ours["Proxy-Authorization"] = proxy.authorization
+        return self._session.get(_request_url(text), allow_redirects=False, headers=ours, proxy=proxy.url if proxy is not None else None)
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""
@@ -133,12 +157,13 @@ def _request_url(text: str) -> URL:
 class Lookups(AbstractResolver):
     """aiohttp's view of the resolver."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: Names, proxy: Proxy | None = None) -> None:
         self._resolver = resolver
+        self._proxy = proxy
 
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
         """Return the addresses of `host` in the order in which they are to be tried; raises Unresolved."""
-        answer = await self._resolver.resolve(host)
+        answer = await self._resolver.resolve(host) if self._proxy is None else await self._proxy.addresses()
         if isinstance(answer, LookupFailed):
             raise Unresolved(answer)
         return [

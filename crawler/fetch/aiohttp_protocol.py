@@ -60,7 +60,7 @@ class WireProtocol(ResponseHandler):
         """Begin an exchange: aiohttp calls this right before it sends a request."""
         exchange = CURRENT.get()
         exchange.is_reused = self._exchange is not None
-        exchange.address = self.address
+        exchange.address = "" if exchange.is_proxied else self.address
         exchange.sent_at = exchange.read_at = self._loop.time()
         self._exchange = exchange
         self._is_answered = False

@@ -139,7 +139,9 @@ class Watch:
         """Return the deadline of the phase that the exchange is in, and what it means to miss it."""
         exchange, limits = self._exchange, self._watches.limits
         if not exchange.sent_at:
-            return self.began + limits.connect, Cause.CONN_TIMEOUT, f"not connected in {limits.connect:g} s"
+            cause = Cause.PROXY if exchange.is_at_proxy else Cause.CONN_TIMEOUT
+            whom = " to the proxy" if exchange.is_at_proxy else ""
+            return self.began + limits.connect, cause, f"not connected{whom} in {limits.connect:g} s"
         if not exchange.head_at:
             cause = Cause.TIMEOUT_HEADERS if exchange.first_byte_at else Cause.TIMEOUT_FIRST_BYTE
             return exchange.sent_at + limits.first_byte, cause, f"no headers in {limits.first_byte:g} s, {exchange.wire_bytes} bytes"

@@ -24,6 +24,7 @@ import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
+from typing import Protocol
 
 import aiodns
 import pycares
@@ -66,6 +67,16 @@ class Unresolved(OSError):  # noqa: N818 - named for what it says, as its cause 
     def __init__(self, failure: LookupFailed) -> None:
         super().__init__(failure.detail)
         self.failure = failure
+
+
+class Names(Protocol):
+    """From names to addresses, or to what stands for them: `Resolver`, or `ProxyNames` (proxy.py)."""
+
+    def address(self, hostname: str, now: float, /) -> str | None: ...
+
+    async def resolve(self, hostname: str, /) -> tuple[str, ...] | LookupFailed: ...
+
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,9 @@ class Exchange:
         "fault",
         "first_byte_at",
         "head_at",
+        "is_at_proxy",
         "is_cut",
+        "is_proxied",
         "is_reused",
         "is_whole",
         "n_interim",
@@ -50,8 +52,11 @@ class Exchange:
         "wire_bytes",
     )
 
-    def __init__(self, budget: int, recording: Recording | None = None) -> None:
+    def __init__(self, budget: int, recording: Recording | None = None, *, is_proxied: bool = False) -> None:
+        """is_proxied: the peer is a proxy, whose address says nothing of the host's."""
         self.budget = budget  # wire bytes
+        self.is_proxied = is_proxied
+        self.is_at_proxy = False  # a connection to the proxy is being made
         self.recording = recording
         self.wire_bytes = 0
         self.address = ""

@@ -38,14 +38,18 @@ from msgspec import structs
 from thresher.config.settings import Fetch
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.politeness import parse_retry_after
+from thresher.crawler.core.url import hostname_of
 from thresher.crawler.core.url_spelling import latin1_href
 from thresher.crawler.fetch.address_connections import AddressConnections, ConnectionUse
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.content_coding import ACCEPT_ENCODING, ARCHIVABLE, BodyDecoder, DecodeError
+from thresher.crawler.fetch.credentials import RequestHeader, read_credentials
 from thresher.crawler.fetch.deadlines import Limits, Watch, Watches
-from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.dns import LookupFailed, Names
 from thresher.crawler.fetch.exchange import Connections, Exchange, Recording
 from thresher.crawler.fetch.lean_client import LeanClient
+from thresher.crawler.fetch.local_end import LocalEnd, Sockets
+from thresher.crawler.fetch.proxy import Proxy, ProxySockets
 
 WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
 SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the connection can be kept
@@ -61,7 +65,7 @@ _TRY_AGAIN = frozenset((408, 425))
 if TYPE_CHECKING:
     from thresher.crawler.fetch.aiohttp_client import AiohttpClient
 
-HeadGate = Callable[[Head], Reason | None]
+HeadGate = Callable[[Head], tuple[Reason, str] | None]  # why the body is not wanted, and which filter says so
 Conditions = Sequence[tuple[bytes, bytes]]  # headers that make a request conditional
 
 
@@ -100,7 +104,7 @@ class Client(Protocol):
         """Return why the request failed."""
         ...
 
-    def get(self, text: str, exchange: Exchange, conditions: Conditions, /) -> AbstractAsyncContextManager[Response]: ...
+    def get(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ..., /) -> AbstractAsyncContextManager[Response]: ...
 
     async def close(self) -> None: ...
 
@@ -114,7 +118,7 @@ class Fetcher:
         *,
         user_agent: str,
         from_header: str,
-        resolver: Resolver,
+        resolver: Names,
         guard: AddressGuard,
         address_connections: int,
         elsewhere: ConnectionUse | None = None,
@@ -131,13 +135,17 @@ class Fetcher:
         self._loop = asyncio.get_running_loop()
         self._watches = Watches(self._loop, Limits.of(settings, rate_grace_s))
         self._connections = Connections(_spare_descriptors(settings.concurrency))
-        self._places = AddressConnections(guard, address_connections, elsewhere=elsewhere)
+        self._credentials = read_credentials(settings.credentials)
+        self._names = resolver
+        self._proxy = Proxy(settings.proxy, self._credentials) if settings.proxy else None
+        self._places = _places(settings, guard, self._proxy, address_connections, elsewhere)
         self._client: Client = _client_class(settings.client)(
             headers=_headers(settings, user_agent, from_header, ARCHIVABLE if records else ACCEPT_ENCODING),
             resolver=resolver,
             tls=_tls(settings.ca_file),
             connections=self._connections,
             places=self._places,
+            proxy=self._proxy,
         )
 
     async def fetch(
@@ -149,25 +157,32 @@ class Fetcher:
         total_timeout: float | None = None,
         sink: Callable[[bytes], object] | None = None,
         conditions: Conditions = (),
+        cookie: str = "",
     ) -> Outcome:
         """Request `url` once. Never raises for what the web does.
 
         head_gate: judges status and headers; a reason refuses the body.    max_body: bytes, decoded.    total_timeout: seconds.
-        sink: takes the body as it comes; that of the outcome is but its end.    conditions: headers sent beside the usual ones
+        sink: takes the body as it comes; that of the outcome is but its end.
+        cookie: of the URL's chain of redirects    conditions: headers that make the request conditional
         """
         at_most = self._settings.max_body if max_body is None else max_body
         total_s = self._settings.total_timeout if total_timeout is None else total_timeout
+        if self._proxy is not None and isinstance(refused := await self._names.resolve(hostname_of(url.host)), LookupFailed):
+            return Failed(url, refused.cause, refused.detail)
+        asked = [RequestHeader(name.decode("latin-1"), value.decode("latin-1")) for name, value in conditions]
+        headers = [*self._credentials.headers(url.host, cookie), *asked]
         exchange = self._exchange(at_most)
-        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, conditions), total_s)
+        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), total_s)
         if _was_stale(outcome, exchange):
             exchange = self._exchange(at_most)
-            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, conditions), total_s)
+            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
         return structs.replace(outcome, wire=exchange.wire()) if self._records else outcome
 
     def _exchange(self, at_most: int) -> Exchange:
-        return Exchange(at_most + WIRE_LEEWAY, Recording(time.time()) if self._records else None)
+        recording = Recording(time.time()) if self._records else None
+        return Exchange(at_most + WIRE_LEEWAY, recording, is_proxied=self._proxy is not None)
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""
@@ -177,7 +192,7 @@ class Fetcher:
     async def _request(self, fetch: _Fetch, total_s: float) -> Outcome:
         watch = self._watches.start(fetch.exchange, total_s)
         try:
-            async with self._client.get(fetch.url.text, fetch.exchange, fetch.conditions) as response:
+            async with self._client.get(fetch.url.text, fetch.exchange, fetch.headers) as response:
                 return await fetch.read(response, watch)
         except asyncio.CancelledError:
             if not watch.absorb():
@@ -200,7 +215,7 @@ class _Fetch:
     head_gate: HeadGate | None
     max_body: int
     sink: Callable[[bytes], object] | None = None
-    conditions: Conditions = ()
+    headers: Sequence[RequestHeader] = ()
 
     async def read(self, response: Response, watch: Watch) -> Outcome:
         """Read the response as far as it is wanted."""
@@ -212,15 +227,19 @@ class _Fetch:
             if target:
                 await self._glance(response, watch, head, is_wanted=is_recorded)
                 return Redirect(self.url, head, target, exchange.wire_bytes, self._elapsed_s())
+        if status == 407 and exchange.is_proxied:
+            await self._glance(response, watch, head)
+            return self.failed(Cause.PROXY, "the proxy wants other credentials: status 407", elapsed_s=self._elapsed_s())
         cause = _cause_of(status)
         if cause is not None:
             body = await self._glance(response, watch, head, is_wanted=is_recorded)
             asked_s = retry_after_s(head, time.time())
             return self.failed(cause, f"status {status}", elapsed_s=self._elapsed_s(), retry_after_s=asked_s, head=head, body=body)
-        reason = self.head_gate(head) if self.head_gate is not None else None
-        if reason is not None:
+        refusal = self.head_gate(head) if self.head_gate is not None else None
+        if refusal is not None:
+            reason, by = refusal
             await self._glance(response, watch, head)
-            return Fetched(self.url, head, b"", exchange.wire_bytes, self._elapsed_s(), refused=reason)
+            return Fetched(self.url, head, b"", exchange.wire_bytes, self._elapsed_s(), refused=reason, refused_by=by)
         return await self._read_body(response, head)
 
     async def _read_body(self, response: Response, head: Head) -> Outcome:
@@ -363,6 +382,18 @@ def _client_class(name: str) -> type[LeanClient] | type[AiohttpClient]:
     from thresher.crawler.fetch.aiohttp_client import AiohttpClient
 
     return AiohttpClient
+
+
+def _places(
+    settings: Fetch, guard: AddressGuard, proxy: Proxy | None, address_connections: int, elsewhere: ConnectionUse | None
+) -> AddressConnections:
+    """Return who opens sockets. All connections lead to a proxy's address, if there is one: what may be open at one bounds nothing then."""
+    sockets: Sockets = guard if proxy is None else ProxySockets(proxy)
+    if settings.bind:
+        sockets = LocalEnd(sockets, settings.bind)
+    if proxy is not None:
+        return AddressConnections(sockets, 2 * settings.concurrency)
+    return AddressConnections(sockets, address_connections, elsewhere=elsewhere)
 
 
 def _headers(settings: Fetch, user_agent: str, from_header: str, encodings: str) -> dict[str, str]:

@@ -24,9 +24,11 @@ import aiohappyeyeballs
 from thresher.crawler.fetch.address_connections import AddressConnections
 from thresher.crawler.fetch.address_guard import AddrInfo
 from thresher.crawler.fetch.causes import blame
-from thresher.crawler.fetch.dns import LookupFailed, Resolver, Unresolved
+from thresher.crawler.fetch.credentials import RequestHeader
+from thresher.crawler.fetch.dns import LookupFailed, Names, Unresolved
 from thresher.crawler.fetch.exchange import Connections, Exchange, WireFault
 from thresher.crawler.fetch.lean_connection import LeanConnection
+from thresher.crawler.fetch.proxy import Proxy, addr_info
 
 KEEP_ALIVE_S = 15.0
 _HAPPY_EYEBALLS_S = 0.25
@@ -42,11 +44,13 @@ class LeanClient:
         self,
         *,
         headers: Mapping[str, str],
-        resolver: Resolver,
+        resolver: Names,
         tls: ssl.SSLContext,
         connections: Connections,
         places: AddressConnections,
+        proxy: Proxy | None = None,
     ) -> None:
+        self._proxy = proxy
         self._head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
         self._resolver = resolver
         self._tls = tls
@@ -57,12 +61,9 @@ class LeanClient:
         self._busy: set[LeanConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def get(self, text: str, exchange: Exchange, conditions: Sequence[tuple[bytes, bytes]] = ()) -> _Request:
-        """Return a context that requests `text`, a canonical URL, and is left when its response is done with.
-
-        conditions: headers of this request alone
-        """
-        return _Request(self, text, exchange, b"".join(b"%s: %s\r\n" % pair for pair in conditions))
+    def get(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()) -> _Request:
+        """Return a context that requests `text`, a canonical URL, and is left when its response is done with."""
+        return _Request(self, text, exchange, headers)
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""
@@ -73,8 +74,8 @@ class LeanClient:
         self._idle.clear()
         await asyncio.sleep(0)  # lets the transports go
 
-    async def acquire(self, text: str, exchange: Exchange, conditions: bytes) -> LeanConnection:
-        """Send the request on a kept connection or a new one and wait for the final response's head.    conditions: lines of headers"""
+    async def acquire(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()) -> LeanConnection:
+        """Send the request on a kept connection or a new one and wait for the final response's head."""
         scheme, authority, target = _parts(text)
         origin = text[: len(scheme) + 3 + len(authority)]
         idle = self._idle.get(origin)
@@ -82,17 +83,26 @@ class LeanClient:
             connection = idle[-1]
             self._wake(connection)
         else:
-            connection = await self._connect(origin, scheme, authority)
+            connection = await self._connect(origin, scheme, authority, exchange)
         self._busy.add(connection)
         try:
-            connection.begin(
-                exchange, b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target.encode(), authority.encode(), self._head + conditions)
-            )
+            connection.begin(exchange, *self._requests(text, target, authority, headers))
             await connection.head()
         except BaseException:
             self.release(connection, is_wanted=False)
             raise
         return connection
+
+    def _requests(self, text: str, target: str, authority: str, headers: Sequence[RequestHeader]) -> tuple[bytes, bytes]:
+        """Return the request as it is sent, and as an archive may have it: what is secret and what is the proxy's is not the web's."""
+        lines = [b"GET %s HTTP/1.1\r\nHost: %s\r\n%s" % (target.encode(), authority.encode(), self._head)]
+        if not headers and self._proxy is None:
+            return lines[0] + b"\r\n", b""
+        shown = [lines[0], *(header.line(shows_secrets=False).encode("latin-1") for header in headers), b"\r\n"]
+        if self._proxy is not None and self._proxy.is_plain and text.startswith("http://"):
+            own = f"Proxy-Authorization: {self._proxy.authorization}\r\n" if self._proxy.authorization else ""
+            lines = [b"GET %s HTTP/1.1\r\nHost: %s\r\n%s%s" % (text.encode(), authority.encode(), self._head, own.encode("ascii"))]
+        return b"".join([*lines, *(header.line().encode("latin-1") for header in headers), b"\r\n"]), b"".join(shown)
 
     def release(self, connection: LeanConnection, *, is_wanted: bool = True) -> None:
         """Keep a connection whose response is complete for the next request to its origin; close any other."""
@@ -132,13 +142,17 @@ class LeanClient:
             connection.close()
         self._sweeper = self._loop.call_later(KEEP_ALIVE_S / 3, self._sweep) if self._idle else None
 
-    async def _connect(self, origin: str, scheme: str, authority: str) -> LeanConnection:
-        """Open a connection. Raises Unresolved, BlockedAddress, OSError of the connect, ssl.SSLError."""
+    async def _connect(self, origin: str, scheme: str, authority: str, exchange: Exchange) -> LeanConnection:
+        """Open a connection. Raises Unresolved, BlockedAddress, OSError of the connect, ssl.SSLError, WireFault of a proxy."""
         host, port = _host_and_port(authority, scheme)
         answer = await self._resolver.resolve(host)
         if isinstance(answer, LookupFailed):
             raise Unresolved(answer)
-        sock = await self._open_socket([_addr_info(address, port) for address in answer])
+        if self._proxy is None:
+            sock = await self._open_socket([addr_info(address, port) for address in answer])
+        else:
+            tunnels_to = None if self._proxy.is_plain and scheme == "http" else (host, port)
+            sock = await self._proxy.connected(self._open_socket, exchange, tunnels_to)
         connection = LeanConnection(self, origin)
         try:
             await self._loop.create_connection(
@@ -189,16 +203,16 @@ class LeanClient:
 class _Request:
     """`async with client.get(…) as response`."""
 
-    __slots__ = ("_client", "_conditions", "_connection", "_exchange", "_text")
+    __slots__ = ("_client", "_connection", "_exchange", "_headers", "_text")
 
-    def __init__(self, client: LeanClient, text: str, exchange: Exchange, conditions: bytes) -> None:
+    def __init__(self, client: LeanClient, text: str, exchange: Exchange, headers: Sequence[RequestHeader]) -> None:
         self._client = client
-        self._conditions = conditions
         self._text = text
+        self._headers = headers
         self._exchange = exchange
 
     async def __aenter__(self) -> LeanConnection:
-        self._connection = await self._client.acquire(self._text, self._exchange, self._conditions)
+        self._connection = await self._client.acquire(self._text, self._exchange, self._headers)
         return self._connection
 
     async def __aexit__(self, _type: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:
@@ -219,9 +233,3 @@ def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
     if not colon or port.endswith("]"):
         host, port = authority, ""
     return host.strip("[]"), int(port) if port else (443 if scheme == "https" else 80)
-
-
-def _addr_info(address: str, port: int) -> AddrInfo:
-    if ":" in address:
-        return socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port, 0, 0)
-    return socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port)

@@ -60,15 +60,15 @@ class LeanConnection(asyncio.Protocol):
 
     # What the client asks for
 
-    def begin(self, exchange: Exchange, request: bytes) -> None:
-        """Send a request."""
+    def begin(self, exchange: Exchange, request: bytes, shown: bytes = b"") -> None:
+        """Send a request.    shown: as an archive may have it; b"" if that is the same"""
         self._exchange = exchange
         exchange.is_reused = self._n_served > 0
-        exchange.address = self.address
+        exchange.address = "" if exchange.is_proxied else self.address
         exchange.sent_at = exchange.read_at = self._loop.time()
         self._n_served += 1
         if exchange.recording is not None:
-            self._record(exchange.recording, request)
+            self._record(exchange.recording, shown or request)
         self._parser = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True

@@ -7,7 +7,7 @@ what the links came to, `crawler/settlement/settler.py` writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import not_
 from typing import NamedTuple
@@ -16,12 +16,13 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
+from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ownership import Ownership
-from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, site_of
+from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, queue_name, site_of
 from thresher.filters.base import LinkJudgement, Links
 from thresher.filters.panel import Deliberation, Panel
-from thresher.filters.scope import matches
 from thresher.storage.schema import SeenRow
+from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.tables.seen import SeenSet
 
 _USERINFO = re.compile(r"(?<=//)[^/?#\\\s]*@")
@@ -65,14 +66,23 @@ class Sifted(msgspec.Struct, frozen=True):
 class LinkGate:
     """Static gate, seen test and learned gate for a page's links at a time."""
 
-    def __init__(self, urls: URLSpace, seen: SeenSet, panel: Panel, settings: Settings, ownership: Ownership | None = None) -> None:
-        """ownership: None if every site is this agent's."""
+    def __init__(
+        self,
+        urls: URLSpace,
+        seen: SeenSet,
+        panel: Panel,
+        settings: Settings,
+        ownership: Ownership | None = None,
+        forgotten: Iterable[ForgottenRecord] = (),
+    ) -> None:
+        """ownership: None if every site is this agent's.    forgotten: what the operator has had taken down"""
+        self._forgotten = frozenset(record.text for record in forgotten)  # URLs and names of host queues
         self._ownership = ownership
         self._urls = urls
         self._seen = seen
         self._panel = panel
         self._max_depth = settings.limits.max_depth
-        self._depth_rules = [(override.match, override.max_depth) for override in settings.overrides if override.max_depth is not None]
+        self._depth_rules = [(override.rule, override.max_depth) for override in settings.overrides if override.max_depth is not None]
         self._cache: dict[str, bytes | tuple[Reason, str]] = {}
         self._sites: dict[str, str] = {}  # origin → site
 
@@ -134,12 +144,15 @@ class LinkGate:
         site_of = {host: self.site(host) for host in set(hosts)}
         refused = self._panel.static(Links(texts, hosts, [site_of[host] for host in hosts]))
         faults = {host: fault for host in site_of if (fault := self._urls.fault(host)) is not None}
-        if not (refused or faults):
+        if not (refused or faults or self._forgotten):
             return dict(zip(texts, self._urls.keys(texts, hosts), strict=True))
         answers: dict[str, bytes | tuple[Reason, str]] = {}
         for i, (text, host) in enumerate(zip(texts, hosts, strict=True)):
             fault = faults.get(host)
-            answers[text] = (fault, "url") if fault is not None else refused.get(i) or self._urls.key(text)
+            if self._forgotten and (text in self._forgotten or queue_name(host) in self._forgotten):
+                answers[text] = Reason.FORGOTTEN, "forget"
+            else:
+                answers[text] = (fault, "url") if fault is not None else refused.get(i) or self._urls.key(text)
         return answers
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
@@ -168,6 +181,6 @@ class LinkGate:
         limit = self._max_depth
         if self._depth_rules:
             origin = origin_of(text)
-            covering = [(len(rule), depth) for rule, depth in self._depth_rules if matches(rule, text, origin)]
+            covering = [(len(rule), depth) for rule, depth in self._depth_rules if covers(rule, text, origin)]
             limit = max(covering)[1] if covering else limit
         return limit is not None and seed_distance > limit

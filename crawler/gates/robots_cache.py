@@ -14,9 +14,9 @@ from enum import Enum
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose, Redirect
+from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.robots import RobotsRecord, Rules, file_hash, head_of, judge
 from thresher.crawler.core.url import BadURL, URLSpace
-from thresher.filters.scope import matches
 from thresher.storage.tables.robots import RobotsTable
 
 MAX_HOPS = 5
@@ -54,7 +54,7 @@ class RobotsCache:
         self._table = table
         self._urls = urls
         self._settings = settings.robots
-        self._obeys = [(rule.match, rule.obey_robots) for rule in settings.overrides if rule.obey_robots is not None]
+        self._obeys = [(one.rule, one.obey_robots) for one in settings.overrides if one.obey_robots is not None]
         self._obeys.sort(key=lambda rule: -len(rule[0]))
         self._agent = agent
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
@@ -82,7 +82,7 @@ class RobotsCache:
         """Return whether robots.txt counts for this URL: `robots.obey`, or the longest override that says otherwise."""
         if self._obeys:
             for match, obeys in self._obeys:
-                if matches(match, url.text, url.host):
+                if covers(match, url.text, url.host):
                     return obeys
         return self._settings.obey
 

@@ -24,10 +24,12 @@ from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
 from thresher.crawler.core.document_types import DOCUMENTS, accepted_types
 from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
+from thresher.crawler.page.browser_need import browser_need
 from thresher.crawler.page.loop_watch import Step
 from thresher.crawler.page.parser import Parser
 from thresher.filters.media import AnnouncedTypes
@@ -95,6 +97,7 @@ class BatchReader:
         self._suspects = suspects
         self._gate = links.gate
         self._settings = settings
+        self._overriding = Overriding(settings)
         accepted = accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)
         self._announced = AnnouncedTypes(settings.filters.media, accepted)
         self._urls = urls
@@ -141,7 +144,7 @@ class BatchReader:
         """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
         base = self._urls.base(url.text, parsed.base)
         wanted, skips = parsed.links, []
-        if not self._settings.robots.nofollow_links and any(link.rel for link in wanted):
+        if not self._overriding.of(url.text).robots.nofollow_links and any(link.rel for link in wanted):
             nofollow = [link for link in wanted if "nofollow" in link.rel]
             wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
             skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in self._urls.resolve(base, [link.href for link in nofollow])[0]]
@@ -278,10 +281,15 @@ class BatchReader:
             canonical=self._canonical(outcome.url, parsed.canonical) if parsed and parsed.canonical else "",
             directives=parsed.directives if parsed else Directives(),
             n_bytes=len(outcome.body),
-            flags=outcome.flags | (parsed.flags if parsed else unparsed),
+            flags=outcome.flags | (parsed.flags | self._need(ticket) if parsed else unparsed),
             at=self._clock(),
             form=parsed.form if parsed else "",
         )
+
+    def _need(self, ticket: _Ticket) -> frozenset[Flag]:
+        """Return the flag of a page that only a browser can read."""
+        need = browser_need(ticket.outcome.head, ticket.outcome.body, n_words=ticket.tokens.size, n_links=len(ticket.links))
+        return frozenset() if need is None else frozenset((need,))
 
     def _canonical(self, url: CrawlURL, named: str) -> str:
         try:

@@ -124,10 +124,10 @@ class Archiver:
         match outcome:
             case Failed():
                 said.append(("failure", f"{outcome.cause} {outcome.detail}".strip()))
-            case Fetched(refused=reason):
+            case Fetched(refused=reason, refused_by=by):
                 said += [("flag", flag) for flag in sorted(outcome.flags)]
                 if reason is not None:
-                    said.append(("skipped", str(reason)))
+                    said.append(("skipped", f"{reason} {by}".rstrip()))
         if visit.refused is not None:
             said.append(("skipped", f"{visit.refused.reason} {visit.refused.by} {visit.refused.text}"))
         return said + _judged(visit)

@@ -8,8 +8,10 @@ import numpy as np
 
 from thresher.crawler.core.ai_preferences import Stated
 from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Directives, Failed, Fetched, Flag, Judgement, Page, Verdict
+from thresher.crawler.page.browser_need import is_challenge
 from thresher.storage.schema import FailureRecord, PageRecord, VerdictRecord
 
+_SHORT = 64 << 10  # bytes of an error's page that may be a challenge
 _TITLE = 1_000  # characters of a title that are kept
 _PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
 
@@ -85,6 +87,8 @@ def partial_answer(url: CrawlURL, outcome: Failed) -> Fetched | None:
     if outcome.head is None:
         return None
     flags = frozenset({_PARTIAL[outcome.cause]} if outcome.cause in _PARTIAL else ())
+    if len(outcome.body) <= _SHORT and is_challenge(outcome.head, outcome.body):
+        flags |= {Flag.CHALLENGE}
     return Fetched(url, outcome.head, outcome.body, outcome.wire_bytes, outcome.elapsed_s, flags)
 
 

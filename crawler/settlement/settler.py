@@ -87,6 +87,9 @@ class Settler:
             self.sitemaps.answered(visit, visit.outcome, now)
         elif purpose is Purpose.REVISIT:
             self.revisits.answered(visit, visit.outcome, now)
+        elif visit.asks_again and isinstance(visit.outcome, Redirect) and visit.target == visit.outcome.url.text:
+            self.totals.request(visit.outcome.wire_bytes)
+            self._frontier.give_back(visit.lease, now, requested=visit.outcome)
         elif visit.gives_way and isinstance(visit.outcome, Failed):
             self._give_way(visit, visit.outcome, now)
         else:
@@ -415,7 +418,7 @@ class Settler:
         assert outcome.refused is not None
         status = outcome.head.status
         self._store.failures.put(url.key, refusal_record(outcome, now))
-        self._note_skip(Skip(url.text, outcome.refused, "media"), url.via)
+        self._note_skip(Skip(url.text, outcome.refused, outcome.refused_by), url.via)
         self.totals.status(status)
         self._store.seen.settle(url.key, State.DONE, outcome.refused)
         self._learn((self._context.panel.unread(unread_page(outcome)),), now)
@@ -457,12 +460,15 @@ class Settler:
         """Store a record, with its body if bodies are stored and there is one."""
         self._store.pages.put(record, body if body and self._context.settings.store.bodies else None)
         self.totals.page(record.status)
+        self.totals.needs_browser(record.flags)
 
     def _redirect(self, visit: Visit, outcome: Redirect, now: float) -> None:
         """Write the edge whatever becomes of the target; queue the target if it is new."""
         url, target = outcome.url, visit.target
         self.totals.redirect(outcome.head.status)
         key = self._context.urls.key(target) if target else b""
+        if visit.asks_again:
+            self._ask_again(target, key, now)
         self._store.redirects.put(url.key, key, target or presentable(outcome.target)[:2048], outcome.head.status, now)
         self._store.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
         if visit.refused is not None:
@@ -479,6 +485,15 @@ class Settler:
             self._judge_pairs(self._pairs.after_redirect(url, target, now), now)
         else:
             self._settle_pairs(url, outcome.head.status, b"", now)
+
+    def _ask_again(self, text: str, key: bytes, now: float) -> None:
+        """Queue a URL whose answer was a redirect: the chain that has come back to it brings a cookie."""
+        row = self._store.seen.row(key)
+        if row is not None and row.state is State.DONE and self._store.redirects.edge(key) is not None:
+            self._store.redirects.forget(key)
+            place = {"seed_distance": row.seed_distance, "site_depth": row.site_depth, "hops": row.hops}
+            via = self._store.seen.record(row.seq).via
+            self.admission.requeue(self._context.urls.url(text, **place, purpose=row.purpose, via=via), row, now)
 
     # -- filters
 

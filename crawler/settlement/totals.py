@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from thresher.crawler.core.model import Cause, Reason, State
+from collections.abc import Iterable
+
+from thresher.crawler.core.model import NEEDS_BROWSER, Cause, Reason, State
 from thresher.crawler.settlement.tail import CLOSED
 from thresher.crawler.status import Status
 from thresher.storage.tables.counters import Counters
@@ -13,6 +15,7 @@ _WOULD_SAVE = "would_save:"
 _SKIPPED = "skip:"
 _CAUSE = "cause:"
 _STATUS = "status:"
+_BROWSER = "browser:"
 
 
 class Totals:
@@ -61,6 +64,11 @@ class Totals:
         self._counters.add("pages", 1)
         self.status(status)
 
+    def needs_browser(self, flags: Iterable[str]) -> None:
+        """Count a page that only a browser can read."""
+        for flag in NEEDS_BROWSER.intersection(flags):
+            self._counters.add(_BROWSER + flag, 1)
+
     def status(self, status: int) -> None:
         """Count a final answer by its status."""
         self._counters.add(f"{_STATUS}{status}", 1)
@@ -106,6 +114,7 @@ class Totals:
         status.hosts = of("hosts")
         status.causes, status.skipped = self.causes(), self._named(_SKIPPED)
         status.saved, status.would_save = self._named(_SAVED), self._named(_WOULD_SAVE)
+        status.needs_browser = self._named(_BROWSER)
         classes: dict[str, int] = {}
         for code, n in self._named(_STATUS).items():
             classes[f"{code[0]}xx"] = classes.get(f"{code[0]}xx", 0) + n

@@ -23,12 +23,15 @@ from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.ownership import MOST_AGENTS, divided
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
 from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.fetch.credentials import read_credentials
+from thresher.crawler.fetch.local_end import check_bind
 from thresher.crawler.start.seeds import Seeds, read_seeds
 from thresher.crawler.terminal.extras import require
 from thresher.filters.base import Links
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
 from thresher.filters.registry import specs
+from thresher.storage.forget import finish, unfinished
 from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
@@ -73,6 +76,8 @@ def check_startable(settings: Settings) -> None:
     plugged(settings)
     if n_agents(settings) > MOST_AGENTS:
         raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
+    read_credentials(settings.fetch.credentials)
+    check_bind(settings.fetch.bind)
     if settings.archive.format == "warc":
         if settings.fetch.client != "lean":
             raise UsageError(
@@ -238,6 +243,8 @@ def reconfigure(
     if not lock_holder(path):
         for shard in shard_paths(path):
             require_sound_pages(shard)
+        if unfinished(path):  # a takedown that a kill or a full disk has cut short
+            finish(path)
     with Store.open(path, None, time.time(), reserves=False) as store:
         old = store.settings
         changed = bool(configs or sets or flags or any(name.startswith("THRESHER_") for name in os.environ))

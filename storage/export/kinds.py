@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from thresher.storage.export.browser import BROWSER_KIND
 from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.forgotten import FORGOTTEN_KIND
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
 from thresher.storage.export.lines import Lines
 from thresher.storage.export.links import LINKS_KIND
@@ -20,7 +22,7 @@ from thresher.storage.view import View
 
 _ALL: tuple[Kind[Any], ...] = (
     *(PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND),
-    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, VERSIONS_KIND, TEXTS_KIND),
+    *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, VERSIONS_KIND, TEXTS_KIND, FORGOTTEN_KIND, BROWSER_KIND),
 )
 KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}
 TIMED = frozenset(("pages", "texts", "urls", "skipped", "redirects", "links", "sitemaps", "announced"))  # of which there is a part `since`

@@ -60,7 +60,12 @@ _NAMES: Final = {
     "bytes": ("body",),
 }
 _BY_NAME: Final = {name: held for held, names in _NAMES.items() for name in names}
-_OF_KIND: Final = {("urls", "final"): "bool"}  # of redirects it is a URL
+_OF_KIND: Final = {  # what elsewhere is something else
+    ("urls", "final"): "bool",
+    ("forgotten", "pages"): "int",
+    ("forgotten", "captures"): "int",
+    ("forgotten", "done"): "bool",
+}
 
 
 def column_type(kind: str, field: str) -> str:

@@ -11,6 +11,7 @@ from thresher.storage.tables.aliases import Aliases
 from thresher.storage.tables.bodies import Bodies
 from thresher.storage.tables.captures import Captures
 from thresher.storage.tables.failures import Failures
+from thresher.storage.tables.forgotten import Forgotten
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.journal import Journal
 from thresher.storage.tables.lanes import LaneTable
@@ -50,6 +51,7 @@ class Tables:
         self.redirects = Redirects(rows)
         self.aliases = Aliases(rows)
         self.captures = Captures(rows)
+        self.forgotten = Forgotten(rows)
         self._memories: dict[str, Memory] = {}
         self.rules = Rules(rows)
         self.rounds = Rounds(rows)

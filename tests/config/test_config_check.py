@@ -204,7 +204,7 @@ BAD = [
         "overrides: [{match: bücher.example}]",
         (
             f'crawl.yaml:1:14: overrides[0].match: {DOMAIN_WORDS}, got "bücher.example". '
-            "Write for example example.org or https://example.org/docs/; other than ASCII names in their xn-- form"
+            "Write for example example.org, https://example.org/docs/ or org,example)/docs; other than ASCII names in their xn-- form"
         ),
     ),
     (

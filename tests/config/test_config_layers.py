@@ -163,6 +163,8 @@ def values(key: str, kind: types.Type) -> st.SearchStrategy[Any]:
         "dns.static": st.dictionaries(st.sampled_from([".demo", "a.example", "1.0", "no"]), st.just("::1")),
         "own_site.pinned": st.dictionaries(st.sampled_from(["a.example:80", "[::1]:8000"]), st.sampled_from(["::1", "127.0.0.1 ::1"])),
         "labels": st.dictionaries(st.sampled_from(["https://a.example/", "a.example/x:y"]), TEXT, max_size=2),
+        "fetch.proxy": st.sampled_from(["", "http://proxy.example:3128", "socks5://[::1]:1080"]),
+        "fetch.bind": st.sampled_from([[], ["192.0.2.1"], ["192.0.2.1", "2001:db8::1"]]),
         "url.strip_params": st.sampled_from([[], ["utm_*", "*", "null"]]),
         "scope.danger.links": st.lists(st.sampled_from(["/logout", "/a|b/**", "?x=#", "/s?a|b=c*&d"]), max_size=3),
         "scope.danger.harmless": st.lists(st.sampled_from(["/docs/", "#", "x{2}"]), max_size=3),
@@ -209,6 +211,8 @@ def configurations(draw: st.DrawFn) -> Settings:
     ):
         if low in tree.get(section, {}) or high in tree.get(section, {}):
             tree[section] |= {low: 0.25, high: 3600.0}
+    if tree.get("profile") == "own-site":
+        tree.get("fetch", {}).pop("proxy", None)
     return msgspec.convert(tree, Settings)
 
 

@@ -73,8 +73,9 @@ def test_crawl_delay_is_ignored_when_the_operator_says_so() -> None:
 @given(st.floats(0.0, 1.0), st.integers(0, 2**32))
 def test_jitter_stretches_and_never_shortens(jitter: float, seed: int) -> None:
     """P56."""
-    pace = Pace(configured(politeness={"jitter": jitter}), random.Random(seed))
-    assert 10.0 <= pace.stretch(10.0) <= 10.0 * (1.0 + jitter)
+    chosen = configured(politeness={"jitter": jitter})
+    pace = Pace(chosen, random.Random(seed))
+    assert 10.0 <= pace.stretch(10.0, Rulebook(chosen).of("h.example")) <= 10.0 * (1.0 + jitter)
 
 
 def test_the_delay_doubles_with_each_5xx_and_comes_back_slowly() -> None:
@@ -206,16 +207,16 @@ def test_the_circuit_opens_after_failures_in_a_row_and_each_trial_that_fails_ope
     host = Host(dead_after=3)
     for _ in range(2):
         host.answer(failure(URL, Cause.CONN_REFUSED))
-    assert not host.pace.is_dead(host.record)
+    assert not host.pace.is_dead(host.record, host.rules)
     host.answer(failure(URL, Cause.CONN_REFUSED))
-    assert host.pace.is_dead(host.record)
-    host.pace.park_dead(host.record, host.now)
+    assert host.pace.is_dead(host.record, host.rules)
+    host.pace.park_dead(host.record, host.rules, host.now)
     assert (host.record.parked, host.record.parked_until) == (Reason.HOST_DEAD, host.now + 3600.0)
     assert host.pace.why_parked(host.record, host.rules, host.now + 3599.0) == Reason.HOST_DEAD
     assert host.pace.why_parked(host.record, host.rules, host.now + 3600.0) == ""
-    assert not host.pace.is_dead(host.record)
+    assert not host.pace.is_dead(host.record, host.rules)
     host.answer(failure(URL, Cause.CONN_REFUSED))
-    assert host.pace.is_dead(host.record)
+    assert host.pace.is_dead(host.record, host.rules)
 
 
 @pytest.mark.parametrize(

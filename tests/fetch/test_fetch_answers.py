@@ -138,7 +138,7 @@ async def test_a_refused_head_leaves_its_body_unread() -> None:
 
     async with serve(script) as site, fetching() as fetcher:
         outcome = await fetcher.fetch(
-            url(site.url()), head_gate=lambda head: Reason.BAD_TYPE if head.mime_type == "application/zip" else None
+            url(site.url()), head_gate=lambda head: (Reason.BAD_TYPE, "media") if head.mime_type == "application/zip" else None
         )
     assert isinstance(outcome, Fetched)
     assert (outcome.refused, outcome.body) == (Reason.BAD_TYPE, b"")
@@ -148,7 +148,7 @@ async def test_a_refused_head_leaves_its_body_unread() -> None:
 async def test_a_small_refused_body_keeps_the_connection() -> None:
     async with serve(always(response(b"small"))) as site, fetching() as fetcher:
         for _ in range(3):
-            outcome = await fetcher.fetch(url(site.url()), head_gate=lambda _: Reason.BAD_TYPE)
+            outcome = await fetcher.fetch(url(site.url()), head_gate=lambda _: (Reason.BAD_TYPE, "media"))
             assert isinstance(outcome, Fetched)
     assert site.n_connections == 1
 

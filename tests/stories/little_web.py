@@ -46,12 +46,14 @@ class LittleWeb:
         self.port = PORT
         self.requests: list[str] = []  # "a.test/1", in order of arrival; robots.txt left out
         self.robots_requests: list[str] = []
+        self.heads: list[bytes] = []  # of all requests, as they came
         self.generate: Callable[[str], Sequence[str]] | None = None  # the links of a place that was not put here
         self.generated_text = ""  # of all such places; "": each has its own
         self.missing: dict[str, Callable[[str], None]] = {}  # prefix of places that were not put here → what puts one
         self.heard: Callable[[str], None] = lambda _: None  # called with the place of each request
         self._times: dict[str, list[tuple[float, float]]] = {}  # host → (arrival, answer) of each request
         self._answers: dict[str, tuple[int, str, bytes]] = {}  # place → status, headers, body
+        self._cookies: dict[str, tuple[str, str]] = {}
         self._gates: dict[str, asyncio.Event] = {}
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
@@ -78,6 +80,11 @@ class LittleWeb:
         """Put a redirect to another place, or to whatever else a Location may hold."""
         location = self.url(target) if target.partition("/")[0].endswith(".test") else target
         self._answers[place] = status, f"Location: {location}\r\n", b""
+
+    def with_cookie(self, place: str, cookie: str, elsewhere: str) -> None:
+        """Put a page for those who bring a cookie; others are given it, and sent elsewhere."""
+        self.page(place)
+        self._cookies[place] = cookie, elsewhere
 
     def file(self, place: str, content_type: str, body: bytes, *, status: int = 200) -> None:
         """Put what is no page."""
@@ -112,16 +119,21 @@ class LittleWeb:
         self._tasks.add(asyncio.current_task())
         try:
             while True:
-                lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                self.heads.append(await reader.readuntil(b"\r\n\r\n"))
+                lines = self.heads[-1].decode("latin-1").split("\r\n")
                 host = next(line.partition(":")[2].strip() for line in lines if line.lower().startswith("host:"))
-                await self._answer(host.partition(":")[0] + lines[0].split(" ")[1], writer)
+                place = host.partition(":")[0] + lines[0].split(" ")[1]
+                cookie, elsewhere = self._cookies.get(place, ("", ""))
+                is_brought = any(line.lower().startswith("cookie:") and cookie in line for line in lines)
+                away = f"Set-Cookie: {cookie}; Path=/\r\nLocation: {self.url(elsewhere)}\r\n" if cookie and not is_brought else ""
+                await self._answer(place, writer, away)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             self._writers.discard(writer)
             writer.close()
 
-    async def _answer(self, place: str, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, place: str, writer: asyncio.StreamWriter, sends_away: str = "") -> None:
         arrival = time.monotonic()
         (self.robots_requests if place.endswith(ROBOTS) else self.requests).append(place)
         self.heard(place)
@@ -133,6 +145,8 @@ class LittleWeb:
         if place not in self._answers and prefix and not place.endswith(ROBOTS):
             self.missing[prefix](place)
         status, headers, body = self._answers.get(place, (404, "Content-Type: text/html\r\n", b"<p>nothing here"))
+        if sends_away:
+            status, headers, body = 302, sends_away, b""
         writer.write(f"HTTP/1.1 {status} X\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         self._times.setdefault(place.partition("/")[0], []).append((arrival, time.monotonic()))
         await writer.drain()

@@ -163,11 +163,11 @@ async def test_what_filters_refuse_is_there_with_their_words(tmp_path: Path) -> 
         told = {record.url: record.fields for record in records(tmp_path) if record.kind == "metadata"}
         by_url = answers(tmp_path)
         assert by_url[web.url("a.test/picture")][0].block == web.sent["a.test/picture"][0]
-        assert told[web.url("a.test/picture")]["skipped"] == ["bad_type"]
+        assert told[web.url("a.test/picture")]["skipped"] == ["bad_type media"]
         (film,) = by_url[web.url("a.test/film")]
         assert (film["WARC-Truncated"], web.sent["a.test/film"][0].startswith(film.block)) == ("unspecified", True)
         assert b"\r\n\r\n" in film.block
-        assert told[web.url("a.test/film")]["skipped"] == ["bad_type"]
+        assert told[web.url("a.test/film")]["skipped"] == ["bad_type media"]
         assert told[web.url("a.test/picture")]["via"] == [web.url("a.test/")]
         assert told[web.url("a.test/picture")]["hopsFromSeed"] == ["L"]
         assert told[web.url("a.test/robots.txt")]["hopsFromSeed"] == ["P"]

@@ -1,0 +1,77 @@
+"""`thresher forget`: a takedown, and what was taken down."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import time
+from pathlib import Path
+
+import click
+
+from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.url import BadURL
+from thresher.storage.export.fields import iso
+from thresher.storage.export.reading import reading
+from thresher.storage.forget import finish, target_of, unfinished
+from thresher.storage.forget import forget as carry_out
+from thresher.storage.partitions import require_crawl
+from thresher.storage.store import require_store
+from thresher.storage.tables.forgotten import ForgottenRecord
+
+_COLUMNS = ("what", "at", "by", "why", "URLs", "pages", "records", "state")
+
+
+@click.command(epilog="Example: thresher forget example https://example.org/private --why 'asked for on 3 May'")
+@directory_argument
+@click.argument("target", required=False, metavar="[URL|HOST]")
+@click.option("--by", metavar="WHO", default="", help="Who takes it down.  [default: the user at work]")
+@click.option("--why", metavar="TEXT", default="", help="Why, for the audit.")
+@json_option
+def forget(directory: str, target: str | None, by: str, why: str, as_json: bool) -> int:
+    """Delete what the crawl in DIR has of a URL or a host, and never fetch it again.
+
+    Its pages, bodies and links go from the store, its records in the archive become tombstones, and whatever a later `resume` meets of it
+    is refused as `forgotten`. A HOST stands for http and https, with and without www, and not for its subdomains. No crawl may run
+    meanwhile. Without URL or HOST, go on with what was cut short, and show what was taken down, by whom, when and why.
+    """
+    path = Path(directory)
+    require_crawl(path)
+    require_store(path)
+    if target is not None:
+        with reading(path) as view:
+            try:
+                meant = target_of(view, target)
+            except BadURL as error:
+                raise UsageError(f"{target}: expected a URL or the name of a host, found neither: {error.detail}") from None
+        carry_out(path, meant, by=by or _user(), why=why, now=time.time())
+    elif unfinished(path):
+        finish(path)
+    with reading(path) as view:
+        found = [record for _, record in view.forgotten.all() if target is None or record.text == meant.text]
+    for record in sorted(found, key=lambda record: record.at) if as_json else ():
+        print_json(_row(record))
+    if not as_json:
+        print_table(_COLUMNS, [list(_row(record).values()) for record in sorted(found, key=lambda record: record.at)])
+    return 0
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no name for the number
+        return f"user {os.getuid()}"
+
+
+def _row(record: ForgottenRecord) -> dict[str, object]:
+    return {
+        "what": record.text,
+        "at": iso(record.at),
+        "by": record.by,
+        "why": record.why,
+        "urls": record.n_urls,
+        "pages": record.n_pages,
+        "records": record.n_captures,
+        "state": "done" if record.is_done else "cut short",
+    }

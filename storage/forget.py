@@ -1,0 +1,310 @@
+"""Takedown: what a crawl knows and has of a URL or a host is deleted, and never comes back.
+
+    1  the row in `forgotten` is committed, with the places of the records in the archive: from now on a crawl refuses the URL
+    2  page records, bodies, links, journal, verdicts, failures, redirects, holds and what waits are deleted in one commit; what is known of
+       the URLs is that they are refused, as `forgotten`
+    3  their records in the archive become tombstones (storage/archive/blanking.py)
+    4  both environments are written anew without free pages, since LMDB leaves in these what was deleted
+    5  the row says that it is done
+
+Each step may be repeated. A kill leaves a row that is not done: the next `forget` and the next crawl go on with it.
+
+What stays: the text of the URLs, which says what is forgotten; that other pages link or redirect to them; the counters; a filter's memory,
+which holds hashes, but for a host that is the whole of its site. What was exported or copied is out of reach, and so are the disk's blocks.
+
+Memory: the keys of what is forgotten. Time: a walk over all known URLs, pages and records of the archive, and a copy of the store.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from thresher.crawler.core.errors import DiskError
+from thresher.crawler.core.model import Reason, State
+from thresher.crawler.core.robots import RobotsRecord
+from thresher.crawler.core.url import URLSpace, origin_of, queue_name
+from thresher.crawler.core.url_rules import url_rules
+from thresher.storage.archive.blanking import blank, places_of
+from thresher.storage.failpoint import reached
+from thresher.storage.faults import as_ours
+from thresher.storage.lock import CrawlLock
+from thresher.storage.overlay import Row
+from thresher.storage.packing import is_elsewhere, pack_u64, unpack_queue_key, unpack_u64
+from thresher.storage.partitions import shard_paths
+from thresher.storage.private import MODE
+from thresher.storage.schema import (
+    BODIES,
+    CAPTURE,
+    CAPTURED,
+    FAILURES,
+    JOURNAL,
+    LINKS,
+    MEMORY,
+    MEMORY_BYTES,
+    PAGE,
+    PAGES,
+    QUEUE,
+    RESULTS,
+    ROBOTS,
+    ROBOTS_FILES,
+    STATE,
+    SUSPECTS,
+    TABLES,
+    URL,
+    URLS,
+    VERDICTS,
+    Codec,
+)
+from thresher.storage.store import Store
+from thresher.storage.tables.forgotten import ForgottenRecord
+from thresher.storage.view import View
+
+_AT_ONCE: Final = 1000
+ROBOTS_RECORD: Final = Codec(RobotsRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be forgotten."""
+
+    text: str  # a canonical URL, or the name of a host queue
+    is_host: bool
+    key: bytes
+
+    def means(self, url: str) -> bool:
+        """Return whether a URL is meant."""
+        if not self.is_host:
+            return url == self.text
+        return "://" in url and queue_name(origin_of(url)) == self.text
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one shard has of a target."""
+
+    keys: dict[int, bytes] = field(default_factory=dict)  # number → key, of known URLs
+    origins: set[str] = field(default_factory=set)
+    visits: set[int] = field(default_factory=set)  # that left a page, or were the last of a URL
+
+
+def target_of(view: View, text: str) -> Target:
+    """Read what the operator names: a URL if it has a scheme, else a host. Raises BadURL."""
+    space = URLSpace(view.secret, replace(url_rules(view.settings), ports=None))  # at whatever port: nothing is fetched
+    if "://" in text:
+        url = space.canonical(text)
+        return Target(url, is_host=False, key=space.key(url))
+    origin = origin_of(space.canonical(f"http://{text}/"))
+    return Target(queue_name(origin), is_host=True, key=space.queue_key(origin))
+
+
+def forget(path: Path, target: Target, *, by: str, why: str, now: float) -> None:
+    """Forget a URL or a host in all shards of a crawl. Raises StoreError, StoreLockedError, DiskError."""
+    for shard in shard_paths(path):
+        _begin(shard, target, by=by, why=why, now=now)
+    finish(path)
+
+
+def unfinished(path: Path) -> bool:
+    """Return whether a takedown was begun and not ended."""
+    found = False
+    for shard in shard_paths(path):
+        with View(shard) as view:
+            found = found or any(not record.is_done for _, record in view.forgotten.all())
+    return found
+
+
+def finish(path: Path) -> None:
+    """Go on with every takedown that is not done. Raises StoreError, StoreLockedError, DiskError."""
+    for shard in shard_paths(path):
+        with Store.open(shard, None, time.time(), reserves=False) as store:
+            begun = [(key, record) for key, record in store.forgotten.all() if not record.is_done]
+            for key, record in begun:
+                _delete(store, key, record)
+            secret = store.secret
+        if begun:
+            for _, record in begun:
+                blank(shard, secret, record.blanks, record.at)
+            compact(shard)
+            _end(shard, [key for key, _ in begun])
+
+
+def compact(path: Path) -> None:
+    """Write both environments of a store anew, without the pages that hold what was deleted. Raises StoreLockedError, DiskError."""
+    lock = CrawlLock(path / "crawl.lock")
+    try:
+        for name in (STATE, RESULTS):
+            _compact(path / name)
+            reached("compacted")
+    except (OSError, lmdb.Error) as error:
+        raise _no_room(path, error) from None
+    finally:
+        lock.release()
+
+
+def _compact(folder: Path) -> None:
+    copy = folder / "compact"
+    shutil.rmtree(copy, ignore_errors=True)  # of an earlier try
+    copy.mkdir(mode=0o700)
+    try:
+        with lmdb.open(str(folder), max_dbs=len(TABLES) + 8, readonly=True, lock=False, lib_version=0) as env:
+            env.copy(str(copy), compact=True)
+        with open(copy / "data.mdb", "rb+") as file:
+            os.chmod(file.fileno(), MODE)
+            os.fsync(file.fileno())
+        os.replace(copy / "data.mdb", folder / "data.mdb")
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def _no_room(path: Path, error: Exception) -> Exception:
+    ours = as_ours(error)
+    if isinstance(ours, DiskError):
+        return DiskError(
+            f"{path}: what is to be forgotten is deleted, but its bytes lie in free pages: the copy without them could not be written "
+            f"({error}). Make room for another {_size(path) >> 20:,} MiB and run `thresher forget {path}`"
+        )
+    return ours
+
+
+def _size(path: Path) -> int:
+    return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS))
+
+
+def _begin(path: Path, target: Target, *, by: str, why: str, now: float) -> None:
+    """Write down what is to be forgotten, and where its records lie; of two takedowns of one thing the first says who and when."""
+    CrawlLock(path / "crawl.lock").release()  # nobody crawls
+    with View(path) as view:
+        blanks = list(places_of(view, target.means))
+    with Store.open(path, None, now, reserves=False) as store:
+        record = store.forgotten.get(target.key) or ForgottenRecord(target.text, target.is_host, now, by, why)
+        record.is_done, record.blanks = False, blanks
+        record.n_captures += len(blanks)
+        store.forgotten.put(target.key, record)
+        _commit(store)
+    reached("forgetting")
+
+
+def _end(path: Path, keys: Iterable[bytes]) -> None:
+    with Store.open(path, None, time.time(), reserves=False) as store:
+        for key in keys:
+            record = store.forgotten.get(key)
+            assert record is not None, f"the takedown {key.hex()} is gone"
+            record.is_done, record.blanks = True, []
+            store.forgotten.put(key, record)
+        _commit(store)
+
+
+def _delete(store: Store, key: bytes, record: ForgottenRecord) -> None:
+    """Delete what the store has of a target, in one commit."""
+    target = Target(record.text, record.is_host, key)
+    space = URLSpace(store.secret, url_rules(store.settings))
+    found = _find(store, target)
+    for queue in {space.queue_key(origin) for origin in found.origins}:
+        _take_from_queue(store, queue, found.keys.keys())
+    for url_key in found.keys.values():
+        _forget_url(store, url_key)
+    for visit in found.visits:
+        record.n_pages += _forget_visit(store, visit)
+    for row in [row for row, value in _all(store, CAPTURED) if target.means(CAPTURE.decode(value).url)]:
+        store.delete(CAPTURED, row)
+    if record.is_host:
+        _forget_host(store, space, found.origins)
+    record.n_urls = len(found.keys)
+    store.forgotten.put(key, record)
+    _commit(store)
+    reached("forgotten")
+
+
+def _find(store: Store, target: Target) -> _Found:
+    found = _Found()
+    for number, value in _all(store, URLS):
+        record = URL.decode(value)
+        if target.means(record.text) and not store.requests.prober(unpack_u64(number)):
+            found.keys[unpack_u64(number)] = record.key
+            found.origins.add(origin_of(record.text))
+            row = store.seen.row(record.key)
+            if row is not None and row.visit and not is_elsewhere(row.visit):
+                found.visits.add(row.visit)
+    for visit, value in _all(store, PAGES):
+        if target.means(PAGE.decode(value).url):
+            found.visits.add(unpack_u64(visit))
+    return found
+
+
+def _forget_url(store: Store, key: bytes) -> None:
+    """Delete what is known of a URL, and know of it that it is refused."""
+    store.held.forget(key)
+    store.aliases.forget(key)
+    store.redirects.forget(key)
+    for table in (FAILURES, VERDICTS, SUSPECTS):
+        store.delete(table, key)
+    row = store.seen.row(key)
+    if row is not None and row.state is not State.OUTBOX:
+        store.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.FORGOTTEN, visit=0))
+
+
+def _forget_visit(store: Store, visit: int) -> bool:
+    """Delete the results of a visit; return whether it had left a page."""
+    number = pack_u64(visit)
+    is_page = store.get(PAGES, number) is not None
+    if is_page:
+        store.counters.add("rows:pages", -1)
+    for table in (PAGES, BODIES, LINKS, JOURNAL):
+        store.delete(table, number)
+    return is_page
+
+
+def _take_from_queue(store: Store, queue: bytes, numbers: Collection[int]) -> None:
+    """Delete the rows of a host's queue that are of these URLs."""
+    rows = [row for row, _ in store.scan(QUEUE, queue) if unpack_queue_key(row).seq in numbers]
+    host = store.queues.host(queue)
+    if host is None or not rows:
+        return
+    for row in rows:
+        store.delete(QUEUE, row)
+    host.n_queued -= len(rows)
+    if not host.n_queued and host.due:
+        store.queues.file(queue, host.due, 0.0)
+        host.due = 0.0
+    store.queues.save_host(queue, host)
+
+
+def _forget_host(store: Store, space: URLSpace, origins: Iterable[str]) -> None:
+    """Delete the robots.txt of a host's origins, and what filters know of its site if it is the whole of that."""
+    for origin in origins:
+        store.delete(ROBOTS, space.origin_key(origin))
+        site = space.queue_key(origin)[:8]
+        record = store.queues.site(site)
+        if record is not None and record.n_hosts == 1:
+            for table in (MEMORY, MEMORY_BYTES):
+                for row in [row for row, _ in _all(store, table) if row[2:10] == site]:
+                    store.delete(table, row)
+    used = {ROBOTS_RECORD.decode(value).file for _, value in _all(store, ROBOTS)}
+    for name in [name for name, _ in _all(store, ROBOTS_FILES) if name not in used]:
+        store.delete(ROBOTS_FILES, name)
+
+
+def _all(store: Store, table: str) -> Iterator[Row]:
+    """Yield the rows of a table, a chunk at a time; they may be deleted meanwhile."""
+    first = b""
+    while rows := store.scan(table, start=first, limit=_AT_ONCE):
+        yield from rows
+        first = rows[-1][0] + b"\0"
+
+
+def _commit(store: Store) -> None:
+    store.end_visit()
+    store.flush(store.clock).result()

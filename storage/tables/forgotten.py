@@ -1,0 +1,62 @@
+"""What the operator has had taken down: a row for each URL or host, that says who, when and why, and that keeps it from coming back.
+
+forgotten   key of the URL 16, or of the host queue 16 → ForgottenRecord
+
+A URL's key and a host queue's begin with the site's hash both, and are hashes of different things behind it: the kind stands in the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from thresher.storage.rows import Rows
+from thresher.storage.schema import FORGOTTEN, Codec
+
+
+class Blank(msgspec.Struct, array_like=True, frozen=True):
+    """The records of one visit that are to be blanked in the archive."""
+
+    visit: int
+    serial: int
+    offset: int
+    n_bytes: int
+
+
+class ForgottenRecord(msgspec.Struct, array_like=True):
+    """One takedown. Also its audit: rows are never deleted."""
+
+    text: str  # a URL, or the name of a host queue
+    is_host: bool
+    at: float
+    by: str
+    why: str
+    is_done: bool = False  # False: it was begun, and a kill or a full disk has kept it from its end
+    n_urls: int = 0  # known URLs that it covers
+    n_pages: int = 0  # records of pages that were deleted
+    n_captures: int = 0  # visits whose records were blanked in the archive
+    blanks: list[Blank] = []  # of these, until it is done
+
+
+_FORGOTTEN: Final = Codec(ForgottenRecord)
+
+
+class Forgotten:
+    """The takedowns of a crawl, few: all of them are read when a crawl starts."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def all(self) -> Iterator[tuple[bytes, ForgottenRecord]]:
+        """Yield (key, record), in the order of the keys."""
+        for key, value in self._rows.scan(FORGOTTEN):
+            yield key, _FORGOTTEN.decode(value)
+
+    def get(self, key: bytes) -> ForgottenRecord | None:
+        value = self._rows.get(FORGOTTEN, key)
+        return None if value is None else _FORGOTTEN.decode(value)
+
+    def put(self, key: bytes, record: ForgottenRecord) -> None:
+        self._rows.put(FORGOTTEN, key, _FORGOTTEN.encode(record))

@@ -1,0 +1,176 @@
+"""`thresher forget`: what is taken down is gone from store, archive and exports, stays gone, and is audited; a kill costs nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from little_web import Crawled, LittleWeb, crawl, settings
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.model import Reason, State
+from thresher.storage.archive.cdxj import index_lines, warc_files
+from thresher.storage.export.kinds import KINDS
+from thresher.storage.forget import finish, unfinished
+from thresher.storage.verify import verify
+from thresher.storage.view import View
+
+PRIVATE = "unmistakably private words of one person"
+
+
+def archiving(configuration: Settings) -> Settings:
+    return msgspec.structs.replace(configuration, archive=msgspec.structs.replace(configuration.archive, format="warc"))
+
+
+def put_pages(web: LittleWeb) -> None:
+    web.page("a.test/", "a.test/public", "a.test/private", "a.test/moved", "b.test/")
+    web.page("a.test/public", "a.test/private")
+    web.page("a.test/private", "a.test/beyond", text=f"{PRIVATE} " * 10, title=PRIVATE)
+    web.redirect("a.test/moved", "a.test/private")
+    web.page("a.test/beyond")
+    web.page("b.test/", "b.test/1", text=f"{PRIVATE} of b " * 10)
+    web.page("b.test/1")
+    web.robots("b.test", f"# {PRIVATE}\nUser-agent: *\nAllow: /\n")
+
+
+def run(*arguments: str | Path, crash_at: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **({"CRAWL_CRASH_AT": crash_at} if crash_at else {})}
+    return subprocess.run(
+        [sys.executable, "-m", "thresher", *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def written(path: Path) -> bytes:
+    """Return every byte of a crawl's files, the archive's unpacked."""
+    return b"".join(
+        gzip.decompress(file.read_bytes()) if file.name.endswith(".gz") else file.read_bytes() for file in path.rglob("*") if file.is_file()
+    )
+
+
+async def crawled_web(tmp_path: Path) -> tuple[LittleWeb, Crawled]:
+    async with LittleWeb() as web:
+        put_pages(web)
+        chosen = msgspec.structs.replace(
+            archiving(settings(web, ["a.test/"])), store=msgspec.structs.replace(Settings().store, map_size=1 << 24)
+        )
+        return web, await crawl(tmp_path / "c", chosen)
+
+
+def exported(path: Path, what: str) -> list[dict[str, object]]:
+    with View(path) as view:
+        fields = KINDS[what].choose(())
+        return [{field.name: field.of(row) for field in fields} for row in KINDS[what].rows(view, frozenset(f.name for f in fields))]
+
+
+async def test_a_url_is_gone_everywhere_and_a_resume_does_not_bring_it_back(tmp_path: Path) -> None:
+    web, crawled = await crawled_web(tmp_path)
+    private, path = web.url("a.test/private"), crawled.path
+    assert PRIVATE.encode() in written(path)
+    with View(path) as view:
+        sizes = [file.n_bytes for file in warc_files(view)]
+
+    done = run("forget", path, private, "--by", "ops", "--why", "asked for", "--json")
+    assert done.returncode == 0, done.stderr
+    audit = json.loads(done.stdout)
+    assert (audit["what"], audit["by"], audit["why"], audit["pages"], audit["records"], audit["state"]) == (
+        private, "ops", "asked for", 1, 1, "done",
+    )  # fmt: skip
+    assert verify(path) == []
+    left = re.sub(f"{PRIVATE} of b|# {PRIVATE}".encode(), b"", written(path))
+    assert PRIVATE.encode() not in left
+    with View(path) as view:
+        assert [file.n_bytes for file in warc_files(view)] == sizes
+    assert private not in {page["url"] for page in exported(path, "pages")}
+    assert web.url("a.test/public") in {page["url"] for page in exported(path, "pages")}
+    (known,) = [url for url in exported(path, "urls") if url["url"] == private]
+    assert (known["state"], known["reason"]) == ("refused", "forgotten")
+    assert [row["what"] for row in exported(path, "forgotten")] == [private]
+    with View(path) as view:
+        lines = "".join(index_lines(warc_files(view)))
+    assert private not in lines
+    assert web.url("a.test/public") in lines
+
+    async with web:
+        put_pages(web)
+        before = len(web.requests)
+        web.page("a.test/new", "a.test/private")
+        again = await crawl(path, msgspec.structs.replace(archiving(settings(web, ["a.test/", "a.test/private", "a.test/new"]))))
+    assert "a.test/private" not in web.requests[before:]
+    assert again.rows[private].reason is Reason.FORGOTTEN
+    assert private not in again.pages
+
+
+async def test_a_host_is_gone_with_its_robots_txt_and_nothing_of_it_is_asked_again(tmp_path: Path) -> None:
+    web, crawled = await crawled_web(tmp_path)
+    done = run("forget", crawled.path, f"b.test:{web.port}")
+    assert done.returncode == 0, done.stderr
+    assert verify(crawled.path) == []
+    assert f"{PRIVATE} of b".encode() not in written(crawled.path)
+    assert f"# {PRIVATE}".encode() not in written(crawled.path)
+    assert b"b.test:%d/1" % web.port in written(crawled.path)  # the tombstones say what was forgotten
+    async with web:
+        put_pages(web)
+        before = len(web.requests) + len(web.robots_requests)
+        again = await crawl(crawled.path, archiving(settings(web, ["a.test/", "b.test/", "b.test/2"])))
+        assert len(web.requests) + len(web.robots_requests) == before
+    assert {url for url, row in again.rows.items() if row.reason is Reason.FORGOTTEN} >= {web.url("b.test/"), web.url("b.test/1")}
+
+
+async def test_what_waits_is_taken_from_its_queue(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", *(f"a.test/{i}" for i in range(5)), "c.test/1")
+        chosen = settings(web, ["a.test/"])
+        crawled = await crawl(tmp_path / "c", msgspec.structs.replace(chosen, limits=msgspec.structs.replace(chosen.limits, max_pages=1)))
+        assert crawled.state(web.url("a.test/1")) is State.QUEUED
+        for target in (web.url("a.test/1"), f"c.test:{web.port}", web.url("a.test/unmet")):
+            assert run("forget", crawled.path, target).returncode == 0
+            assert verify(crawled.path) == []
+        web.page("c.test/1")
+        web.page("a.test/2", "a.test/unmet")
+        web.page("a.test/unmet")
+        again = await crawl(crawled.path, chosen)
+    assert "a.test/1" not in web.requests
+    assert "c.test/1" not in web.requests
+    assert "a.test/unmet" not in web.requests
+    assert {again.rows[web.url(place)].reason for place in ("a.test/1", "c.test/1")} == {Reason.FORGOTTEN}
+    assert "a.test/2" in web.requests
+
+
+POINTS = ["forgetting:1", "forgotten:1", "blanking:1", "compacted:1"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_kill_at_any_step_leaves_a_takedown_that_is_ended_by_the_next_command(tmp_path: Path, point: str) -> None:
+    web, crawled = await crawled_web(tmp_path)
+    private = web.url("a.test/private")
+    assert run("forget", crawled.path, private, crash_at=point).returncode == -9
+    assert unfinished(crawled.path)
+    finish(crawled.path)
+    assert not unfinished(crawled.path)
+    assert exported(crawled.path, "forgotten")[0]["pages"] == 1
+    assert verify(crawled.path) == []
+    left = re.sub(f"{PRIVATE} of b|# {PRIVATE}".encode(), b"", written(crawled.path))
+    assert PRIVATE.encode() not in left
+
+
+async def test_bad_input_is_said_and_changes_nothing(tmp_path: Path) -> None:
+    web, crawled = await crawled_web(tmp_path)
+    for arguments, said in (
+        ((crawled.path, "http://"), "expected a URL or the name of a host"),
+        ((crawled.path, "not a host"), "expected a URL or the name of a host"),
+        ((tmp_path / "gone", web.url("a.test/")), "no crawl here"),
+    ):
+        done = run("forget", *arguments)
+        assert done.returncode in (2, 6), done
+        assert said in done.stderr, done.stderr
+        assert "Traceback" not in done.stderr
+    done = run("forget", crawled.path, web.url("a.test/never-met"))
+    assert done.returncode == 0, done.stderr
+    assert verify(crawled.path) == []

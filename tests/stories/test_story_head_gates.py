@@ -1,0 +1,33 @@
+"""A body that a head gate does not want is logged with the filter that said so, whichever it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from little_web import LittleWeb, crawl, settings
+
+from thresher.crawler.core.model import Head, Mode, Reason
+from thresher.filters.base import FilterSpec
+from thresher.filters.registry import specs
+from thresher.storage.view import View
+
+
+class Picky:
+    """A head gate of another distribution: it wants no page that a certain server made."""
+
+    name = "picky"
+
+    def refuses(self, head: Head, /) -> Reason | None:
+        return Reason.REFUSED_BY_FILTER if head.get(b"x-made-by") == "toaster" else None
+
+
+async def test_a_refused_body_is_logged_by_the_filter_that_refused_it(tmp_path: Path) -> None:
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/toast", "a.test/zip")
+        web.file("a.test/toast", "text/html\r\nX-Made-By: toaster", b"<p>toast")
+        web.file("a.test/zip", "application/zip", b"PK")
+        chosen = settings(web, ["a.test/"])
+        crawled = await crawl(tmp_path / "c", chosen, [*specs(chosen, chosen.seeds), FilterSpec("picky", Mode.ENFORCE, head=Picky())])
+    with View(crawled.path) as view:
+        skipped = {(web.place(line.url), line.reason, line.by) for line in view.all_skipped()}
+    assert skipped == {("a.test/toast", "refused_by_filter", "picky"), ("a.test/zip", "bad_type", "media")}
