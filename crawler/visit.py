@@ -48,11 +48,13 @@ from thresher.crawler.gates.robots_cache import RobotsCache, Standing
 from thresher.crawler.page.batch_reader import BatchReader
 from thresher.crawler.page.batch_reader import Reading as PageReading
 from thresher.crawler.page.parser import Parser
+from thresher.crawler.page.requisite_reader import RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.filters.panel import FREE, Asked, Deliberation, Panel, Turn
 from thresher.storage.tables.bare_seeds import BareSeeds
 
 _OF_LINKS_AND_SITEMAPS = (Purpose.PAGE, Purpose.ANNOUNCED)
+_NOT_A_PAGE = (Purpose.SITEMAP, Purpose.REQUISITE)
 _NO_FAULT_OF_SITEMAPS = frozenset((Reason.OUT_OF_SCOPE, Reason.BAD_TYPE, Reason.PATH_TRAP, Reason.PREFIX_BUDGET))
 
 
@@ -73,6 +75,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
     bare: BareSeeds
     sitemaps: SitemapReader
+    requisites: RequisiteReader | None = None  # None: they are not fetched
     ownership: Ownership | None = None  # None: every site is this agent's
 
 
@@ -89,6 +92,7 @@ class Visit(msgspec.Struct):
     robots_origins: set[str] = msgspec.field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
     page: Page | None = None
     sitemap: Reading | None = None  # what a sitemap says
+    requisites: list[str] | None = None  # what the answer needs to be shown, in canonical form
     charset: str = ""
     signals: tuple[str, ...] = ()
     deliberation: Deliberation[Judgement] | None = None
@@ -116,12 +120,16 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
     if url.purpose is Purpose.ROBOTS:
         return Visit(lease, await _robots_txt(url, context), robots_origins=context.robots.waiting_for(url))
     is_sitemap = url.purpose is Purpose.SITEMAP
-    refusal = sitemap_fault(url.text, context) if is_sitemap else context.links.check(url.text)
+    refusal = _fault_of_no_page(url, context) if url.purpose in _NOT_A_PAGE else context.links.check(url.text)
     stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await _ask_robots(lease, context)
     if stop is not None:
         return stop
     if is_sitemap:
         return await _sitemap(lease, context)
+    if url.purpose is Purpose.REQUISITE:
+        return await _requisite(lease, context)
+    if context.requisites is not None and url.purpose in _OF_LINKS_AND_SITEMAPS and context.requisites.has(url.key):
+        return Visit(lease, refused=Skip(url.text, Reason.REQUISITE, "archive"))
     turn = _turn(lease, context)
     if turn.refused is not None:
         verdict = turn.refused
@@ -166,8 +174,25 @@ def sitemap_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None
     """Return why a sitemap may not be requested, and who says so: it may lie out of scope and look like no page, like a robots.txt."""
     if context.settings.sitemaps == "off":
         return Reason.EXCLUDED, "sitemaps"
+    return requisite_fault(text, context)
+
+
+def requisite_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
+    """Return why what is no page may not be requested, and who says so."""
     answer = context.links.check(text)
     return None if isinstance(answer, bytes) or answer[0] in _NO_FAULT_OF_SITEMAPS else answer
+
+
+def _fault_of_no_page(url: CrawlURL, context: VisitContext) -> tuple[Reason, str] | None:
+    return (sitemap_fault if url.purpose is Purpose.SITEMAP else requisite_fault)(url.text, context)
+
+
+async def _requisite(lease: Lease, context: VisitContext) -> Visit:
+    """Request what a page needs to be shown; a style sheet needs more: `settlement/requisites.py` asks for it."""
+    visit = Visit(lease, await context.fetcher.fetch(lease.entry.url))
+    if isinstance(visit.outcome, Fetched) and context.requisites is not None:
+        visit.requisites = await context.requisites.read(visit.outcome)
+    return visit
 
 
 async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
@@ -208,9 +233,18 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             return _redirected(lease, outcome, context)
         case Fetched(refused=None):
             reading = await context.batch_reader.read(outcome)
-            return _page(lease, outcome, reading, context)
+            requisites = await _needed_by(outcome, reading, context)
+            made = _page(lease, outcome, reading, context)
+            made.requisites = requisites
+            return made
         case _:
             return Visit(lease, outcome)
+
+
+async def _needed_by(outcome: Fetched, reading: PageReading, context: VisitContext) -> list[str] | None:
+    if context.requisites is None or outcome.url.purpose in FILTERS_OWN:
+        return None
+    return await context.requisites.read(outcome, reading.page.flags)
 
 
 def _failed(lease: Lease, outcome: Failed, context: VisitContext) -> Visit:

@@ -73,7 +73,7 @@ REASONS: Final = (
     *(Reason.DUPLICATE_CONTENT, Reason.REWRITTEN, Reason.HELD_BY_FILTER, Reason.REFUSED_BY_FILTER, Reason.HOST_BUDGET),
     *(Reason.SITE_BUDGET, Reason.SITE_HOST_LIMIT, Reason.HOST_DEAD, Reason.REDIRECT_LIMIT, Reason.REDIRECT_INVALID),
     *(Reason.QUARANTINED, Reason.UNSAFE, Reason.SOFT_ERROR, Reason.WALLED, Reason.NEAR_REPLICA, Reason.MIRROR, Reason.NO_HTTPS),
-    *(Reason.ANNOUNCED_TYPE, Reason.NOT_ITS_HOST, Reason.SITEMAP_LIMIT),
+    *(Reason.ANNOUNCED_TYPE, Reason.NOT_ITS_HOST, Reason.SITEMAP_LIMIT, Reason.REQUISITE, Reason.REQUISITE_LIMIT),
 )
 SEEN_ROW: Final = np.dtype(
     [

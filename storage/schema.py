@@ -36,6 +36,8 @@ state
     sitemaps      kh 16                               → SitemapRecord
     announcers    q 16                                → AnnouncerRecord
     announced     kh 16                               → AnnouncedRecord
+    requisites    kh 16                               → RequisiteRecord
+    requisite_hosts  q 16                             → how many were asked for 8
     announcing    kh of the sitemap 16 ‖ number 4     → what of it is to be admitted: see thresher.crawler.core.sitemap
     counters      name                                → signed 8
     captured      sha1 of a payload 20, or kh 16      → Capture
@@ -101,6 +103,8 @@ SITEMAPS: Final = "sitemaps"
 ANNOUNCERS: Final = "announcers"
 ANNOUNCED: Final = "announced"
 ANNOUNCING: Final = "announcing"
+REQUISITES: Final = "requisites"
+REQUISITE_HOSTS: Final = "requisite_hosts"
 COUNTERS: Final = "counters"
 OUTBOX: Final = "outbox"
 PAGES: Final = "pages"
@@ -152,6 +156,8 @@ TABLES: Final[dict[str, Table]] = {
     ANNOUNCERS: Table(STATE),
     ANNOUNCED: Table(STATE),
     ANNOUNCING: Table(STATE, prefix=0),
+    REQUISITES: Table(STATE),
+    REQUISITE_HOSTS: Table(STATE),
     COUNTERS: Table(STATE),
     OUTBOX: Table(STATE),
     PAGES: Table(RESULTS, append=True),
@@ -306,6 +312,19 @@ class SitemapRecord(msgspec.Struct, array_like=True):
     told: list[str] = []  # limits and faults, in words
 
 
+class RequisiteRecord(msgspec.Struct, array_like=True):
+    """What a page needs to be shown, and what became of it. It is a request in its host's queue while it waits."""
+
+    text: str
+    via: bytes  # key of the page, style sheet or redirect that named it first
+    hop: int  # 1: of a page; 2, 3: of a style sheet
+    state: str = "waiting"  # fetched, redirected, failed, refused; page: it was fetched as one
+    status: int = 0
+    mime_type: str = ""
+    why: str = ""  # it redirected (the target), failed or was refused
+    at: float = 0.0
+
+
 class AnnouncerRecord(msgspec.Struct, array_like=True):
     """What a host's budget of sitemaps was spent on, and how far its lastmods have held."""
 
@@ -449,6 +468,7 @@ PLACE: Final = Codec(Place)
 ARCHIVE_END: Final = Codec(ArchiveEnd)
 CAPTURE: Final = Codec(Capture)
 SITEMAP: Final = Codec(SitemapRecord)
+REQUISITE: Final = Codec(RequisiteRecord)
 ANNOUNCER: Final = Codec(AnnouncerRecord)
 ANNOUNCED_URL: Final = Codec(AnnouncedRecord)
 JOURNAL_ENTRIES: Final = Codec(list[JournalEntry])

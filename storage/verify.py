@@ -72,6 +72,7 @@ from thresher.storage.store import require_store
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.quarantine import COUNTED
 from thresher.storage.verify_lanes import verify_lanes
+from thresher.storage.verify_requisites import verify_requisites
 from thresher.storage.verify_sitemaps import verify_sitemaps
 from thresher.storage.view import View
 
@@ -112,7 +113,7 @@ def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
         iter(damaged_rows(view)),
         *(_urls(view), _queues(view), _hosts(view), _counters(view), _edges(view, is_alone=not where), _held(view), _aliases(view)),
         *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
-        *(archive_problems(view, unpacks=bodies), verify_sitemaps(view)),
+        *(archive_problems(view, unpacks=bodies), verify_sitemaps(view), verify_requisites(view)),
     )
     return (where + problem for check in checks for problem in _readable(check))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from thresher.config.settings import Settings
 from thresher.crawler.agent.announcer import Announcer
+from thresher.crawler.agent.last_requisites import MAX_PAGES, LastRequisites
 from thresher.crawler.agent.loop_lag import LoopLag
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
@@ -82,6 +83,7 @@ class Agent:
         self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.set_apart)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
+        self._last = LastRequisites(self._settler.requisites, self._frontier, self._in_flight, self._clock)
         self._lookups = Lookups(
             self._frontier,
             self._context.resolver,
@@ -249,7 +251,8 @@ class Agent:
             return "the disk is slower than the crawl"
         if len(self._in_flight) >= self._throttle.allowed:
             return "the CPU is the limit"
-        return self._over_limit(in_flight=len(self._in_flight))
+        limit = self._over_limit(in_flight=len(self._in_flight))
+        return self._last.but(limit, self._over_limit) if limit else ""
 
     def _trouble(self) -> str:
         return f"the disk refuses writes: {self._store.trouble}" if self._store.trouble else ""
@@ -258,7 +261,7 @@ class Agent:
         limits, totals, elsewhere = self._settings.limits, self._settler.totals, self._left_behind
         max_pages = limits.max_pages if self._member is None or limits.max_pages is None else self._member.may_have
         if max_pages is not None and totals.pages + elsewhere.pages + in_flight >= max_pages:
-            return "limits.max_pages"
+            return MAX_PAGES
         if limits.max_bytes is not None and totals.wire_bytes + elsewhere.wire_bytes >= limits.max_bytes:
             return "limits.max_bytes"
         if limits.max_time is not None and self._clock() - self._started_at >= limits.max_time:
@@ -269,10 +272,14 @@ class Agent:
         """End the crawl when a limit is reached, whatever is in flight, or nothing is due within `limits.max_wait`."""
         if self._member is not None or self._ending is not None:
             return
-        if limit := self._over_limit(in_flight=0):
+        limit = self._over_limit(in_flight=0)
+        if limit and not self._last.are_lacking(limit):
             self._end(Ending(0, f"{limit} reached"))
         elif not (self._in_flight or self._lookups.tasks or self._hold_back()) and (why := self._why_idle(self._wait)):
-            self._finish(why)
+            if limit:
+                self._end(Ending(0, self._last.ended(limit, why)))
+            else:
+                self._finish(why)
 
     def _why_idle(self, wait: Wait) -> str:
         """Say why the frontier has nothing before `limits.max_wait`, by what it said last; "" if it may have something."""
@@ -291,7 +298,7 @@ class Agent:
         is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
-        if limit := self._over_limit(in_flight=0):
+        if (limit := self._over_limit(in_flight=0)) and not self._last.are_lacking(limit):
             return (self._why_idle(self._dry) if self._dry is not None else "") or f"{limit} reached"
         return "" if self._hold_back() else self._why_idle(self._wait)
 

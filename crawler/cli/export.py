@@ -50,7 +50,8 @@ def export(directory: str, what: str, fields: str, format_: str | None, output: 
     urls: every known URL with its state. skipped: the log of what was not taken up. redirects: every redirect with the end of its chain.
     links: the link graph; with `--format tsv` the edge list that `rank` reads. hostgraph, sitegraph: which host or site links to which
     other. sitemaps: each with what came of it. announced: every URL that they name. orphans: those of them that no link names.
-    unannounced: pages that the sitemaps of their host leave out.
+    unannounced: pages that the sitemaps of their host leave out. requisites: what pages need to be shown (`archive.requisites`), with
+    what became of each.
 
     Parquet, with the extra `parquet`, has typed columns; where FILE does not end with .parquet it is a folder of files of a million rows.
 

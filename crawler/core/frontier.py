@@ -62,6 +62,21 @@ class Frontier:
         """Queue a URL whose `seen` row is written. Returns a reason when its site has too many hosts to take another."""
         return self._intake.push(entry, now)
 
+    def push_requisite(self, entry: Entry, now: float) -> Reason | None:
+        """Queue what a page needs to be shown, whatever budget of pages is used up at its host."""
+        refusal, queue = self.push(entry, now), self._urls.queue_key(entry.url.host)
+        record = self._store.host(queue) if refusal is None and queue not in self._bench.hosts else None
+        if record is not None and record.parked == Reason.HOST_BUDGET:
+            self._bench.unpark(queue, record, now)
+        elif record is not None and self._bench.pages_closed and not record.parked:
+            self._bench.waiting.join(queue, record, now)
+        return refusal
+
+    def close_pages(self, now: float) -> None:
+        """Let nothing be fetched any more in this life but what pages need to be shown."""
+        if not self._bench.pages_closed:
+            self._bench.close_pages(now)
+
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""
         return self._intake.refuses(url)

@@ -28,6 +28,7 @@ class Purpose(IntEnum):
     VALIDATION = 4
     SITEMAP = 5
     ANNOUNCED = 6  # a page that a sitemap named; one that a link names while it waits is a PAGE
+    REQUISITE = 7  # what a page needs to be shown: an image, a style, a font
 
 
 FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION)  # requests of a filter's: no pages of the crawl, judged by no filter that learns
@@ -83,6 +84,8 @@ class Reason(StrEnum):
     ANNOUNCED_TYPE = "announced_type"  # the link says that what is there is of a type that is not read
     NOT_ITS_HOST = "not_its_host"  # announced by a sitemap that may not speak for its host
     SITEMAP_LIMIT = "sitemap_limit"  # of the sitemaps of a host, or of what they announce
+    REQUISITE = "requisite"  # it was fetched as an image, a style or the like that a page needs: not once more as a page
+    REQUISITE_LIMIT = "requisite_limit"  # of what pages need of one host
     NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
 
 

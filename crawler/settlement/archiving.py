@@ -136,8 +136,8 @@ class Archiver:
         """Return the text of a known URL, "" of any other."""
         text = self._texts.get(key)
         if text is None:
-            row = self._store.seen.row(key)
-            text = self._store.seen.record(row.seq).text if row is not None else ""
+            row, needed = self._store.seen.row(key), self._store.requisites.get(key)
+            text = self._store.seen.record(row.seq).text if row is not None else needed.text if needed is not None else ""
             if len(self._texts) >= _REMEMBERED:
                 self._texts.clear()
             self._texts[key] = text
@@ -197,8 +197,9 @@ def _why(outcome: Outcome, wire: Wire) -> str:
 
 
 def _hops(url: CrawlURL) -> str:
-    """Return the way from a seed: L for each click, R for each redirect since the last one; P is what a page's fetch needs before it."""
-    return "P" if url.purpose is Purpose.ROBOTS else "L" * url.seed_distance + "R" * url.hops
+    """Return the way from a seed: L a click, E what a page or style sheet needs, R a redirect since; P is what a fetch needs before it."""
+    needs = "E" * url.site_depth if url.purpose is Purpose.REQUISITE else ""
+    return "P" if url.purpose is Purpose.ROBOTS else "L" * url.seed_distance + needs + "R" * url.hops
 
 
 def _warcinfo(settings: Settings, version: str) -> bytes:

@@ -37,6 +37,7 @@ from thresher.crawler.settlement.effects import Effector, asked_by
 from thresher.crawler.settlement.outbox import Outbox, is_asker
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
@@ -64,6 +65,7 @@ class Settler:
         self._effects = Effector(store, frontier, context, totals, self._outbox)
         self.admission = Admission(store, frontier, context, totals, self._effects, self._outbox)
         self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
+        self.requisites = Requisites(store, frontier, context, totals, outbox=self._outbox)
         self._pairs = Pairs(store, context.urls, self._outbox)
         self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
         self._notes: list[Record] = []  # of the visit being settled, for the journal
@@ -79,6 +81,8 @@ class Settler:
             self._answer(visit, visit.outcome, now)
         elif purpose is Purpose.SITEMAP:
             self.sitemaps.answered(visit, visit.outcome, now)
+        elif purpose is Purpose.REQUISITE:
+            self.requisites.answered(visit, visit.outcome, now)
         elif visit.gives_way and isinstance(visit.outcome, Failed):
             self._give_way(visit, visit.outcome, now)
         else:
@@ -251,6 +255,8 @@ class Settler:
                 self.totals.saved(visit.saved_by)
             if visit.lease.entry.url.purpose is Purpose.SITEMAP:
                 self.sitemaps.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})")
+            elif visit.lease.entry.url.purpose is Purpose.REQUISITE:
+                self.requisites.given_up(visit.lease.entry, f"{visit.refused.reason} {visit.refused.by}", now)
             elif visit.lease.entry.url.purpose not in FILTERS_OWN:
                 self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
@@ -317,6 +323,8 @@ class Settler:
             self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
         elif entry.url.purpose is Purpose.SITEMAP:
             self.sitemaps.given_up(entry, f"{cause}: {detail}")
+        elif entry.url.purpose is Purpose.REQUISITE:
+            self.requisites.given_up(entry, f"{cause} {detail}", now, state="failed")
         elif entry.url.purpose is Purpose.ROBOTS:
             self._no_hop(failure, now)
         else:
@@ -349,6 +357,7 @@ class Settler:
         record = page_record(outcome, page, visit.charset, deliberation.judgement, now)
         self._keep(record, outcome.body if deliberation.judgement.keep else b"")
         self.sitemaps.dated(url, outcome.head, now)
+        self.requisites.needed(visit, now)
         self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         self._store.links.put(self.admission.admit(url, sifted, now))

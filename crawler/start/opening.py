@@ -79,6 +79,13 @@ def check_startable(settings: Settings) -> None:
             )
         for module in _ARCHIVE_NEEDS:
             require("archive.format: warc", module=module, extra="archive")
+    if settings.archive.requisites:
+        if settings.archive.format != "warc":
+            raise UsageError(
+                "archive.requisites: what pages need to be shown is fetched for an archive, expected archive.format: warc, found off. "
+                "Set it to warc, or archive.requisites: false"
+            )
+        require("archive.requisites", module="tinycss2", extra="archive")
 
 
 def n_agents(settings: Settings) -> int:
