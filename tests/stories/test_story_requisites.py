@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from little_web import LittleWeb, crawl
 from raw_web import answers, archived, faults, records
 
+from thresher.config.load import load
 from thresher.config.settings import Archive, Filters, Limits, Scope, Settings, SoftError
 from thresher.storage.schema import REQUISITE, REQUISITES, RequisiteRecord
 from thresher.storage.view import View
 
 WHOLE = Archive(format="warc", requisites=True)
+EXAMPLE = Path(__file__).parents[2] / "config/examples/archive.yaml"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -166,3 +169,17 @@ async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: di
         archive = Archive(format="warc", requisites=True, **budget)
         await crawl(tmp_path, whole(web, ["a.test/"], archive=archive, limits=limits))
         assert len(web.requests) == 1 + n_fetched
+
+
+async def test_the_archival_example_keeps_what_it_promises(tmp_path: Path) -> None:
+    """The shop under config/examples/archive.yaml itself, but for addresses and delays: all of its images, styles, scripts and fonts."""
+    example = load([EXAMPLE], sets=["identity.contact=https://example.org/bot"]).settings
+    async with LittleWeb() as web:
+        needed = shop(web)
+        base = whole(web, ["shop.test/"])
+        fetch = msgspec.structs.replace(example.fetch, allow_addresses=["127.0.0.0/8"], allow_ports=[web.port])
+        limits = msgspec.structs.replace(example.limits, min_free_disk=0, max_wait=5.0)
+        again = {"dns": base.dns, "politeness": base.politeness, "sitemaps": "off", "fetch": fetch, "limits": limits}
+        await crawl(tmp_path, msgspec.structs.replace(example, seeds=[web.url("shop.test/")], **again))
+        assert needed - answers(tmp_path).keys() == set()
+    assert faults(tmp_path) == []
