@@ -60,7 +60,7 @@ def exported(thresher: Callable, crawl: Path, *flags: str) -> list[dict[str, Any
     return lines(ran.out)
 
 
-_ABSENT = {"hostgraph", "sitegraph", "sitemaps", "announced", "orphans", "unannounced"}  # this crawl has one host, and no sitemaps
+_ABSENT = {"hostgraph", "sitegraph", "sitemaps", "announced", "orphans", "unannounced", "requisites"}  # this crawl has one host, and neither
 
 
 @pytest.mark.parametrize("what", sorted(set(KINDS) - _ABSENT))
