@@ -181,6 +181,7 @@ class Meta:
     READMIT: Final = b"readmit"  # there while a changed configuration waits to be carried out: its sections, by commas
     BARE: Final = b"bare"  # seeds given without a scheme, in their https form: a msgpack list; absent if there are none
     SKIPS: Final = b"skips"  # segment u64 ‖ bytes u64: what of `skipped/` is committed
+    DEDUP: Final = b"dedup"  # paths of `archive.dedup` that were read to their end: a msgpack list
     ARCHIVE: Final = b"archive"  # ArchiveEnd: what of `archive/` is committed; absent if nothing ever was
 
 
@@ -376,7 +377,7 @@ class Capture(msgspec.Struct, array_like=True, frozen=True):
 
     url: str
     date: str  # WARC-Date
-    id: str  # of its record
+    id: str  # of its record; "" if its index did not say
     digest: bytes  # SHA-1 of its payload
 
 

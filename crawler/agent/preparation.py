@@ -1,6 +1,7 @@
 """What an agent does before its first request.
 
-It counts what the last life died of, tries again what the operator offers, admits the seeds, and carries out what a resume changed.
+It counts what the last life died of, learns what earlier archives hold, tries again what the operator offers, admits the seeds, and
+carries out what a resume changed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from thresher.crawler.agent.offered_again import Offered
 from thresher.crawler.agent.seeder import Seeder
 from thresher.crawler.cluster.inbox import Inbox
+from thresher.crawler.settlement.earlier_archives import learn_earlier
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.readmission import Readmission
 from thresher.crawler.settlement.settler import Settler
@@ -26,6 +28,7 @@ async def prepare(
         await committer.drain()
         context.suspects.acquit()
     committer.whole(Offered(store, context, settler, inbox).carry_out, context.clock())
+    await learn_earlier(store, context.settings.archive.dedup, committer, stopping=stopping)
     await Seeder(store, settler.admission, context.urls, context.ownership).run(
         committer, context.settings.seeds, context.clock(), stopping=stopping
     )

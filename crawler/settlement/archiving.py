@@ -182,7 +182,7 @@ def _connection(wire: Wire, message: Message) -> Fields:
 def _refers(capture: Capture, profile: str) -> Fields:
     return [
         ("WARC-Profile", _PROFILE + profile),
-        ("WARC-Refers-To", urn(capture.id)),
+        *([("WARC-Refers-To", urn(capture.id))] if capture.id else []),
         ("WARC-Refers-To-Target-URI", capture.url),
         ("WARC-Refers-To-Date", capture.date),
     ]

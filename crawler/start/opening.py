@@ -23,8 +23,8 @@ from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.ownership import MOST_AGENTS, divided
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
 from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.start.archive_checks import check_archive
 from thresher.crawler.start.seeds import Seeds, read_seeds
-from thresher.crawler.terminal.extras import require
 from thresher.filters.base import Links
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
@@ -39,7 +39,6 @@ from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.unfinished import may_be_new
 from thresher.storage.view import View
 
-_ARCHIVE_NEEDS = ("fastwarc", "isal")
 _SHOWN = 5  # seeds named in a complaint about all
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
 
@@ -71,21 +70,7 @@ def check_startable(settings: Settings) -> None:
     plugged(settings)
     if n_agents(settings) > MOST_AGENTS:
         raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
-    if settings.archive.format == "warc":
-        if settings.fetch.client != "lean":
-            raise UsageError(
-                f"archive.format: warc needs fetch.client: lean, found {settings.fetch.client}, which does not show "
-                "the bytes that were sent. Leave fetch.client as it is, or archive.format: off"
-            )
-        for module in _ARCHIVE_NEEDS:
-            require("archive.format: warc", module=module, extra="archive")
-    if settings.archive.requisites:
-        if settings.archive.format != "warc":
-            raise UsageError(
-                "archive.requisites: what pages need to be shown is fetched for an archive, expected archive.format: warc, found off. "
-                "Set it to warc, or archive.requisites: false"
-            )
-        require("archive.requisites", module="tinycss2", extra="archive")
+    check_archive(settings)
 
 
 def n_agents(settings: Settings) -> int:

@@ -60,7 +60,15 @@ def exported(thresher: Callable, crawl: Path, *flags: str) -> list[dict[str, Any
     return lines(ran.out)
 
 
-_ABSENT = {"hostgraph", "sitegraph", "sitemaps", "announced", "orphans", "unannounced", "requisites"}  # this crawl has one host, and neither
+_ABSENT = {
+    "hostgraph",
+    "sitegraph",
+    "sitemaps",
+    "announced",
+    "orphans",
+    "unannounced",
+    "requisites",
+}  # of one host
 
 
 @pytest.mark.parametrize("what", sorted(set(KINDS) - _ABSENT))
