@@ -170,6 +170,11 @@ async def _ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
             return None
 
 
+async def imported(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:
+    """Make the journey of an answer that an archive has: from its head on, without any request."""
+    return await _after_response(lease, outcome, context)
+
+
 def sitemap_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
     """Return why a sitemap may not be requested, and who says so: it may lie out of scope and look like no page, like a robots.txt."""
     if context.settings.sitemaps == "off":

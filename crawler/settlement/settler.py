@@ -96,6 +96,21 @@ class Settler:
         self.close()
         self._store.end_visit()
 
+    def imported(self, visit: Visit, now: float) -> None:
+        """Write an answer that an archive has, whose URL waits in no queue, and close it."""
+        url, outcome = visit.lease.entry.url, visit.outcome
+        assert outcome is not None
+        self.totals.request(outcome.wire_bytes)
+        match outcome:
+            case Failed():
+                self._fail(url, outcome, 1, now)
+            case Redirect():
+                self._redirect(visit, outcome, now)
+            case Fetched():
+                self._fetched(visit, outcome, now)
+        self.close()
+        self._store.end_visit()
+
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
         self.totals.failed(cause, terminal=False)
