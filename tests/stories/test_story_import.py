@@ -31,7 +31,7 @@ async def test_a_crawls_own_archive_comes_to_the_same_crawl(tmp_path: Path) -> N
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1", "a.test/moved", "a.test/gone", "b.test/")
         web.page("a.test/1", "a.test/2", text="words that are the same " * 20)
-        web.page("a.test/2", "a.test/unfetched.zip", text="words that are others " * 20)
+        web.page("a.test/2", text="words that are others " * 20)
         web.redirect("a.test/moved", "b.test/")
         filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0))
         first = await crawl(old, archived(web, ["a.test/"], filters=filters))
