@@ -11,6 +11,7 @@ from raw_web import answers, archived, faults, records
 
 from thresher.config.load import load
 from thresher.config.settings import Archive, Filters, Limits, Scope, Settings, SoftError
+from thresher.crawler.explain.explain import Explainer
 from thresher.storage.schema import REQUISITE, REQUISITES, RequisiteRecord
 from thresher.storage.view import View
 
@@ -116,6 +117,11 @@ async def test_every_rule_holds_for_what_pages_need(tmp_path: Path) -> None:
         await crawl(tmp_path, whole(web, ["a.test/"], scope=scope, sitemaps="robots"))
         assert [place for place in web.requests if place.startswith("cdn")] == ["cdn.test/fine.png"]
         known = fates(tmp_path)
+    with View(tmp_path, at_once=True) as view:
+        explainer = Explainer(view, view.settings, view.clock)
+        denied, fine = (explainer.story(url).answer for url in (refused[0], web.url("cdn.test/fine.png")))
+    assert denied.startswith(f"It was found and not fetched, since {web.url('a.test/')} needs it to be shown (robots_denied robots)")
+    assert fine.startswith("It was fetched with status 200")
     assert (known[refused[0]].state, known[refused[0]].why) == ("refused", "robots_denied robots")
     with View(tmp_path, at_once=True) as view:
         skipped = {line.url: line.reason for line in view.all_skipped()}
