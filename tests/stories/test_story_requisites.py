@@ -153,7 +153,7 @@ async def test_redirects_and_failures_of_what_pages_need(tmp_path: Path) -> None
 async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> None:
     """An image that a page shows and another links to; a style sheet that was fetched as a page, whose fonts are needed all the same."""
     async with LittleWeb() as web:
-        both = image(web, "a.test/both.png")
+        both = image(web, "a.test/both")
         font = image(web, "b.test/font.woff")
         style = css(web, "a.test/s.css", f"@font-face {{ src: url({font}) }}")
         web.page("a.test/", both, "a.test/next", head=f'<img src="{both}"><link rel=icon href="{both}">')
@@ -161,7 +161,7 @@ async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> No
         fetch = archived(web, ["a.test/", "a.test/s.css"]).fetch
         filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0))
         crawled = await crawl(tmp_path, whole(web, ["a.test/s.css", "a.test/"], fetch=fetch, filters=filters))
-        assert sorted(web.requests).count("a.test/both.png") == 1
+        assert sorted(web.requests).count("a.test/both") == 1
         assert web.requests.count("b.test/font.woff") == 1
         assert both not in crawled.pages
 
