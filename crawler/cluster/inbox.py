@@ -141,7 +141,7 @@ class Inbox:
                 of = url(needed.source, seed_distance=needed.seed_distance)
                 for text in needed.texts:
                     url(text)
-                return lambda now: settler.requisites.want(of, needed.texts, needed.hop, needed.hops, now)
+                return lambda now: settler.requisites.want(of, needed.texts, needed.step, needed.hops, now)
             case News() as news:
                 found = panel.read_news(news.who, news.news)
                 return lambda now: settler.learned(panel.told(news.who, news.news, found), now)

@@ -141,7 +141,7 @@ class Needed(_Message, tag=12):
 
     source: str
     seed_distance: Count
-    hop: Annotated[int, Meta(ge=1, le=MAX_HOPS)]
+    step: Annotated[int, Meta(ge=1, le=MAX_HOPS)]  # of the way from the page
     hops: Count
     texts: list[str]
 
