@@ -313,6 +313,10 @@ class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Archive(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     format: Literal["off", "warc"] = "off"  # warc: every request and answer as it was on the wire, in DIR/archive
     max_file: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 30  # a record that is larger has a file of its own
+    dedup: list[str] = field(default_factory=list)  # CDXJ, WARC files, folders of earlier crawls: what is there is referred to
+    requisites: bool = False  # fetch what pages need to be shown: images, styles, scripts, fonts, media
+    max_requisites_per_page: Positive = 1_000  # addresses taken of one page or style sheet
+    max_requisites_per_host: Positive = 100_000  # of a host queue
 
 
 class Log(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -53,6 +53,7 @@ from thresher.crawler.gates.robots_cache import RobotsCache, Standing
 from thresher.crawler.page.batch_reader import BatchReader
 from thresher.crawler.page.batch_reader import Reading as PageReading
 from thresher.crawler.page.parser import Parser
+from thresher.crawler.page.requisite_reader import RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.filters.panel import FREE, Asked, Deliberation, Panel, Turn
 from thresher.storage.tables.bare_seeds import BareSeeds
@@ -61,6 +62,7 @@ from thresher.storage.tables.pages import Pages
 from thresher.storage.tables.rounds import Rounds
 
 _OF_LINKS_AND_SITEMAPS = (Purpose.PAGE, Purpose.ANNOUNCED)
+_NOT_A_PAGE = (Purpose.SITEMAP, Purpose.REQUISITE)
 _NO_FAULT_OF_SITEMAPS = frozenset((Reason.OUT_OF_SCOPE, Reason.BAD_TYPE, Reason.PATH_TRAP, Reason.PREFIX_BUDGET))
 
 
@@ -86,6 +88,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     bodies: Bodies
     ai: AiPreferences
     overriding: Overriding
+    requisites: RequisiteReader | None = None  # None: they are not fetched
     cookies: ChainCookies | None = None  # None: fetch.cookies is off
     ownership: Ownership | None = None  # None: every site is this agent's
 
@@ -104,6 +107,7 @@ class Visit(msgspec.Struct):
     policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
     page: Page | None = None
     sitemap: Reading | None = None  # what a sitemap says
+    requisites: list[str] | None = None  # what the answer needs to be shown, in canonical form
     charset: str = ""
     signals: tuple[str, ...] = ()
     deliberation: Deliberation[Judgement] | None = None
@@ -134,7 +138,7 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
     if url.purpose is Purpose.ROBOTS:
         return Visit(lease, await _robots_txt(url, context), robots_origins=context.robots.waiting_for(url))
     is_sitemap = url.purpose is Purpose.SITEMAP
-    refusal = sitemap_fault(url.text, context) if is_sitemap else context.links.check(url.text)
+    refusal = _fault_of_no_page(url, context) if url.purpose in _NOT_A_PAGE else context.links.check(url.text)
     stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await ask_robots(lease, context)
     if stop is not None:
         return stop
@@ -142,6 +146,10 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return await _sitemap(lease, context)
     if url.purpose not in FILTERS_OWN and (asked := context.ai.request(url, context.clock())) is not None:
         return Visit(lease, await _tdmrep(asked, context), policy_of=url.host)
+    if url.purpose is Purpose.REQUISITE:
+        return await _requisite(lease, context)
+    if context.requisites is not None and url.purpose in _OF_LINKS_AND_SITEMAPS and context.requisites.has(url.key):
+        return Visit(lease, refused=Skip(url.text, Reason.REQUISITE, "archive"))
     turn = _turn(lease, context)
     if turn.refused is not None:
         verdict = turn.refused
@@ -191,12 +199,34 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
             return None
 
 
+async def imported(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:
+    """Make the journey of an answer that an archive has: from its head on, without any request."""
+    return await _after_response(lease, outcome, context)
+
+
 def sitemap_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
     """Return why a sitemap may not be requested, and who says so: it may lie out of scope and look like no page, like a robots.txt."""
     if context.settings.sitemaps == "off":
         return Reason.EXCLUDED, "sitemaps"
+    return requisite_fault(text, context)
+
+
+def requisite_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
+    """Return why what is no page may not be requested, and who says so."""
     answer = context.links.check(text)
     return None if isinstance(answer, bytes) or answer[0] in _NO_FAULT_OF_SITEMAPS else answer
+
+
+def _fault_of_no_page(url: CrawlURL, context: VisitContext) -> tuple[Reason, str] | None:
+    return (sitemap_fault if url.purpose is Purpose.SITEMAP else requisite_fault)(url.text, context)
+
+
+async def _requisite(lease: Lease, context: VisitContext) -> Visit:
+    """Request what a page needs to be shown; a style sheet needs more: `settlement/requisites.py` asks for it."""
+    visit = Visit(lease, await context.fetcher.fetch(lease.entry.url))
+    if isinstance(visit.outcome, Fetched) and context.requisites is not None:
+        visit.requisites = await context.requisites.read(visit.outcome)
+    return visit
 
 
 async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
@@ -243,9 +273,18 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             if context.cookies is not None:
                 context.cookies.ended(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
-            return read_page(lease, outcome, reading, context)
+            requisites = await _needed_by(outcome, reading, context)
+            made = read_page(lease, outcome, reading, context)
+            made.requisites = requisites
+            return made
         case _:
             return Visit(lease, outcome)
+
+
+async def _needed_by(outcome: Fetched, reading: PageReading, context: VisitContext) -> list[str] | None:
+    if context.requisites is None or outcome.url.purpose in FILTERS_OWN:
+        return None
+    return await context.requisites.read(outcome, reading.page.flags)
 
 
 def _failed(lease: Lease, outcome: Failed, context: VisitContext) -> Visit:

@@ -76,6 +76,7 @@ REASONS: Final = (
     *(Reason.ANNOUNCED_TYPE, Reason.NOT_ITS_HOST, Reason.SITEMAP_LIMIT),
     Reason.SUDDEN_LOSS,
     Reason.FORGOTTEN,
+    *(Reason.REQUISITE, Reason.REQUISITE_LIMIT),
 )
 SEEN_ROW: Final = np.dtype(
     [

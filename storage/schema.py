@@ -37,6 +37,8 @@ state
     sitemaps      kh 16                               → SitemapRecord
     announcers    q 16                                → AnnouncerRecord
     announced     kh 16                               → AnnouncedRecord
+    requisites    kh 16                               → RequisiteRecord
+    requisite_hosts  q 16                             → how many were asked for 8
     announcing    kh of the sitemap 16 ‖ number 4     → what of it is to be admitted: see thresher.crawler.core.sitemap
     forgotten     kh 16, or q 16                      → ForgottenRecord: see storage/tables/forgotten.py
     counters      name                                → signed 8
@@ -115,6 +117,8 @@ SITEMAPS: Final = "sitemaps"
 ANNOUNCERS: Final = "announcers"
 ANNOUNCED: Final = "announced"
 ANNOUNCING: Final = "announcing"
+REQUISITES: Final = "requisites"
+REQUISITE_HOSTS: Final = "requisite_hosts"
 COUNTERS: Final = "counters"
 OUTBOX: Final = "outbox"
 PAGES: Final = "pages"
@@ -179,6 +183,8 @@ TABLES: Final[dict[str, Table]] = {
     ANNOUNCERS: Table(STATE),
     ANNOUNCED: Table(STATE),
     ANNOUNCING: Table(STATE, prefix=0),
+    REQUISITES: Table(STATE),
+    REQUISITE_HOSTS: Table(STATE),
     COUNTERS: Table(STATE),
     OUTBOX: Table(STATE),
     PAGES: Table(RESULTS, append=True),
@@ -210,6 +216,7 @@ class Meta:
     READMIT: Final = b"readmit"  # there while a changed configuration waits to be carried out: its sections, by commas
     BARE: Final = b"bare"  # seeds given without a scheme, in their https form: a msgpack list; absent if there are none
     SKIPS: Final = b"skips"  # segment u64 ‖ bytes u64: what of `skipped/` is committed
+    DEDUP: Final = b"dedup"  # paths of `archive.dedup` that were read to their end: a msgpack list
     ARCHIVE: Final = b"archive"  # ArchiveEnd: what of `archive/` is committed; absent if nothing ever was
 
 
@@ -341,6 +348,19 @@ class SitemapRecord(msgspec.Struct, array_like=True):
     told: list[str] = []  # limits and faults, in words
 
 
+class RequisiteRecord(msgspec.Struct, array_like=True):
+    """What a page needs to be shown, and what became of it. It is a request in its host's queue while it waits."""
+
+    text: str
+    via: bytes  # key of the page, style sheet or redirect that named it first
+    hop: int  # 1: of a page; 2, 3: of a style sheet
+    state: str = "waiting"  # fetched, redirected, failed, refused; page: it was fetched as one
+    status: int = 0
+    mime_type: str = ""
+    why: str = ""  # it redirected (the target), failed or was refused
+    at: float = 0.0
+
+
 class AnnouncerRecord(msgspec.Struct, array_like=True):
     """What a host's budget of sitemaps was spent on, and how far its lastmods have held."""
 
@@ -392,7 +412,7 @@ class Capture(msgspec.Struct, array_like=True, frozen=True):
 
     url: str
     date: str  # WARC-Date
-    id: str  # of its record
+    id: str  # of its record; "" if its index did not say
     digest: bytes  # SHA-1 of its payload
 
 
@@ -496,6 +516,7 @@ PLACE: Final = Codec(Place)
 ARCHIVE_END: Final = Codec(ArchiveEnd)
 CAPTURE: Final = Codec(Capture)
 SITEMAP: Final = Codec(SitemapRecord)
+REQUISITE: Final = Codec(RequisiteRecord)
 ANNOUNCER: Final = Codec(AnnouncerRecord)
 ANNOUNCED_URL: Final = Codec(AnnouncedRecord)
 JOURNAL_ENTRIES: Final = Codec(list[JournalEntry])

@@ -14,7 +14,7 @@ IMPURE = {
     *("selectors", "shutil", "signal", "socket", "subprocess", "tempfile", "threading", "time"),
 }
 CORE_LIBRARIES = frozenset(
-    ("ada_url", "cchardet", "lxml", "msgspec", "numpy", "protego", "publicsuffixlist", "selectolax", "webencodings", "xxhash")
+    ("ada_url", "cchardet", "lxml", "msgspec", "numpy", "protego", "publicsuffixlist", "selectolax", "tinycss2", "webencodings", "xxhash")
 )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from thresher.config.settings import Settings
 from thresher.crawler.agent.announcer import Announcer
+from thresher.crawler.agent.last_requisites import MAX_PAGES, LastRequisites
 from thresher.crawler.agent.loop_lag import LoopLag
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
@@ -86,6 +87,7 @@ class Agent:
         self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.set_apart)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
+        self._last = LastRequisites(self._settler.requisites, self._frontier, self._in_flight, self._clock)
         self._lookups = Lookups(
             self._frontier,
             self._context.resolver,
@@ -261,7 +263,8 @@ class Agent:
             return "the disk is slower than the crawl"
         if len(self._in_flight) >= self._throttle.allowed:
             return "the CPU is the limit"
-        return self._over_limit(in_flight=len(self._in_flight))
+        limit = self._over_limit(in_flight=len(self._in_flight))
+        return self._last.but(limit, self._over_limit) if limit else ""
 
     def _trouble(self) -> str:
         return f"the disk refuses writes: {self._store.trouble}" if self._store.trouble else ""
@@ -271,7 +274,7 @@ class Agent:
         pages_before, bytes_before = self._used_before if self._member is None else (0, 0)
         max_pages = limits.max_pages if self._member is None or limits.max_pages is None else self._member.may_have
         if max_pages is not None and totals.pages + elsewhere.pages + in_flight - pages_before >= max_pages:
-            return "limits.max_pages"
+            return MAX_PAGES
         if limits.max_bytes is not None and totals.wire_bytes + elsewhere.wire_bytes - bytes_before >= limits.max_bytes:
             return "limits.max_bytes"
         if limits.max_time is not None and self._clock() - self._started_at >= limits.max_time:
@@ -282,11 +285,16 @@ class Agent:
         """End the crawl when a limit is reached, even with requests in flight, or when nothing is due within `limits.max_wait`."""
         if self._member is not None or self._ending is not None:
             return
-        if limit := self._over_limit(in_flight=0):
+        limit = self._over_limit(in_flight=0)
+        if limit and not self._last.are_lacking(limit):
             self._end(Ending(0, f"{limit} reached"))
             return
         is_busy = self._in_flight or self._lookups.tasks or self._hold_back()
-        if not is_busy and (why := self._why_idle(self._wait)) and not self._serve_tails():
+        if is_busy or not (why := self._why_idle(self._wait)):
+            return
+        if limit:
+            self._end(Ending(0, self._last.ended(limit, why)))
+        elif not self._serve_tails():
             self._finish(why)
 
     def _serve_tails(self) -> bool:
@@ -317,7 +325,7 @@ class Agent:
         is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
-        if limit := self._over_limit(in_flight=0):
+        if (limit := self._over_limit(in_flight=0)) and not self._last.are_lacking(limit):
             return (self._why_idle(self._dry) if self._dry is not None else "") or f"{limit} reached"
         return "" if self._hold_back() else self._why_idle(self._wait)
 

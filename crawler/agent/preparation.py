@@ -1,7 +1,8 @@
 """What an agent does before its first request.
 
 It counts what the last life died of, lets what was left alone be judged anew if the threshold has changed, tries again what the operator
-offers, admits the seeds, carries out what a resume changed, and queues what a round of revisits asks for.
+offers, learns what earlier archives hold, admits the seeds, carries out what a resume changed, and queues what a round of revisits asks
+for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from thresher.crawler.agent.seeder import Seeder
 from thresher.crawler.cluster.inbox import Inbox
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.settlement.collecting import Collection
+from thresher.crawler.settlement.earlier_archives import learn_earlier
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.readmission import Readmission
 from thresher.crawler.settlement.settler import Settler
@@ -37,6 +39,7 @@ async def prepare(
         context.suspects.acquit()
     committer.whole(settler.reopen_tails)
     committer.whole(Offered(store, context, settler, inbox).carry_out, context.clock())
+    await learn_earlier(store, context.settings.archive.dedup, committer, stopping=stopping)
     await Seeder(store, settler.admission, context.urls, context.ownership).run(
         committer, context.settings.seeds, context.clock(), stopping=stopping
     )

@@ -23,6 +23,7 @@ from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache
 from thresher.crawler.page.batch_reader import BatchReader
 from thresher.crawler.page.parser import Parser
+from thresher.crawler.page.requisite_reader import RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.version import VERSION
@@ -90,5 +91,6 @@ def assemble(
         pages=store.pages,
         bodies=store.bodies,
         ai=AiPreferences(store.policies, store.robots, robots, urls, settings),
+        requisites=RequisiteReader(parser, urls, store.requisites, settings) if settings.archive.requisites else None,
         ownership=ownership,
     )

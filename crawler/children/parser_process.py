@@ -4,7 +4,7 @@ It reads requests from its standard input and answers on its standard output, on
 files and core dumps are limited, and it dies with its parent. It may be killed at any moment: it holds nothing.
 
     message = length (4 bytes, big-endian), msgpack
-    parent → child: Setup, Request, Request ...        child → parent: empty message when ready, Parsed, Parsed ...
+    parent → child: Setup, Request, Request ...        child → parent: empty message when ready, Parsed | Needs ...
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from selectolax.lexbor import SelectolaxError
 from thresher.crawler.core import html
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Link, Parsed
+from thresher.crawler.core.requisites import Needs, needs
 from thresher.crawler.documents.reading import is_document, read_document
 
 LENGTH: Final = struct.Struct(">I")
@@ -51,6 +52,7 @@ class Request(msgspec.Struct, array_like=True, frozen=True):
     content_type: str
     mime_type: str
     headers: list[str]  # X-Robots-Tag
+    n_needs: int = 0  # not 0: what it needs to be shown is asked for, at most so many; not its text and links
 
 
 def main() -> None:
@@ -80,7 +82,9 @@ def main() -> None:
             libc.malloc_trim(0)
 
 
-def _parse(request: Request, setup: Setup) -> Parsed | None:
+def _parse(request: Request, setup: Setup) -> Parsed | Needs | None:
+    if request.n_needs:
+        return needs(request.body, request.content_type, request.mime_type, request.n_needs)
     if is_document(request.mime_type):
         return _document(request, setup)
     return html.read(

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from difflib import get_close_matches
+from keyword import iskeyword
 
 import click
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "explain": "explain",
     "robots": "robots",
     "export": "export",
+    "import": "importing",
     "rank": "rank",
     "report": "report",
     "verify": "verify",
@@ -79,7 +81,8 @@ class Lazy(click.Group):
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command = getattr(importlib.import_module(f"thresher.crawler.cli.{module}"), cmd_name.replace("-", "_"))
+        name = cmd_name.replace("-", "_") + "_" * iskeyword(cmd_name)
+        command = getattr(importlib.import_module(f"thresher.crawler.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 

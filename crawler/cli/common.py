@@ -99,6 +99,13 @@ def flag_options(command: F) -> F:
             _flag("--max-depth", "limits.max_depth", metavar="N", help="Follow links up to so many clicks from a seed."),
             _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so many seconds, or as in '10 min'."),
             _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host, in seconds."),
+            _flag(
+                "--dedup",
+                "archive.dedup",
+                metavar="CDXJ|DIR",
+                multiple=True,
+                help="Refer to an earlier archive's payloads; repeatable.",
+            ),
             _flag("--agents", "agents", metavar="N|auto", help="Processes that crawl at once."),
         )
     ):

@@ -75,7 +75,8 @@ def export(
     other. sitemaps: each with what came of it. announced: every URL that they name. orphans: those of them that no link names.
     unannounced: pages that the sitemaps of their host leave out. versions: every record of a page that is kept, of all rounds.
     forgotten: what `thresher forget` has taken down. browser: pages that only a browser can read; `--fields url --format tsv` makes them a
-    list of seeds for a crawler that has one.
+    list of seeds for a crawler that has one. requisites: what pages need to be shown (`archive.requisites`), with what
+    became of each.
 
     Parquet, with the extra `parquet`, has typed columns; where FILE does not end with .parquet it is a folder of files of a million rows.
 

@@ -18,6 +18,7 @@ from thresher.crawler.core.messages import (
     End,
     Links,
     Message,
+    Needed,
     News,
     RobotsAnswer,
     RobotsAsk,
@@ -42,6 +43,7 @@ _WORDS: dict[type, str] = {
     RobotsAnswer: "answers for robots.txt",
     Submitted: "sitemaps",
     Announced: "URLs of sitemaps",
+    Needed: "requisites",
 }
 _UNREADABLE = "unreadable messages"
 
@@ -139,6 +141,11 @@ class Inbox:
                 for entry in announced.entries:
                     url(entry.loc)
                 return lambda now: self._announced(sitemap, announced, now)
+            case Needed() as needed:
+                of = url(needed.source, seed_distance=needed.seed_distance)
+                for text in needed.texts:
+                    url(text)
+                return lambda now: settler.requisites.want(of, needed.texts, needed.step, needed.hops, now)
             case News() as news:
                 found = panel.read_news(news.who, news.news)
                 return lambda now: settler.learned(panel.told(news.who, news.news, found), now)

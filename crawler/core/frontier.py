@@ -68,6 +68,21 @@ class Frontier:
         host = self._bench.hosts.get(queue)
         return host.record if host is not None else self._store.host(queue)
 
+    def push_requisite(self, entry: Entry, now: float) -> Reason | None:
+        """Queue what a page needs to be shown, whatever budget of pages is used up at its host."""
+        refusal, queue = self.push(entry, now), self._urls.queue_key(entry.url.host)
+        record = self._store.host(queue) if refusal is None and queue not in self._bench.hosts else None
+        if record is not None and record.parked == Reason.HOST_BUDGET:
+            self._bench.unpark(queue, record, now)
+        elif record is not None and self._bench.pages_closed and not record.parked:
+            self._bench.waiting.join(queue, record, now)
+        return refusal
+
+    def close_pages(self, now: float) -> None:
+        """Let nothing be fetched any more in this life but what pages need to be shown."""
+        if not self._bench.pages_closed:
+            self._bench.close_pages(now)
+
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""
         return self._intake.refuses(url)
@@ -121,7 +136,7 @@ class Frontier:
 
     def is_drained(self, queue: bytes, now: float) -> bool:
         """Return whether a host has nothing to request but second tries that are not due, and is neither parked nor backs off."""
-        record = self._record(queue)
+        record = self.record(queue)
         if record is None:
             return True
         if record.parked or record.backoff_until > now:
@@ -134,12 +149,8 @@ class Frontier:
 
     def n_pages(self, queue: bytes) -> int:
         """Return how many pages of a host were fetched."""
-        record = self._record(queue)
+        record = self.record(queue)
         return record.n_pages if record is not None else 0
-
-    def _record(self, queue: bytes) -> HostRecord | None:
-        host = self._bench.hosts.get(queue)
-        return host.record if host is not None else self._store.host(queue)
 
     def withdraw(self, url: CrawlURL, seq: int, worth: int = 0) -> bool:
         """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""

@@ -45,6 +45,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.NOT_ITS_HOST: ("sitemaps",),
     Reason.SUDDEN_LOSS: ("recrawl.halt",),
     Reason.SITEMAP_LIMIT: ("limits.max_sitemaps_per_host", "limits.max_announced_per_host"),
+    Reason.REQUISITE: ("archive.requisites",),
+    Reason.REQUISITE_LIMIT: ("archive.max_requisites_per_host",),
     Cause.BLOCKED_ADDRESS: ("fetch.allow_addresses", "profile"),
     Cause.DNS_FAIL: ("dns.servers",),
     Cause.DNS_TIMEOUT: ("dns.timeout",),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import insort
 
+from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.politeness import HostRules
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore
 
@@ -98,6 +99,15 @@ class HostQueue:
             return None
         return self.blocked_until
 
+    def choose_requisite(self, now: float) -> float | None:
+        """Choose `head` among what pages need to be shown, no page; return when it may go, None if there is none of it in memory."""
+        self.head = self.hops[0] if self.hops else next((entry for entry in (*self.rows[0], *self.rows[1]) if _is_requisite(entry)), None)
+        if self.head is None:
+            return None
+        if self.head.lane is Lane.RETRY and self.head.rank > now * 1e6:
+            return max(self.head.rank / 1e6, self.blocked_until)
+        return 0.0 if self.hops else self.blocked_until
+
     def is_announced_turn(self) -> bool:
         """Return whether what sitemaps named goes before what links named: at every n-th request of the host."""
         every = self.rules.announced_every
@@ -158,3 +168,7 @@ class HostQueue:
         """Return all entries in memory but the retries that are not due."""
         ahead, retry, fresh, announced, tail = self.rows
         return [*self.hops, *ahead, *(entry for entry in retry if entry.rank <= now * 1e6), *fresh, *announced, *tail]
+
+
+def _is_requisite(entry: Entry) -> bool:
+    return entry.url.purpose is Purpose.REQUISITE

@@ -12,6 +12,7 @@
 | `News`        | a site                     | a filter has found something about it, or for it                          |
 | `Submitted`   | the site of a sitemap      | it may speak for these hosts: read it                                     |
 | `Announced`   | the sites announced        | a sitemap of another agent's names these URLs                             |
+| `Needed`      | the sites of requisites    | a page or style sheet of another agent's needs these to be shown          |
 
 What no agent would write is refused when it is decoded: a key of another length, a negative count.
 """
@@ -25,6 +26,7 @@ from msgspec import Meta
 
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.ownership import MOST_AGENTS
+from thresher.crawler.core.requisites import MAX_HOPS
 from thresher.crawler.core.sitemap import Entry
 from thresher.crawler.core.url import URLSpace
 
@@ -134,7 +136,17 @@ class Announced(_Message, tag=10):
     entries: list[Entry]
 
 
-Message = Submitted | Announced | Links | Edge | End | RobotsAsk | RobotsAnswer | Ask | Answered | News
+class Needed(_Message, tag=12):
+    """What a page, a style sheet or a redirect of another agent's leads to, in canonical form, as `Requisites.want` is told of it."""
+
+    source: str
+    seed_distance: Count
+    step: Annotated[int, Meta(ge=1, le=MAX_HOPS)]  # of the way from the page
+    hops: Count
+    texts: list[str]
+
+
+Message = Needed | Submitted | Announced | Links | Edge | End | RobotsAsk | RobotsAnswer | Ask | Answered | News
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Message).decode
 

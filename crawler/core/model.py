@@ -29,6 +29,7 @@ class Purpose(IntEnum):
     SITEMAP = 5
     ANNOUNCED = 6  # a page that a sitemap named; one that a link names while it waits is a PAGE
     REVISIT = 7  # a page that was visited before
+    REQUISITE = 8  # what a page needs to be shown: an image, a style, a font
 
 
 FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION)  # requests of a filter's: no pages of the crawl, judged by no filter that learns
@@ -85,6 +86,8 @@ class Reason(StrEnum):
     NOT_ITS_HOST = "not_its_host"  # announced by a sitemap that may not speak for its host
     SITEMAP_LIMIT = "sitemap_limit"  # of the sitemaps of a host, or of what they announce
     SUDDEN_LOSS = "sudden_loss"  # most of what a host was asked for again is missing, fails or has moved to one place
+    REQUISITE = "requisite"  # it was fetched as an image, a style or the like that a page needs: not once more as a page
+    REQUISITE_LIMIT = "requisite_limit"  # of what pages need of one host
     NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
     FORGOTTEN = "forgotten"  # the operator had the URL or its host taken down: `thresher forget`
 

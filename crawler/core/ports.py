@@ -18,7 +18,7 @@ from thresher.crawler.core.model import CrawlURL
 class Lane(IntEnum):
     """Which part of a host's queue a row stands in; lanes are served in this order."""
 
-    AHEAD = 0  # probes, validations and audits: rank 0
+    AHEAD = 0  # probes, validations and audits: rank 0; what pages need to be shown: rank 1
     RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
     ANNOUNCED = 3  # what sitemaps named and no link: rank by directory depth; a small share is served before FRESH is empty

@@ -93,6 +93,7 @@ class Workbench:
         self._asked: dict[str, list[tuple[int, HostQueue]]] = {}
         self._to_ask: list[str] = []
         self.n_looking_up = 0
+        self.pages_closed = False  # the crawl has its pages: what they need to be shown is fetched, nothing else
         self._tickets = count(1)
 
     # -- from and to the store
@@ -197,6 +198,13 @@ class Workbench:
             self.waiting.leave(host.key, host.record)
             return
         why = self._pace.why_parked(host.record, host.rules, now) or (Reason.SITE_BUDGET if self._is_spent(host) else "")
+        if self._has_its_pages(host, why):
+            needed = host.choose_requisite(now)
+            if needed is not None:
+                at, why = needed, ""
+            elif not why:  # its row in the store stays, for another life
+                del self.hosts[host.key]
+                return
         if why:
             self.park(host, why, until=host.record.parked_until if why == host.record.parked else 0.0)
             return
@@ -206,6 +214,18 @@ class Workbench:
                 self._delays.push(at, host)
         else:
             self._line_up(host, now)
+
+    def _has_its_pages(self, host: HostQueue, why: str) -> bool:
+        """Return whether a budget of pages alone is in the host's way: the crawl's or, by `why` it is to be parked, its own."""
+        if why == Reason.HOST_BUDGET:
+            return host.rules.max_bytes is None or host.record.n_bytes < host.rules.max_bytes
+        return self.pages_closed and not why
+
+    def close_pages(self, now: float) -> None:
+        """Fetch no further page in this life, only what those that were fetched need to be shown."""
+        self.pages_closed = True
+        for host in [host for host in self.hosts.values() if host.leased is None]:
+            self.place(host, now)
 
     def stand_anew(self, site: bytes, now: float) -> None:
         """Let the hosts of a site that stand in line do so by their present precedence."""

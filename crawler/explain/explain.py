@@ -20,6 +20,7 @@ from thresher.crawler.core.ports import Entry, HostRecord, Lane
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.explain.announced import Announced, announced
+from thresher.crawler.explain.requisite import Needed, needed
 from thresher.crawler.explain.spelling import Step, steps
 from thresher.crawler.explain.today import Today, decide
 from thresher.crawler.explain.visited_again import VisitedAgain, visited_again, words_of
@@ -76,6 +77,7 @@ class Story(msgspec.Struct, kw_only=True):
     found_at: str | None = None
     announced: Announced | None = None
     visited_again: VisitedAgain | None = None
+    requisite: Needed | None = None
     chain: list[Hop] = []  # from what named the URL back to a seed
     depth: int | None = None
     site_depth: int | None = None
@@ -122,6 +124,7 @@ class Explainer:
         else:
             url, row = self._known_form(asked, url)
             story.url, story.steps = url.text, steps(asked, url.text)
+            story.requisite = needed(self._view, url.key)
             if row is not None:
                 self._known(story, url, row)
             if row is None or row.state is State.REFUSED:
@@ -345,6 +348,8 @@ def recorded(story: Story) -> str:
 
 
 def _never_known(story: Story) -> str:
+    if story.requisite is not None:
+        return story.requisite.words
     if not story.skips:
         return "It is not known to this crawl: no page that was read names it, or it was refused by a rule beyond what the log keeps."
     first = story.skips[0]

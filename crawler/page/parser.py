@@ -31,6 +31,7 @@ from thresher.crawler.core import html
 from thresher.crawler.core.document_types import DOCUMENTS
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Parsed
+from thresher.crawler.core.requisites import Needs
 
 _START_TIMEOUT_S: Final = 120.0
 _PATIENCE: Final = 30.0  # times the processor time that a page may take, on the wall
@@ -84,12 +85,18 @@ class Parser:
             parsed = await asyncio.to_thread(html.scan, start, charset, self._max_links, agent=self._agent, headers=robots_headers)
         return replace(parsed, flags=parsed.flags | {answer})
 
+    async def needs(self, body: bytes, content_type: str, mime_type: str, at_most: int) -> Needs | None:
+        """Have a child find what a page or a style sheet needs to be shown; None if it died of it."""
+        request = Request(body, content_type, mime_type, [], at_most)
+        answer = await self._ask(request) or await self._ask(request)
+        return answer if isinstance(answer, Needs) else None
+
     async def close(self) -> None:
         """End the children. No page may be under way."""
         while self._idle:
             await self._idle.pop().end()
 
-    async def _ask(self, request: Request) -> Parsed | Flag | None:
+    async def _ask(self, request: Request) -> Parsed | Needs | Flag | None:
         """Have a child parse a page; a flag says how the child died of it. Callers beyond the number of children wait their turn.
 
         None: the child neither answered nor died, though it was given much longer than the page may take.
@@ -135,6 +142,7 @@ class _Child:
         self._input = process.stdin
         self._output = process.stdout
         self._answers = msgspec.msgpack.Decoder(Parsed)
+        self._needs = msgspec.msgpack.Decoder(Needs)
         self.n_answers = 0
 
     @classmethod
@@ -160,9 +168,10 @@ class _Child:
                 await child.end()
         return child
 
-    async def ask(self, request: Request) -> Parsed:
+    async def ask(self, request: Request) -> Parsed | Needs:
         """Have a page parsed. Raises IncompleteReadError or ConnectionError if the process dies of it."""
-        answer = self._answers.decode(await self._exchange(msgspec.msgpack.encode(request)))
+        reply = await self._exchange(msgspec.msgpack.encode(request))
+        answer = self._needs.decode(reply) if request.n_needs else self._answers.decode(reply)
         self.n_answers += 1
         return answer
 

@@ -70,11 +70,13 @@ class Archiver:
     def _exchanged(self, visit: Visit, outcome: Outcome, wire: Wire) -> list[Record]:
         """Return what the archive says of a request and what came for it."""
         url, date = outcome.url, stamp(wire.sent_at)
-        message = split(b"".join(wire.received), wire.n_interim)
+        received = b"".join(wire.received)
+        message = split(received, wire.n_interim)
         records: list[Record] = []
         target = _target(url)
         if message.head:
-            records.append(self._answer(outcome, wire, message, date))
+            whole = received if not (message.interim or message.excess) else message.head + message.body  # one copy less
+            records.append(self._answer(outcome, wire, message, whole, date))
             target = [*target, ("WARC-Concurrent-To", urn(records[0].id))]
         if wire.request:
             records.append(_record("request", date, HTTP_REQUEST, wire.request, [*target, *_connection(wire, message)]))
@@ -85,14 +87,12 @@ class Archiver:
         records.append(_record("metadata", date, FIELDS, fields([*self._story(visit), *more]), target))
         return records
 
-    def _answer(self, outcome: Outcome, wire: Wire, message: Message, date: str) -> Record:
-        """Return the record of an answer: a revisit if the archive has its payload already."""
+    def _answer(self, outcome: Outcome, wire: Wire, message: Message, whole: bytes, date: str) -> Record:
+        """Return the record of an answer: a revisit if the archive has its payload already.    whole: head and body"""
         url, captures = outcome.url, self._store.captures
         headers = [*_target(url), *_connection(wire, message)]
         if not (wire.is_whole and message.has_head):
-            return _record(
-                "response", date, HTTP_RESPONSE, message.head + message.body, [*headers, ("WARC-Truncated", _why(outcome, wire))]
-            )
+            return _record("response", date, HTTP_RESPONSE, whole, [*headers, ("WARC-Truncated", _why(outcome, wire))])
         status = outcome.head.status if outcome.head is not None else 0
         if status == 304 and (unchanged := captures.earlier(url.key)) is not None:
             return _record("revisit", date, HTTP_RESPONSE, message.head, [*headers, *_refers(unchanged, "server-not-modified")])
@@ -102,7 +102,7 @@ class Archiver:
         if known is not None:
             made = _record("revisit", date, HTTP_RESPONSE, message.head, [*headers, *_refers(known, "identical-payload-digest")])
         else:
-            made = _record("response", date, HTTP_RESPONSE, message.head + message.body, headers)
+            made = _record("response", date, HTTP_RESPONSE, whole, headers)
             known = Capture(url.text, date, made.id, digest)
             if message.payload:
                 captures.remember(digest, known)
@@ -136,8 +136,8 @@ class Archiver:
         """Return the text of a known URL, "" of any other."""
         text = self._texts.get(key)
         if text is None:
-            row = self._store.seen.row(key)
-            text = self._store.seen.record(row.seq).text if row is not None else ""
+            row, needed = self._store.seen.row(key), self._store.requisites.get(key)
+            text = self._store.seen.record(row.seq).text if row is not None else needed.text if needed is not None else ""
             if len(self._texts) >= _REMEMBERED:
                 self._texts.clear()
             self._texts[key] = text
@@ -182,7 +182,7 @@ def _connection(wire: Wire, message: Message) -> Fields:
 def _refers(capture: Capture, profile: str) -> Fields:
     return [
         ("WARC-Profile", _PROFILE + profile),
-        ("WARC-Refers-To", urn(capture.id)),
+        *([("WARC-Refers-To", urn(capture.id))] if capture.id else []),
         ("WARC-Refers-To-Target-URI", capture.url),
         ("WARC-Refers-To-Date", capture.date),
     ]
@@ -197,8 +197,9 @@ def _why(outcome: Outcome, wire: Wire) -> str:
 
 
 def _hops(url: CrawlURL) -> str:
-    """Return the way from a seed: L for each click, R for each redirect since the last one; P is what a page's fetch needs before it."""
-    return "P" if url.purpose is Purpose.ROBOTS else "L" * url.seed_distance + "R" * url.hops
+    """Return the way from a seed: L a click, E what a page or style sheet needs, R a redirect since; P is what a fetch needs before it."""
+    needs = "E" * url.site_depth if url.purpose is Purpose.REQUISITE else ""
+    return "P" if url.purpose is Purpose.ROBOTS else "L" * url.seed_distance + needs + "R" * url.hops
 
 
 def _warcinfo(settings: Settings, version: str) -> bytes:

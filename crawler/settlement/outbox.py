@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from thresher.crawler.core.messages import (
     Announced,
     Answered,
@@ -18,6 +20,7 @@ from thresher.crawler.core.messages import (
     End,
     Links,
     Message,
+    Needed,
     News,
     RobotsAsk,
     Submitted,
@@ -169,6 +172,16 @@ class Outbox:
             entries.setdefault(self._ownership.owner(key), []).append(entry)
         for to in sorted(entries):
             self._tables.lanes.send(to, encode(Announced(sitemap, entries[to])))
+
+    # -- requisites
+
+    def need(self, needed: Needed, found: Iterable[tuple[bytes, str]]) -> None:
+        """Tell the owners of URLs that something needs them; `needed` without its texts."""
+        texts: dict[int, list[str]] = {}
+        for key, text in found:
+            texts.setdefault(self._ownership.owner(key), []).append(text)
+        for to in sorted(texts):
+            self._tables.lanes.send(to, encode(msgspec.structs.replace(needed, texts=texts[to])))
 
     # -- filters
 

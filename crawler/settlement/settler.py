@@ -37,6 +37,7 @@ from thresher.crawler.settlement.effects import Effector, asked_by
 from thresher.crawler.settlement.outbox import Outbox, is_asker
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.revisits import Revisits
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
@@ -68,6 +69,7 @@ class Settler:
         self.admission = Admission(store, frontier, context, totals, self._effects, self._outbox)
         self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
         self.revisits = Revisits(store, frontier, context, totals, self.admission, learn=self._learn_links)
+        self.requisites = Requisites(store, frontier, context, totals, outbox=self._outbox)
         self._pairs = Pairs(store, context.urls, self._outbox)
         self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
         self._notes: list[Record] = []  # of the visit being settled, for the journal
@@ -90,6 +92,8 @@ class Settler:
         elif visit.asks_again and isinstance(visit.outcome, Redirect) and visit.target == visit.outcome.url.text:
             self.totals.request(visit.outcome.wire_bytes)
             self._frontier.give_back(visit.lease, now, requested=visit.outcome)
+        elif purpose is Purpose.REQUISITE:
+            self.requisites.answered(visit, visit.outcome, now)
         elif visit.gives_way and isinstance(visit.outcome, Failed):
             self._give_way(visit, visit.outcome, now)
         else:
@@ -158,6 +162,21 @@ class Settler:
         self.close()
         self._store.end_visit()
         return tried if n_drawn else None
+
+    def imported(self, visit: Visit, now: float) -> None:
+        """Write an answer that an archive has, whose URL waits in no queue, and close it."""
+        url, outcome = visit.lease.entry.url, visit.outcome
+        assert outcome is not None
+        self.totals.request(outcome.wire_bytes)
+        match outcome:
+            case Failed():
+                self._fail(url, outcome, 1, now)
+            case Redirect():
+                self._redirect(visit, outcome, now)
+            case Fetched():
+                self._fetched(visit, outcome, now)
+        self.close()
+        self._store.end_visit()
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
@@ -331,6 +350,8 @@ class Settler:
                 self.sitemaps.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})")
             elif visit.lease.entry.url.purpose is Purpose.REVISIT:
                 self.revisits.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})", now)
+            elif visit.lease.entry.url.purpose is Purpose.REQUISITE:
+                self.requisites.given_up(visit.lease.entry, f"{visit.refused.reason} {visit.refused.by}", now)
             elif visit.lease.entry.url.purpose not in FILTERS_OWN:
                 self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
@@ -399,6 +420,8 @@ class Settler:
             self.sitemaps.given_up(entry, f"{cause}: {detail}")
         elif entry.url.purpose is Purpose.REVISIT:
             self.revisits.unreachable(entry, failure, now)
+        elif entry.url.purpose is Purpose.REQUISITE:
+            self.requisites.given_up(entry, f"{cause} {detail}", now, state="failed")
         elif entry.url.purpose is Purpose.ROBOTS:
             self._no_hop(failure, now)
         else:
@@ -433,6 +456,7 @@ class Settler:
         is_kept = deliberation.judgement.keep and not self._context.ai.withholds(stated)
         self._keep(record, outcome.body if is_kept else b"")
         self.sitemaps.dated(url, outcome.head, now)
+        self.requisites.needed(visit, now)
         self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         of_class = self._effects.class_of_links(url.key, deliberation.judgement)

@@ -40,6 +40,7 @@ from thresher.storage.tables.sitemaps import ASKER
 
 MAX_HOSTS = 1_000  # for which one sitemap speaks
 _TOLD = 20  # words about one sitemap
+_OF_PAGES = (Purpose.PAGE, Purpose.ANNOUNCED, Purpose.AUDIT)
 _SETTLED = ("read", "redirected", "failed")
 
 
@@ -74,11 +75,20 @@ class Sitemaps:
         """An origin's robots.txt has been read. asked_for: the page in whose place it was requested, if there is one"""
         if self._context.settings.sitemaps == "off" or record.kind == "unreachable":
             return
+        if self._is_guest(origin, asked_for):
+            return
         named = self._context.robots.rules(record).sitemaps if record.kind == "rules" else ()
         for text in named:
             self.submit(Submitted(text, [queue_name(origin)], f"{origin}/robots.txt", 0, 0), now)
         if not named and self._is_seed(origin, asked_for):
             self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0), now)
+
+    def _is_guest(self, origin: str, asked_for: CrawlURL | None) -> bool:
+        """Return whether an origin beyond the scope is asked only for what pages of others need to be shown."""
+        if not self._context.settings.archive.requisites or (asked_for is not None and asked_for.purpose in _OF_PAGES):
+            return False
+        is_needed = self._store.requisites.n_of_host(self._context.urls.queue_key(origin)) > 0
+        return is_needed and not isinstance(self._context.links.check(f"{origin}/"), bytes)
 
     def _is_seed(self, origin: str, asked_for: CrawlURL | None) -> bool:
         if asked_for is not None and asked_for.purpose is Purpose.PAGE and asked_for.host == origin and not asked_for.seed_distance:

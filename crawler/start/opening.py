@@ -25,6 +25,7 @@ from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, o
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.credentials import read_credentials
 from thresher.crawler.fetch.local_end import check_bind
+from thresher.crawler.start.archive_checks import check_archive
 from thresher.crawler.start.seeds import Seeds, read_seeds
 from thresher.crawler.terminal.extras import require
 from thresher.filters.base import Links
@@ -42,7 +43,6 @@ from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.unfinished import may_be_new
 from thresher.storage.view import View
 
-_ARCHIVE_NEEDS = ("fastwarc", "isal")
 _SHOWN = 5  # seeds named in a complaint about all
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
 
@@ -78,14 +78,7 @@ def check_startable(settings: Settings) -> None:
         raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
     read_credentials(settings.fetch.credentials)
     check_bind(settings.fetch.bind)
-    if settings.archive.format == "warc":
-        if settings.fetch.client != "lean":
-            raise UsageError(
-                f"archive.format: warc needs fetch.client: lean, found {settings.fetch.client}, which does not show "
-                "the bytes that were sent. Leave fetch.client as it is, or archive.format: off"
-            )
-        for module in _ARCHIVE_NEEDS:
-            require("archive.format: warc", module=module, extra="archive")
+    check_archive(settings)
 
 
 def n_agents(settings: Settings) -> int:

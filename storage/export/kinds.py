@@ -14,6 +14,7 @@ from thresher.storage.export.links import LINKS_KIND
 from thresher.storage.export.page_texts import TEXTS_KIND
 from thresher.storage.export.pages import PAGES_KIND
 from thresher.storage.export.redirects import REDIRECTS_KIND
+from thresher.storage.export.requisites import REQUISITES_KIND
 from thresher.storage.export.sitemaps import ANNOUNCED_KIND, ORPHANS_KIND, SITEMAPS_KIND, UNANNOUNCED_KIND
 from thresher.storage.export.skipped import SKIPPED_KIND
 from thresher.storage.export.urls import URLS_KIND
@@ -23,6 +24,7 @@ from thresher.storage.view import View
 _ALL: tuple[Kind[Any], ...] = (
     *(PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND),
     *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, VERSIONS_KIND, TEXTS_KIND, FORGOTTEN_KIND, BROWSER_KIND),
+    REQUISITES_KIND,
 )
 KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}
 TIMED = frozenset(("pages", "texts", "urls", "skipped", "redirects", "links", "sitemaps", "announced"))  # of which there is a part `since`

@@ -23,6 +23,7 @@ from thresher.storage.tables.quarantine import Quarantine, Trials
 from thresher.storage.tables.queues import Queues
 from thresher.storage.tables.redirects import Redirects
 from thresher.storage.tables.requests import Requests
+from thresher.storage.tables.requisites import RequisiteTables
 from thresher.storage.tables.robots import RobotsTable
 from thresher.storage.tables.rounds import Rounds
 from thresher.storage.tables.rules import Rules
@@ -59,6 +60,7 @@ class Tables:
         self.tail = TailTables(rows)
         self.requests = Requests(rows)
         self.sitemaps = SitemapTables(rows)
+        self.requisites = RequisiteTables(rows)
         self.site_links = SiteLinks(rows, self.queues)
         self.robots = RobotsTable(rows)
         self.policies = Policies(rows)

@@ -10,7 +10,7 @@ from warcio.archiveiterator import ArchiveIterator
 from thresher.storage.archive.record import labelled, sha1
 from thresher.storage.packing import unpack_u64
 from thresher.storage.partitions import shard_paths
-from thresher.storage.schema import CAPTURES
+from thresher.storage.schema import CAPTURES, REQUISITE, REQUISITES
 from thresher.storage.view import View
 
 
@@ -37,6 +37,7 @@ def _of_shard(shard: Path) -> list[str]:
         captures = {unpack_u64(key) for key, _ in view.rows(CAPTURES)}
         pages = {visit: page.url for visit, page in view.all_pages() if page.status}
         texts = {url.key: (url.text, row.visit) for url, row in view.all_urls()}
+        needed = [record.text for record in map(REQUISITE.decode, dict(view.rows(REQUISITES)).values()) if record.state == "fetched"]
         redirects = {texts[key][1]: texts[key][0] for key, _ in view.all_edges() if key in texts}
     visits = {**pages, **redirects}
     return [
@@ -45,5 +46,5 @@ def _of_shard(shard: Path) -> list[str]:
         *(f"visit {visit}: in the archive, and not in the store" for visit in found.keys() - captures),
         *(f"visit {visit}: lacks its records" for visit in captures - found.keys()),
         *(f"visit {visit}: {url} was answered, and has no records" for visit, url in visits.items() if visit not in captures),
-        *(f"{url}: answered, and no answer is in the archive" for url in visits.values() if not answered[url]),
+        *(f"{url}: answered, and no answer is in the archive" for url in (*visits.values(), *needed) if not answered[url]),
     ]

@@ -1,0 +1,175 @@
+"""An existing archive becomes a crawl: each of its answers is read, judged and settled as if it had just come, without any request.
+
+Pages, links, redirects, the fingerprints and the memories of filters are those that a crawl of the same answers in the same order would
+have; what links lead to and no record answers stays queued. Filters only observe, so that nothing of an archive is judged away. Answers
+of robots.txt are left out. A URL that is not a seed nor linked from an earlier record counts as a seed.
+
+Time: that of a crawl without its requests. Memory: a record, and a group of visits.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from thresher.config.settings import Fetch, Filters, Identity, Limits, Scope, Settings
+from thresher.crawler.agent.wiring import assemble
+from thresher.crawler.core.frontier import Frontier, Lease
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose, Redirect, State
+from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.url import BadURL
+from thresher.crawler.fetch.content_coding import BodyDecoder, DecodeError
+from thresher.crawler.settlement.group_commit import Committer
+from thresher.crawler.settlement.settler import Settler
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import imported
+from thresher.storage.archive.answers import Answer, Answers
+from thresher.storage.archive.record import sha1
+from thresher.storage.schema import Capture
+from thresher.storage.store import Store
+
+_REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
+_AT_ONCE: Final = 128  # answers between two commits
+_ASIDE, _MOST_ASIDE = 10_000, 64 << 10  # answers left out whose bodies are kept, and the bytes of one
+
+
+def import_settings() -> Settings:
+    """Return the configuration of an imported crawl: everything belongs to it, and filters only observe."""
+    names = ("path_trap", "media", "exact_duplicate", "soft_error", "pattern_yield")
+    defaults = Filters()
+    observing = {name: msgspec.structs.replace(getattr(defaults, name), mode="observe") for name in names}
+    filters = msgspec.structs.replace(defaults, audit_share=0.0, **observing)
+    copies = msgspec.structs.replace(filters.exact_duplicate, store_copies=True)
+    return Settings(
+        identity=Identity(),
+        fetch=Fetch(allow_ports="any"),
+        scope=Scope(type="any"),
+        limits=Limits(max_hosts_per_site=1_000_000, max_pages_per_host=None, max_url_length=8_000),
+        filters=msgspec.structs.replace(filters, exact_duplicate=copies),
+        sitemaps="off",
+    )
+
+
+class Importer:
+    """Settles the answers of archives in a new store; inside a running loop."""
+
+    def __init__(self, directory: Path, store: Store) -> None:
+        self._store = store
+        self._at = store.clock
+        self._context = assemble(directory, store, store.settings, lambda: self._at)  # type: ignore[arg-type]
+        rng = random.Random(0)  # noqa: S311 - nothing is requested
+        urls, resolver = self._context.urls, self._context.resolver
+        self._frontier = Frontier(store.queues, resolver, store.settings, urls=urls, rng=rng, started_at=store.clock)
+        self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
+        self._committer = Committer(store, store.settings.store, clock=lambda: self._at, failed=_fail, committed=lambda: None)
+        self._aside: dict[bytes, bytes] = {}  # bodies of answers that are left out, by their digest
+        self.counts: Counter[str] = Counter()
+        self.faults: list[str] = []
+
+    async def run(self, files: Sequence[Path], *, told: Callable[[Path, Counter[str]], None] = lambda *_: None) -> None:
+        """Read all files, in their order."""
+        for path in files:
+            answers = Answers(path)
+            for n, answer in enumerate(answers, 1):
+                await self._take(answer)
+                if n % _AT_ONCE == 0:
+                    await self._committer.drain()
+            self.faults += answers.faults
+            if not answers.n_records and not answers.faults:
+                self.faults.append(f"{path}: no record could be found in it")
+            await self._committer.drain()
+            told(path, self.counts)
+
+    async def close(self) -> None:
+        await self._context.fetcher.close()
+        await self._context.parser.close()
+        await self._context.resolver.close()
+        self._context.suspects.close()
+
+    async def _take(self, answer: Answer) -> None:
+        try:
+            url = self._context.urls.url(self._context.urls.canonical(answer.url))
+        except BadURL as error:
+            self.counts[f"left out: {error.reason}"] += 1
+            return
+        if url.text.endswith("/robots.txt"):
+            self.counts["robots.txt, left out"] += 1
+            self._set_aside(answer)
+            return
+        outcome = self._outcome(url, answer)
+        if outcome is None:
+            self.counts["revisits whose body is in none of the files, left out"] += 1
+            return
+        self._at = max(self._at, answer.at)
+        placed = self._known(url)
+        visit = await imported(Lease(bytes(16), Entry(Lane.FRESH, 0, 0, 0, placed), answer.address), outcome(placed), self._context)
+        if answer.payload:
+            digest = sha1(answer.payload)
+            self._store.captures.remember(digest, Capture(url.text, "", str(self._store.visit), digest))
+        self._committer.whole(self._settler.imported, visit, answer.at or self._at)
+        self.counts["answers"] += 1
+
+    def _known(self, url: CrawlURL) -> CrawlURL:
+        """Return a URL with its place in the crawl; let it wait no longer, or be known as a seed."""
+        row = self._store.seen.row(url.key)
+        if row is None:
+            self._store.seen.add(url, State.DONE, None, self._at)
+            return url
+        known = self._store.seen.record(row.seq)
+        placed = self._context.urls.url(
+            known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=Purpose.PAGE, via=known.via
+        )
+        if row.state is State.QUEUED:
+            self._frontier.withdraw(placed, row.seq, row.worth)
+        return placed
+
+    def _outcome(self, url: CrawlURL, answer: Answer) -> Callable[[CrawlURL], Outcome] | None:
+        """Return what makes the outcome of an answer; None of a revisit whose body is not there."""
+        head = Head(url, answer.status, answer.headers, answer.address, 0.0)
+        size = len(answer.payload)
+        if answer.status in _REDIRECTS and (target := head.get(b"location")):
+            return lambda placed: Redirect(placed, head, target, size, 0.0)
+        body = self._earlier(answer) if answer.same_as else b""
+        if body is None:
+            return None
+        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self._store.settings.fetch.max_body)
+        try:
+            decoder.feed(answer.payload)
+            is_whole = decoder.is_whole() and not answer.is_cut
+        except DecodeError as error:
+            cause, detail = error.cause, error.detail
+            return lambda placed: Failed(placed, cause, detail, 0.0, size, head=head, body=decoder.body)
+        body = body or decoder.body
+        if answer.status >= 500 or answer.status == 429:
+            cause = Cause.HTTP_429 if answer.status == 429 else Cause.HTTP_5XX
+            return lambda placed: Failed(placed, cause, f"status {answer.status}", 0.0, size, head=head, body=body)
+        if not is_whole:
+            return lambda placed: Failed(placed, Cause.INCOMPLETE, "cut in the archive", 0.0, size, head=head, body=body)
+        return lambda placed: Fetched(placed, head, body, size, 0.0, frozenset(decoder.flags))
+
+    def _set_aside(self, answer: Answer) -> None:
+        """Keep the body of an answer that is left out: later ones may be revisits of it, as errors of a robots.txt often are."""
+        if len(answer.payload) <= _MOST_ASIDE and len(self._aside) < _ASIDE:
+            self._aside[sha1(answer.payload)] = answer.payload
+
+    def _earlier(self, answer: Answer) -> bytes | None:
+        """Return the body that a revisit refers to, None if no record before it has it."""
+        known = self._store.captures.earlier(answer.digest) if answer.digest else None
+        if known is not None:
+            return self._store.bodies.get(int(known.id))
+        if answer.digest in self._aside:
+            return self._aside[answer.digest]
+        try:
+            row = self._store.seen.row(self._context.urls.key(self._context.urls.canonical(answer.same_as)))
+        except BadURL:
+            return None
+        return self._store.bodies.get(row.visit) if row is not None and row.visit else None
+
+
+def _fail(error: BaseException) -> None:
+    raise error

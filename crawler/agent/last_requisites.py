@@ -1,0 +1,43 @@
+"""A crawl that has its pages, by `limits.max_pages`, goes on until what these need to be shown is there, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from thresher.crawler.core.frontier import Frontier, Lease
+from thresher.crawler.core.model import Purpose
+from thresher.crawler.settlement.requisites import Requisites
+
+MAX_PAGES: Final = "limits.max_pages"
+
+
+class LastRequisites:
+    """Asked whenever a limit stands in the way of a request."""
+
+    def __init__(self, requisites: Requisites, frontier: Frontier, in_flight: Mapping[bytes, Lease], clock: Callable[[], float]) -> None:
+        self._requisites = requisites
+        self._frontier = frontier
+        self._in_flight = in_flight
+        self._clock = clock
+
+    def are_lacking(self, limit: str) -> bool:
+        """Return whether the limit is one of pages, and requisites wait or are in flight."""
+        return limit == MAX_PAGES and self._requisites.n_waiting > 0
+
+    def but(self, limit: str, over_limit: Callable[[int], str]) -> str:
+        """Return why not even a requisite may be requested, or "".    over_limit: says which limit so many requests in flight pass
+
+        While pages are in flight that may or may not be the last ones, nothing is.
+        """
+        if not self.are_lacking(limit):
+            return limit
+        if over_limit(0):
+            self._frontier.close_pages(self._clock())
+            return ""
+        n_pages = sum(lease.entry.url.purpose is not Purpose.REQUISITE for lease in self._in_flight.values())
+        return over_limit(n_pages)
+
+    def ended(self, limit: str, why: str) -> str:
+        """Return in words why the crawl ends at the limit although requisites wait."""
+        return f"{limit} reached; of what its pages need {self._requisites.n_waiting:,} wait, and {why}"

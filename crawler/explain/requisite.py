@@ -1,0 +1,45 @@
+"""What became of a URL that pages need to be shown, for its story."""
+
+from __future__ import annotations
+
+import msgspec
+
+from thresher.storage.export.fields import iso
+from thresher.storage.view import View
+
+_WORDS = {
+    "waiting": "It waits to be fetched",
+    "fetched": "It was fetched",
+    "redirected": "It was fetched and redirected",
+    "failed": "It could not be fetched",
+    "refused": "It was found and not fetched",
+    "page": "It was fetched as a page",
+}
+
+
+class Needed(msgspec.Struct, kw_only=True):
+    """A requisite of some page."""
+
+    state: str
+    hop: int  # from the page
+    via: str | None  # the page, style sheet or redirect that named it first
+    status: int | None
+    why: str | None
+    at: str | None
+
+    @property
+    def words(self) -> str:
+        """Say what became of it."""
+        status = f" with status {self.status}" if self.status else ""
+        why = f" ({self.why})" if self.why else ""
+        return f"{_WORDS[self.state]}{status}, since {self.via or 'a page'} needs it to be shown{why}: it is no page."
+
+
+def needed(view: View, key: bytes) -> Needed | None:
+    """Return what is known of a URL as a requisite, None if it is none."""
+    record = view.requisites.get(key)
+    if record is None:
+        return None
+    row, other = view.seen.row(record.via), view.requisites.get(record.via)
+    via = view.seen.record(row.seq).text if row is not None else other.text if other is not None else None
+    return Needed(state=record.state, hop=record.hop, via=via, status=record.status or None, why=record.why or None, at=iso(record.at))

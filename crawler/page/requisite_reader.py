@@ -1,0 +1,48 @@
+"""What an answer needs to be shown, as URLs: bodies in, canonical addresses out.
+
+Pages and style sheets go to the child that parses pages nobody dares to parse here (parser.py): CSS takes half a second a megabyte, which
+would hold up the loop, and a second tree of a hostile page could hold it up for minutes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from thresher.config.settings import Settings
+from thresher.crawler.core.model import Fetched, Flag, Purpose
+from thresher.crawler.core.requisites import CSS_TYPE, HTML_TYPES, MAX_HOPS
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.page.parser import Parser
+from thresher.storage.tables.requisites import RequisiteTables
+
+_PAGES: Final = (*HTML_TYPES, "text/plain", "")  # types of which a request for a page would make a page with words
+_HOSTILE: Final = frozenset((Flag.PARSE_TIMEOUT, Flag.PARSE_CRASH, Flag.PARSE_SKIPPED))
+
+
+class RequisiteReader:
+    """Used where `archive.requisites` is on."""
+
+    def __init__(self, parser: Parser, urls: URLSpace, tables: RequisiteTables, settings: Settings) -> None:
+        self._parser = parser
+        self._urls = urls
+        self._tables = tables
+        self._at_most = settings.archive.max_requisites_per_page
+
+    def has(self, key: bytes) -> bool:
+        """Return whether a URL was fetched as a requisite that is no page."""
+        known = self._tables.get(key)
+        return known is not None and known.state == "fetched" and known.status == 200 and known.mime_type not in _PAGES
+
+    async def read(self, outcome: Fetched, flags: frozenset[Flag] = frozenset()) -> list[str]:
+        """Return what a body needs in canonical form, distinct, in its order.    flags: of its parsing as a page"""
+        url, mime_type = outcome.url, outcome.head.mime_type
+        is_page = url.purpose is not Purpose.REQUISITE
+        is_read = mime_type == CSS_TYPE or (is_page and (mime_type in HTML_TYPES or not mime_type))
+        if not is_read or not outcome.body or flags & _HOSTILE or (not is_page and url.site_depth >= MAX_HOPS):
+            return []
+        found = await self._parser.needs(outcome.body, outcome.head.get(b"content-type"), mime_type or "text/html", self._at_most)
+        if found is None or not found.hrefs:
+            return []
+        base = self._urls.base(url.text, found.base) if found.base else url.text
+        texts, _ = self._urls.resolve(base, found.hrefs)
+        return [text for text in dict.fromkeys(texts) if text != url.text]

@@ -1,0 +1,51 @@
+"""Before the first request: what `archive.dedup` names is learned, so that the same payload is not written again.
+
+Each path is read once in a crawl's life, in groups that are committed; a life that ends in between reads it again, which changes nothing.
+What this crawl has captured itself stays what it refers to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from thresher.crawler.settlement.group_commit import Committer
+from thresher.storage.archive.earlier import Earlier
+from thresher.storage.schema import META, Meta
+from thresher.storage.store import Store
+
+_AT_ONCE: Final = 5000  # captures
+_log = logging.getLogger(__name__)
+
+
+async def learn_earlier(store: Store, paths: Sequence[str], committer: Committer, *, stopping: Callable[[], bool]) -> None:
+    """Read what is named and was not read before. Once `stopping`, the rest is left to the next life."""
+    content = store.get(META, Meta.DEDUP)
+    done: list[str] = msgspec.msgpack.decode(content, type=list[str]) if content else []
+    for path in paths:
+        if path in done:
+            continue
+        earlier = Earlier(Path(path))
+        captures, n = iter(earlier), 0
+        while chunk := await asyncio.to_thread(lambda captures=captures: [*islice(captures, _AT_ONCE)]):  # type: ignore[misc]
+            for capture in chunk:
+                if store.captures.earlier(capture.digest) is None:
+                    store.captures.remember(capture.digest, capture)
+            n += len(chunk)
+            store.end_visit()
+            await committer.drain()
+            if stopping():
+                return
+        for fault in earlier.faults:
+            _log.warning("archive.dedup: %s", fault)
+        _log.info("archive.dedup: %s: %d answers known, %d lines or records cannot be referred to", path, n, earlier.n_unusable)
+        done = [*done, path]
+        store.put(META, Meta.DEDUP, msgspec.msgpack.encode(done))
+        store.end_visit()
+        await committer.drain()

@@ -1,0 +1,184 @@
+"""Requisites: from what a page needs to be shown to requests of their own, for an archive that replays.
+
+    page ─ want ─ ahead of further pages in the host's queue ─ answered ─ want (of a style sheet, of a redirect) ─ ...
+
+A requisite is asked for once, whoever needs it, up to three hops from its page (page → style sheet → imported style sheet → font). It
+may lie beyond the scope, and is no page: not counted as one, not in the link graph, shown to no filter; but robots.txt, politeness, the
+guards of addresses and of dangerous links, `scope.exclude` and the other limits hold for it as for any request. `archive.max_requisites_*`
+bound what one page or style sheet and one host may ask for.
+
+What was fetched as a page is not asked for again; a page whose turn comes after its URL was fetched as an image, a style or the like is
+refused without a request (`Reason.REQUISITE`). Every requisite keeps its fate: `thresher export DIR --what requisites`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.messages import Needed
+from thresher.crawler.core.model import CrawlURL, Failed, Outcome, Purpose, Reason, Redirect, State
+from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.requisites import MAX_HOPS
+from thresher.crawler.core.url import BadURL
+from thresher.crawler.gates.link_gate import Skip, presentable
+from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import Visit, VisitContext, requisite_fault
+from thresher.storage.schema import RequisiteRecord
+from thresher.storage.store import Store
+from thresher.storage.tables.requisites import ASKER
+
+_RANK: Final = 1  # in the lane that goes ahead: behind what filters ask for
+_REMEMBERED: Final = 65_536  # URLs of other agents that were told of lately; 4 MB
+_BY: Final = "archive"
+
+
+class Requisites:
+    """Who needs what, and what becomes of it."""
+
+    def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None) -> None:
+        """outbox: to the other agents, if there are any."""
+        self._store = store
+        self._tables = store.requisites
+        self._frontier = frontier
+        self._context = context
+        self._totals = totals
+        self._outbox = outbox
+        self._per_host = context.settings.archive.max_requisites_per_host
+        self._told: set[bytes] = set()
+        self.n_waiting = self._tables.n_waiting() if context.settings.archive.requisites else 0
+
+    def needed(self, visit: Visit, now: float) -> None:
+        """A page or a style sheet was read: ask for what it needs."""
+        source = visit.lease.entry.url
+        if visit.requisites and (hop := hop_of(source) + 1) <= MAX_HOPS:
+            self.want(source, visit.requisites, hop, 0, now)
+
+    def want(self, source: CrawlURL, texts: Sequence[str], hop: int, hops: int, now: float) -> None:
+        """Ask for what nobody has asked for yet.    texts: canonical, distinct    hop: 1 to 3    hops: redirects since it was named"""
+        keys: Sequence[bytes] = [self._context.urls.key(text) for text in texts]
+        if self._outbox is not None:
+            texts, keys = self._own(source, texts, keys, hop, hops)
+        for text, is_known in zip(texts, self._tables.are_known(keys), strict=True):
+            if not is_known:
+                self._ask(self._url(text, source, hop, hops), now)
+
+    def _own(
+        self, source: CrawlURL, texts: Sequence[str], keys: Sequence[bytes], hop: int, hops: int
+    ) -> tuple[Sequence[str], Sequence[bytes]]:
+        """Tell the other agents of what is theirs, once in a while; return what is ours."""
+        assert self._outbox is not None
+        theirs = [(key, text) for key, text in zip(keys, texts, strict=True) if not self._outbox.is_own(key)]
+        if not theirs:
+            return texts, keys
+        new = [(key, text) for key, text in theirs if key not in self._told]
+        if len(self._told) + len(new) > _REMEMBERED:
+            self._told.clear()
+        self._told.update(key for key, _ in new)
+        self._outbox.need(Needed(source.text, source.seed_distance, hop, hops, []), new)
+        own = [(text, key) for text, key in zip(texts, keys, strict=True) if self._outbox.is_own(key)]
+        return [text for text, _ in own], [key for _, key in own]
+
+    def _url(self, text: str, source: CrawlURL, hop: int, hops: int) -> CrawlURL:
+        return self._context.urls.url(
+            text, seed_distance=source.seed_distance, site_depth=hop, hops=hops, purpose=Purpose.REQUISITE, via=source.key
+        )
+
+    def _ask(self, url: CrawlURL, now: float) -> None:
+        """Queue a requisite that is not known, unless a rule forbids it or a page has brought it."""
+        if fault := requisite_fault(url.text, self._context):
+            self._skip(Skip(url.text, *fault), url.via)
+            return
+        record = RequisiteRecord(url.text, url.via, url.site_depth)
+        if self._was_page(url, record, now):
+            return
+        queue = self._context.urls.queue_key(url.host)
+        if self._tables.n_of_host(queue) >= self._per_host:
+            self._refuse(url, record, Skip(url.text, Reason.REQUISITE_LIMIT, _BY))
+        elif refusal := self._frontier.refuses(url):
+            self._refuse(url, record, Skip(url.text, refusal, "limits"))
+        else:
+            self._tables.count_host(queue)
+            self.n_waiting += 1
+            self._tables.save(url.key, record)
+            self._frontier.push_requisite(Entry(Lane.AHEAD, _RANK, self._store.requests.add(url, ASKER, now), 0, url), now)
+
+    def _was_page(self, url: CrawlURL, record: RequisiteRecord, now: float) -> bool:
+        """Return whether the URL was fetched as a page, whole; where that redirected, ask for the target."""
+        row = self._store.seen.row(url.key)
+        if row is None or row.state is not State.DONE or row.reason is not None:
+            return False
+        record.state, record.at = "page", now
+        self._tables.save(url.key, record)
+        edge = self._store.redirects.edge(url.key)
+        if edge is not None and edge.to_key:
+            self._follow(url, edge.to_text, now)
+        return True
+
+    # -- what became of a request
+
+    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        """A requisite was answered."""
+        entry = visit.lease.entry
+        self._totals.request(outcome.wire_bytes)
+        retry = self._frontier.finish(visit.lease, outcome, now, is_page=False)
+        if isinstance(outcome, Failed):
+            self._totals.failed(outcome.cause, terminal=False)
+        if retry is not None:
+            return
+        record = self._end(entry, now)
+        record.status = outcome.head.status if outcome.head is not None else 0
+        match outcome:
+            case Failed():
+                record.state, record.why = "failed", f"{outcome.cause} {outcome.detail}".strip()[:300]
+            case Redirect():
+                record.state, record.why = "redirected", presentable(outcome.target)[:2048]
+            case _:
+                record.state, record.mime_type = "fetched", outcome.head.mime_type
+        self._tables.save(entry.url.key, record)
+        if isinstance(outcome, Redirect):
+            self._follow(entry.url, outcome.target, now)
+        self.needed(visit, now)
+
+    def given_up(self, entry: Entry, why: str, now: float, *, state: str = "refused") -> None:
+        """A requisite will not be requested."""
+        record = self._end(entry, now)
+        record.state, record.why = state, why
+        self._tables.save(entry.url.key, record)
+
+    def _end(self, entry: Entry, now: float) -> RequisiteRecord:
+        """Forget a request; return its requisite's record."""
+        self._store.requests.pop(entry.seq)
+        self.n_waiting -= 1
+        record = self._tables.get(entry.url.key)
+        assert record is not None, f"{entry.url.text} was requested as a requisite and is none"
+        record.at = now
+        return record
+
+    def _follow(self, url: CrawlURL, target: str, now: float) -> None:
+        """Ask for what a requisite redirects to."""
+        if url.hops >= self._context.settings.limits.max_redirects:
+            self._skip(Skip(presentable(target)[:2048], Reason.REDIRECT_LIMIT, "limits"), url.key)
+            return
+        try:
+            text = self._context.urls.canonical(target, url.text)
+        except BadURL as error:
+            self._skip(Skip(presentable(target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)), url.key)
+            return
+        self.want(url, [text], url.site_depth, url.hops + 1, now)
+
+    def _refuse(self, url: CrawlURL, record: RequisiteRecord, skip: Skip) -> None:
+        record.state, record.why = "refused", f"{skip.reason} {skip.by}"
+        self._tables.save(url.key, record)
+        self._skip(skip, url.via)
+
+    def _skip(self, skip: Skip, via: bytes) -> None:
+        self._totals.skip(skip.reason)
+        self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+
+
+def hop_of(url: CrawlURL) -> int:
+    """Return how many hops from its page a URL lies; 0 for a page. That of a requisite stands in the place of its depth."""
+    return url.site_depth if url.purpose is Purpose.REQUISITE else 0

@@ -1,0 +1,138 @@
+"""The answers of an existing archive, whoever wrote it: Thresher, Heritrix, Common Crawl, wget, warcio [ISO 28500, 2017 and 2009].
+
+    response    head and body as they came; Common Crawl's are without chunks and codings, and say so in their heads
+    resource    a body alone: an answer of status 200 of the record's type
+    revisit     the head alone, and where its body lies
+
+A file that is torn, or in parts no archive, gives what can be read of it; `faults` says what could not, and where. Memory: a record.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+
+from thresher.crawler.core.http_message import split
+from thresher.storage.archive.earlier import sha1_of
+
+_GZIP: Final = b"\x1f\x8b"
+_WINDOW: Final = 31  # zlib's number for gzip around the largest window
+_STEP: Final = 1 << 20  # bytes
+_ANSWERS: Final = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.resource
+_MAGIC: Final = (b"WARC/", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One answer."""
+
+    url: str
+    at: float  # seconds since the Unix epoch
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...]
+    payload: bytes  # without chunks, with content coding
+    address: str = ""
+    is_cut: bool = False  # it broke off
+    same_as: str = ""  # a revisit: the URL of the answer that has its payload
+    digest: bytes = b""  # SHA-1 of its payload, 20 bytes, if the record says so
+
+
+class Answers:
+    """Those of one file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.faults: list[str] = []
+        self.n_records = 0
+
+    def __iter__(self) -> Iterator[Answer]:
+        with self._path.open("rb") as stream:
+            if not stream.read(5).startswith(_MAGIC):
+                self.faults.append(f"{self._path}: expected a WARC file, found none: it begins otherwise")
+                return
+            stream.seek(0)
+            at = 0
+            try:
+                for record in ArchiveIterator(stream, parse_http=False):
+                    at = record.stream_pos
+                    self.n_records += 1
+                    if record.record_type & _ANSWERS:
+                        yield from self._answer(record)
+            except (OSError, EOFError, ValueError, zlib.error) as error:
+                self.faults.append(f"{self._path}: damaged behind byte {at:,}: {error}; what comes before it is read")
+
+            self._look_behind(at)
+
+    def _look_behind(self, at: int) -> None:
+        """Say it if the file ends in the middle of a packed record: the reader takes that for its end.    at: the last record's place"""
+        with self._path.open("rb") as stream:
+            if stream.read(len(_GZIP)) != _GZIP or self.faults:
+                return
+            stream.seek(at)
+            data = stream.read(_STEP)
+            while data:
+                member = zlib.decompressobj(_WINDOW)
+                while data and not member.eof:
+                    try:
+                        member.decompress(data, _STEP)
+                    except zlib.error as error:
+                        self.faults.append(f"{self._path}: damaged behind byte {at:,}: {error}; what comes before it is read")
+                        return
+                    data = member.unconsumed_tail or stream.read(_STEP)
+                if not member.eof:
+                    self.faults.append(f"{self._path}: ends in the middle of a record, behind byte {at:,}; what comes before it is read")
+                    return
+                data = member.unused_data + data if member.unused_data else data
+
+    def _answer(self, record: WarcRecord) -> Iterator[Answer]:
+        """Yield the answer of a record, if it is one of HTTP."""
+        headers = record.headers
+        url, date = (headers.get("WARC-Target-URI") or "").strip("<>"), headers.get("WARC-Date") or ""
+        if not url.startswith(("http://", "https://")):
+            return
+        declared = int(headers.get("Content-Length") or 0)
+        block = record.reader.read()
+        if len(block) < declared:
+            self.faults.append(f"{self._path}: the record at byte {record.stream_pos:,} ends in its middle; it is left out")
+            return
+        try:
+            at = datetime.fromisoformat(date).astimezone(UTC).timestamp()
+        except ValueError:
+            at = 0.0
+        address, is_cut = headers.get("WARC-IP-Address") or "", bool(headers.get("WARC-Truncated"))
+        if record.record_type == WarcRecordType.resource:
+            kind = (headers.get("Content-Type") or "").encode("latin-1", "replace")
+            yield Answer(url, at, 200, ((b"Content-Type", kind),), block, address)
+            return
+        digest = sha1_of(headers.get("WARC-Payload-Digest") or "") or b""
+        message = split(block)
+        status, fields = _head(message.head)
+        if not status:
+            self.faults.append(f"{self._path}: the record at byte {record.stream_pos:,} holds no answer of HTTP; it is left out")
+            return
+        payload = message.payload if message.is_chunked else message.body + message.excess  # lengths may be of before it was unpacked
+        same_as = ""
+        if record.record_type == WarcRecordType.revisit:
+            same_as = (headers.get("WARC-Refers-To-Target-URI") or url).strip("<>")
+        yield Answer(url, at, status, fields, payload, address, is_cut, same_as, digest)
+
+
+def _head(head: bytes) -> tuple[int, tuple[tuple[bytes, bytes], ...]]:
+    """Return the status, 0 if there is none, and the fields of a head."""
+    first, _, rest = head.replace(b"\r\n", b"\n").partition(b"\n")
+    words = first.split(b" ", 2)
+    if not words[0].startswith(b"HTTP/") or len(words) < 2 or not (words[1].isdigit() and len(words[1]) == 3):
+        return 0, ()
+    found: list[tuple[bytes, bytes]] = []
+    for line in rest.split(b"\n"):
+        if line[:1] in b" \t" and line.strip() and found:
+            found[-1] = (found[-1][0], found[-1][1] + b" " + line.strip())
+        elif b":" in line:
+            name, _, value = line.partition(b":")
+            found.append((name.strip(), value.strip()))
+    return int(words[1]), tuple(found)

@@ -1,0 +1,52 @@
+"""`requisites`: everything that pages need to be shown, with what became of it: why an archive has something, or has it not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.texts import Texts
+from thresher.storage.schema import REQUISITE, REQUISITES, RequisiteRecord
+from thresher.storage.view import View
+
+_CHUNK = 1000
+
+
+class RequisiteRow(NamedTuple):
+    """A requisite, and what named it first."""
+
+    record: RequisiteRecord
+    via: str | None
+
+
+def rows(view: View, wanted: frozenset[str]) -> Iterator[RequisiteRow]:
+    """Yield every requisite that was asked for, or was to be."""
+    texts, every = Texts(view), view.rows(REQUISITES)
+    while chunk := [REQUISITE.decode(value) for _, value in islice(every, _CHUNK)]:
+        known = texts.of_keys(record.via for record in chunk) if "via" in wanted else {}
+        for record in chunk:
+            yield RequisiteRow(record, known.get(record.via) or _other(view, record.via))
+
+
+def _other(view: View, key: bytes) -> str | None:
+    """Return the text of what is no page: a style sheet, or a redirect of another requisite."""
+    record = view.requisites.get(key)
+    return record.text if record is not None else None
+
+
+REQUISITES_KIND = Kind(
+    "requisites",
+    rows,
+    (
+        Field("url", lambda row: row.record.text),
+        Field("state", lambda row: row.record.state),
+        Field("status", lambda row: row.record.status or None),
+        Field("type", lambda row: row.record.mime_type or None),
+        Field("why", lambda row: row.record.why or None),
+        Field("hop", lambda row: row.record.hop),
+        Field("via", lambda row: row.via),
+        Field("at", lambda row: iso(row.record.at)),
+    ),
+)

@@ -1,0 +1,51 @@
+"""Requisites: what pages need to be shown, and what became of each.
+
+requisites       key of a URL 16 → RequisiteRecord
+requisite_hosts  host queue 16   → how many of the host were asked for 8
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thresher.storage.packing import pack_u64, unpack_u64
+from thresher.storage.rows import Rows
+from thresher.storage.schema import REQUESTS, REQUISITE, REQUISITE_HOSTS, REQUISITES, RequisiteRecord
+
+ASKER = "requisites"  # in `requests`; no filter is called so
+_AT_ONCE = 10_000
+
+
+class RequisiteTables:
+    """Rows of requisites. A URL may be known as a page, too: the two do not know of each other."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def get(self, key: bytes) -> RequisiteRecord | None:
+        value = self._rows.get(REQUISITES, key)
+        return None if value is None else REQUISITE.decode(value)
+
+    def are_known(self, keys: Sequence[bytes]) -> list[bool]:
+        """Return of each key whether its URL is known as a requisite."""
+        return [value is not None for value in self._rows.get_many(REQUISITES, keys)]
+
+    def save(self, key: bytes, record: RequisiteRecord) -> None:
+        self._rows.put(REQUISITES, key, REQUISITE.encode(record))
+
+    def n_of_host(self, queue: bytes) -> int:
+        """Return how many requisites of a host were asked for."""
+        value = self._rows.get(REQUISITE_HOSTS, queue)
+        return 0 if value is None else unpack_u64(value)
+
+    def count_host(self, queue: bytes) -> None:
+        """Count one more of a host."""
+        self._rows.put(REQUISITE_HOSTS, queue, pack_u64(self.n_of_host(queue) + 1))
+
+    def n_waiting(self) -> int:
+        """Count what waits to be fetched. Time: O(requests that wait)."""
+        n, start = 0, b""
+        while rows := self._rows.scan(REQUESTS, start=start, limit=_AT_ONCE):
+            n += sum(who == ASKER.encode() for _, who in rows)
+            start = rows[-1][0] + b"\0"
+        return n

@@ -1,0 +1,120 @@
+"""An existing archive becomes a crawl: our own files, those of Common Crawl's shape, torn and foreign ones."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from little_web import LittleWeb, crawl
+from raw_web import archived, files
+
+from thresher.config.settings import Filters, SoftError
+from thresher.crawler.children.python import command, environment
+from thresher.crawler.cli import thresher
+from thresher.storage.verify import verify
+from thresher.storage.view import View
+
+
+def imported(store: Path, *sources: Path) -> tuple[int, str]:
+    """Run the command in a process of its own; return its exit code and what it said."""
+    words = [*command("thresher.crawler.api"), "import", *map(str, sources), "-o", str(store)]
+    run = subprocess.run(words, env=environment(), capture_output=True, text=True)
+    return run.returncode, run.stderr
+
+
+async def test_a_crawls_own_archive_comes_to_the_same_crawl(tmp_path: Path) -> None:
+    """Pages with their words and links, redirects and errors: as the crawl that wrote them has them, but for what only a crawl knows."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/1", "a.test/moved", "a.test/gone", "b.test/")
+        web.page("a.test/1", "a.test/2", text="words that are the same " * 20)
+        web.page("a.test/2", text="words that are others " * 20)
+        web.redirect("a.test/moved", "b.test/")
+        filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0))
+        first = await crawl(old, archived(web, ["a.test/"], filters=filters))
+    code, said = imported(new, *files(old))
+    assert code == 0, said
+    assert verify(new) == []
+    with View(old, at_once=True) as before, View(new, at_once=True) as after:
+        pages = [{page.url: (page.status, page.title, page.fingerprint) for _, page in view.all_pages()} for view in (before, after)]
+        assert pages[0] == pages[1]
+        stored = {page.url for visit, page in after.all_pages() if after.bodies.get(visit)}
+        assert stored >= {url for url, page in first.pages.items() if page.has_body}
+        links = [{page.url: len(view.links.read(visit)) for visit, page in view.all_pages()} for view in (before, after)]
+        assert links[0] == links[1]
+        assert [edge.to_text for _, edge in after.all_edges()] == [edge.to_text for _, edge in before.all_edges()]
+    for words in (["rank", str(new)], ["replicas", str(new)], ["export", str(new), "--fields", "url,text"], ["stats", str(new)]):
+        result = CliRunner().invoke(thresher, words)
+        assert result.exit_code == 0, (words, result.output, result.exception)
+
+
+def record(kind: str, url: str, block: bytes, *more: str, content_type: str = "application/http; msgtype=response") -> bytes:
+    """Return a record as others write it: WARC 1.0, times of whole seconds."""
+    lines = ["WARC/1.0", f"WARC-Type: {kind}", f"WARC-Target-URI: {url}", "WARC-Date: 2024-01-01T00:00:00Z", *more]
+    lines += ["WARC-Record-ID: <urn:uuid:12345678-1234-4234-8234-123456789abc>", f"Content-Type: {content_type}"]
+    return gzip.compress("\r\n".join([*lines, f"Content-Length: {len(block)}", "", ""]).encode() + block + b"\r\n\r\n")
+
+
+def foreign() -> bytes:
+    """Return a file of Common Crawl's shape: bodies unpacked, old lengths under other names, requests and metadata beside, a revisit."""
+    body = b"<html><title>Caf\xc3\xa9</title><a href='/b'>b</a>" + b"some words " * 40
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
+    packed = head + b"Content-Encoding: gzip\r\nContent-Length: 7\r\n\r\n" + gzip.compress(body + b"packed")
+    refers = "WARC-Refers-To-Target-URI: http://c.test/"
+    return b"".join(
+        (
+            record("warcinfo", "", b"software: Nutch\r\n", content_type="application/warc-fields"),
+            record("request", "http://c.test/", b"GET / HTTP/1.1\r\n\r\n", content_type="application/http; msgtype=request"),
+            record("response", "http://c.test/", head + b"X-Crawl-Content-Encoding: gzip\r\n\r\n" + body),
+            record("metadata", "http://c.test/", b"fetchTimeMs: 9\r\n", content_type="application/warc-fields"),
+            record("response", "<http://c.test/b>", packed),
+            record("response", "dns:c.test", b"127.0.0.1", content_type="text/dns"),
+            record("resource", "http://c.test/r", b"plain", content_type="text/plain"),
+            record("revisit", "http://c.test/copy", head + b"\r\n", refers),
+        )
+    )
+
+
+def test_what_others_wrote_is_read(tmp_path: Path) -> None:
+    """WARC 1.0 by warcio: lengths that lie, a body that is still packed, a resource, a revisit; names of hosts are no pages."""
+    path = tmp_path / "cc.warc.gz"
+    path.write_bytes(foreign())
+    code, said = imported(tmp_path / "store", path)
+    assert code == 0, said
+    assert verify(tmp_path / "store") == []
+    with View(tmp_path / "store", at_once=True) as view:
+        bodies = {page.url: (page.title, view.bodies.get(visit)) for visit, page in view.all_pages()}
+    assert bodies["http://c.test/"][0] == "Café"
+    assert (bodies["http://c.test/b"][1] or b"").endswith(b"packed")
+    assert bodies["http://c.test/r"][1] == b"plain"
+    assert bodies["http://c.test/copy"][1] == bodies["http://c.test/"][1]
+    assert len(bodies) == 4
+
+
+@pytest.mark.parametrize("cut", [0.4, 0.7, 0.95])
+def test_a_torn_file_gives_what_is_whole(tmp_path: Path, cut: float) -> None:
+    """The answers before the tear are there, the tear is named, and the exit code tells of it."""
+    path, whole = tmp_path / "torn.warc.gz", foreign()
+    path.write_bytes(whole[: int(len(whole) * cut)])
+    code, said = imported(tmp_path / "store", path)
+    assert code == 1, said
+    assert str(path) in said
+    assert "Traceback" not in said
+    with View(tmp_path / "store", at_once=True) as view:
+        assert [page.url for _, page in view.all_pages()][:1] == ["http://c.test/"]
+
+
+def test_what_is_no_archive_is_said(tmp_path: Path) -> None:
+    """A page, an empty file, random bytes behind gzip's magic: an error that names the file; a sound file beside it is read."""
+    for name, content in (("page.html", b"<html>"), ("empty.warc", b""), ("odd.warc.gz", b"\x1f\x8b" + bytes(range(256)))):
+        (tmp_path / name).write_bytes(content)
+        code, said = imported(tmp_path / f"store-{name}", tmp_path / name)
+        assert code != 0, name
+        assert str(tmp_path / name) in said
+        assert "Traceback" not in said, said
+    (tmp_path / "sound.warc.gz").write_bytes(foreign())
+    code, said = imported(tmp_path / "both", tmp_path / "page.html", tmp_path / "sound.warc.gz")
+    assert (code, "4 answers" in said) == (1, True), said

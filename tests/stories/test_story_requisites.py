@@ -1,0 +1,191 @@
+"""An archive with `requisites: true` holds what its pages need to be shown, and no rule is broken for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from little_web import LittleWeb, crawl
+from raw_web import answers, archived, faults, records
+
+from thresher.config.load import load
+from thresher.config.settings import Archive, Filters, Limits, Scope, Settings, SoftError
+from thresher.crawler.explain.explain import Explainer
+from thresher.storage.schema import REQUISITE, REQUISITES, RequisiteRecord
+from thresher.storage.view import View
+
+WHOLE = Archive(format="warc", requisites=True)
+EXAMPLE = Path(__file__).parents[2] / "config/examples/archive.yaml"
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def whole(web: LittleWeb, seeds: list[str], **sections: object) -> Settings:
+    """Return the configuration of a crawl of the seeds' hosts that archives what pages need."""
+    return archived(web, seeds, **{"archive": WHOLE, "scope": Scope(type="host"), **sections})
+
+
+def image(web: LittleWeb, place: str) -> str:
+    web.file(place, "image/png", PNG + place.encode() * 9)
+    return web.url(place)
+
+
+def css(web: LittleWeb, place: str, text: str) -> str:
+    web.file(place, "text/css", text.encode())
+    return web.url(place)
+
+
+def fates(store: Path) -> dict[str, RequisiteRecord]:
+    with View(store, at_once=True) as view:
+        return {(record := REQUISITE.decode(value)).text: record for _, value in view.rows(REQUISITES)}
+
+
+def shop(web: LittleWeb) -> set[str]:
+    """Put a shop of 12 products with 60 images, on two hosts, and with styles, scripts and fonts; return all that its pages need."""
+    font, deep = web.url("fonts.test/f.woff2"), web.url("fonts.test/deep.woff2")
+    web.file("fonts.test/f.woff2", "font/woff2", b"wOF2" + bytes(99))
+    web.file("fonts.test/deep.woff2", "font/woff2", b"wOF2" + bytes(98))
+    background = image(web, "shop.test/bg.png")
+    typefaces = css(
+        web, "cdn.test/type.css", f"@import '{web.url('cdn.test/more.css')}'; @font-face {{ src: url({font}) format('woff2') }}"
+    )
+    more = css(web, "cdn.test/more.css", f"@font-face {{ src: url({deep}) }}")  # four hops from a page: too far
+    style = css(web, "shop.test/style.css", f"@import url({typefaces}); body {{ background: url('bg.png') }} a {{ filter: url(#x) }}")
+    web.file("shop.test/app.js", "text/javascript", b"var a = 1;")
+    needed = {style, typefaces, more, font, background, web.url("shop.test/app.js"), image(web, "shop.test/favicon.ico")}
+    head = f'<link rel="stylesheet" href="{style}"><script src="/app.js"></script>'
+    for n in range(12):
+        images = [image(web, f"{'cdn' if i % 2 else 'shop'}.test/i{n}-{i}.png") for i in range(5)]
+        needed.update(images)
+        shown = f'<img src="{images[0]}" srcset="{images[1]} 2x, {images[2]} 3x">'
+        shown += f'<video poster="{images[3]}"></video><p style="background: url({images[4]})"></p>'
+        web.page(f"shop.test/{n}", head=head + shown)
+    web.page("shop.test/", *(f"shop.test/{n}" for n in range(12)), "cdn.test/page", head=head)
+    web.page("cdn.test/page")
+    return needed
+
+
+async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> None:
+    """60 images, styles, scripts, fonts, to three hops and beyond the scope: each asked for once, as no page.
+
+    Mutation: without the reading of style sheets, or with the scope's word on requisites, fonts and half of the images are missing.
+    """
+    async with LittleWeb() as web:
+        needed = shop(web)
+        crawled = await crawl(tmp_path, whole(web, ["shop.test/"]))
+        by_url = answers(tmp_path)
+        pages = {web.url("shop.test/"), *(web.url(f"shop.test/{n}") for n in range(12))}
+        assert len([url for url in needed if url.endswith("png")]) == 61
+        assert needed - by_url.keys() == set()
+        assert set(crawled.pages) == pages
+        assert crawled.rows.keys() & needed == set()
+        assert crawled.links.keys() == pages - {url for url in pages if url not in crawled.links}
+        assert crawled.status.pages == len(pages)
+        assert sorted(web.requests) == sorted({web.place(url) for url in needed | pages}), "nothing twice, nothing else"
+        told = {record.url: record.fields for record in records(tmp_path) if record.kind == "metadata"}
+        assert told[web.url("cdn.test/type.css")]["hopsFromSeed"] == ["EE"]
+        assert told[web.url("cdn.test/type.css")]["via"] == [web.url("shop.test/style.css")]
+        assert told[web.url("fonts.test/f.woff2")]["purpose"] == ["requisite"]
+    assert {record.state for record in fates(tmp_path).values()} == {"fetched"}
+    assert faults(tmp_path) == []
+
+
+async def test_what_pages_need_goes_ahead_of_further_pages(tmp_path: Path) -> None:
+    """And a crawl that has its pages still fetches what they need: the last page is as complete as the first."""
+    async with LittleWeb() as web:
+        for n in range(4):
+            shown = "".join(f'<img src="{image(web, f"a.test/{n}-{i}.png")}">' for i in range(3))
+            web.page(f"a.test/{n}", f"a.test/{n + 1}", head=f'<link rel=icon href="{image(web, f"a.test/i{n}.png")}">{shown}')
+        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=3)
+        crawled = await crawl(tmp_path, whole(web, ["a.test/0"], limits=limits))
+        expected = [f"a.test/{n}{end}" for n in range(3) for end in ("", "-0.png", "-1.png", "-2.png")]
+        assert [place for place in web.requests if "/i" not in place] == expected
+        assert crawled.status.pages == 3
+        assert "max_pages" in crawled.ending.why
+        await crawl(tmp_path, whole(web, ["a.test/0"]))
+        assert web.requests.count("a.test/3") == 1, "what waited beyond the limit is not lost"
+
+
+async def test_every_rule_holds_for_what_pages_need(tmp_path: Path) -> None:
+    """robots.txt, danger, exclusion and the guards of ports; and the sitemaps of a host that is only needed are not read."""
+    async with LittleWeb() as web:
+        refused = [image(web, f"cdn.test/{name}") for name in ("private/a.png", "logout?x=1", "no/a.png")]
+        shown = "".join(f'<img src="{url}">' for url in [*refused, image(web, "cdn.test/fine.png"), "http://cdn.test:1/port.png"])
+        web.robots("cdn.test", f"User-agent: *\nDisallow: /private\nSitemap: {web.url('cdn.test/sitemap.xml')}")
+        web.page("a.test/", head=f'{shown}<link rel=icon href="data:,">')
+        scope = Scope(type="host", exclude=["/no/"])
+        await crawl(tmp_path, whole(web, ["a.test/"], scope=scope, sitemaps="robots"))
+        assert [place for place in web.requests if place.startswith("cdn")] == ["cdn.test/fine.png"]
+        known = fates(tmp_path)
+    with View(tmp_path, at_once=True) as view:
+        explainer = Explainer(view, view.settings, view.clock)
+        denied, fine = (explainer.story(url).answer for url in (refused[0], web.url("cdn.test/fine.png")))
+    assert denied.startswith(f"It was found and not fetched, since {web.url('a.test/')} needs it to be shown (robots_denied robots)")
+    assert fine.startswith("It was fetched with status 200")
+    assert (known[refused[0]].state, known[refused[0]].why) == ("refused", "robots_denied robots")
+    with View(tmp_path, at_once=True) as view:
+        skipped = {line.url: line.reason for line in view.all_skipped()}
+    assert [skipped[url] for url in refused] == ["robots_denied", "unsafe", "excluded"]
+    assert faults(tmp_path) == []
+
+
+async def test_redirects_and_failures_of_what_pages_need(tmp_path: Path) -> None:
+    """A redirect is followed beyond the scope; what fails or is not there says so; a loop ends."""
+    async with LittleWeb() as web:
+        web.redirect("a.test/moved.png", "cdn.test/there.png")
+        web.redirect("a.test/loop.png", "a.test/pool.png")
+        web.redirect("a.test/pool.png", "a.test/loop.png")
+        there = image(web, "cdn.test/there.png")
+        web.file("a.test/broken.png", "text/html", b"oops", status=500)
+        names = ("moved", "loop", "broken", "gone")
+        web.page("a.test/", head="".join(f'<img src="/{name}.png">' for name in names))
+        await crawl(tmp_path, whole(web, ["a.test/"]))
+        known = fates(tmp_path)
+        states = {name: known[web.url(f"a.test/{name}.png")].state for name in names}
+        assert states == {"moved": "redirected", "loop": "redirected", "broken": "failed", "gone": "fetched"}
+        assert known[web.url("a.test/gone.png")].status == 404
+        assert known[there].state == "fetched"
+        assert web.requests.count("a.test/loop.png") == 1
+        told = {record.url: record.fields for record in records(tmp_path) if record.kind == "metadata"}
+        assert told[there]["hopsFromSeed"] == ["ER"]
+
+
+async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> None:
+    """An image that a page shows and another links to; a style sheet that was fetched as a page, whose fonts are needed all the same."""
+    async with LittleWeb() as web:
+        both = image(web, "a.test/both")
+        font = image(web, "b.test/font.woff")
+        style = css(web, "a.test/s.css", f"@font-face {{ src: url({font}) }}")
+        web.page("a.test/", both, "a.test/next", head=f'<img src="{both}"><link rel=icon href="{both}">')
+        web.page("a.test/next", head=f'<link rel=stylesheet href="{style}"><link rel=icon href="{both}">')
+        fetch = archived(web, ["a.test/", "a.test/s.css"]).fetch
+        filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0))
+        crawled = await crawl(tmp_path, whole(web, ["a.test/s.css", "a.test/"], fetch=fetch, filters=filters))
+        assert sorted(web.requests).count("a.test/both") == 1
+        assert web.requests.count("b.test/font.woff") == 1
+        assert both not in crawled.pages
+
+
+@pytest.mark.parametrize(("budget", "n_fetched"), [({"max_requisites_per_page": 2}, 2), ({"max_requisites_per_host": 3}, 3)])
+async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: dict[str, int], n_fetched: int) -> None:
+    """Of one page, and of one host; limits of pages do not count it."""
+    async with LittleWeb() as web:
+        web.page("a.test/", head="".join(f'<img src="{image(web, f"a.test/{n}.png")}">' for n in range(9)))
+        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=1)
+        archive = Archive(format="warc", requisites=True, **budget)
+        await crawl(tmp_path, whole(web, ["a.test/"], archive=archive, limits=limits))
+        assert len(web.requests) == 1 + n_fetched
+
+
+async def test_the_archival_example_keeps_what_it_promises(tmp_path: Path) -> None:
+    """The shop under config/examples/archive.yaml itself, but for addresses and delays: all of its images, styles, scripts and fonts."""
+    example = load([EXAMPLE], sets=["identity.contact=https://example.org/bot"]).settings
+    async with LittleWeb() as web:
+        needed = shop(web)
+        base = whole(web, ["shop.test/"])
+        fetch = msgspec.structs.replace(example.fetch, allow_addresses=["127.0.0.0/8"], allow_ports=[web.port])
+        limits = msgspec.structs.replace(example.limits, min_free_disk=0, max_wait=5.0)
+        again = {"dns": base.dns, "politeness": base.politeness, "sitemaps": "off", "fetch": fetch, "limits": limits}
+        await crawl(tmp_path, msgspec.structs.replace(example, seeds=[web.url("shop.test/")], **again))
+        assert needed - answers(tmp_path).keys() == set()
+    assert faults(tmp_path) == []
