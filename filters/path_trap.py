@@ -28,7 +28,7 @@ import msgspec
 import xxhash
 
 from thresher.config.settings import PathTrap
-from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
+from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict, Worthless
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters.base import (
@@ -140,6 +140,7 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     is_ok: bool
     shows: int = 0  # 4 bytes of a hash
     has_text: bool = False  # enough to tell it from others
+    key: bytes = b""
 
     def read(self) -> None:
         """Take from the page what it shows, if it stands beside."""
@@ -161,7 +162,7 @@ class YieldCount:
 
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
-        measure = PageMeasure(list(_cells(url.text, url.host, url.key[:8]).values()), page.status == 200)
+        measure = PageMeasure(list(_cells(url.text, url.host, url.key[:8]).values()), page.status == 200, key=url.key)
         measure.__dict__["page"] = page
         return measure
 
@@ -170,17 +171,20 @@ class YieldCount:
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         word = said(judgement, self._judges) if measure.is_ok else Said.OLD
+        is_barren = False
         for cell in measure.cells:
             shape = _read(memory, cell)
             looks = word is not Said.OLD and shape.answered >= self._bounds.looks_from(cell)
             if looks:
                 measure.read()
             shows = measure.shows if looks else 0
+            n_barren = shape.barren
             shape.learn(shows=shows, is_old=word is Said.OLD, is_new=looks and word is Said.NEW and measure.has_text)
+            is_barren = is_barren or shape.barren > n_barren
             memory.put(cell, _encode(shape), weight=float(shape.answered))
             if self._bounds.closes(cell, shape):
                 memory.put(_mark(cell[:8]), b"closed", weight=_CLOSED_WEIGHT)
-        return NO_EFFECTS
+        return (Worthless(measure.key),) if is_barren else NO_EFFECTS
 
 
 class YieldTrap:

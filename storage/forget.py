@@ -44,6 +44,7 @@ from thresher.storage.schema import (
     BODIES,
     CAPTURE,
     CAPTURED,
+    CHECKS,
     FAILURES,
     JOURNAL,
     LINKS,
@@ -65,6 +66,7 @@ from thresher.storage.schema import (
 )
 from thresher.storage.store import Store
 from thresher.storage.tables.forgotten import ForgottenRecord
+from thresher.storage.tables.tail import PENDING
 from thresher.storage.view import View
 
 _AT_ONCE: Final = 1000
@@ -247,9 +249,14 @@ def _find(store: Store, target: Target) -> _Found:
 def _forget_url(store: Store, key: bytes) -> None:
     """Delete what is known of a URL, and know of it that it is refused."""
     store.held.forget(key)
+    if (place := store.tail.place(key)) is not None:
+        store.tail.remove(key, place)  # its class finds out when it is drawn from
+    if store.tail.draw(key) is not None:
+        store.tail.end_draw(key)
+        store.counters.add(PENDING, -1)
     store.aliases.forget(key)
     store.redirects.forget(key)
-    for table in (FAILURES, VERDICTS, SUSPECTS):
+    for table in (CHECKS, FAILURES, VERDICTS, SUSPECTS):
         store.delete(table, key)
     row = store.seen.row(key)
     if row is not None and row.state is not State.OUTBOX:

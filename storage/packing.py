@@ -93,7 +93,7 @@ _PURPOSES: Final = tuple(Purpose)
 def pack_seen(row: SeenRow) -> bytes:
     """Return state 1 ‖ reason 1 ‖ worth and purpose 1 (5 and 3 bits) ‖ hops 1 ‖ site_depth 2 ‖ seed_distance 2 ‖ seq 8 ‖ visit 8.
 
-    Depths stop at 65,535.
+    Depths stop at 65,535. A requisite, whose purpose has no room in three bits, has no such row.
     """
     state, reason, site_depth, seed_distance, hops, purpose, seq, visit, worth = row
     depth, distance = min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from thresher.crawler.core.model import State
 from thresher.storage.packing import unpack_seen
 from thresher.storage.schema import SEEN, TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
-from thresher.storage.tables.tail import member_key
+from thresher.storage.tables.tail import PENDING, member_key
 from thresher.storage.view import View
 
 
@@ -34,8 +34,8 @@ def verify_tail(view: View) -> Iterator[str]:
         n_drawn += 1
         if _state(view, key) is not State.QUEUED:
             yield f"tail_draws {key.hex()}: drawn, and does not wait for its fetch"
-    if view.counters.get("tail:pending") != n_drawn:
-        yield f"counters: {view.counters.get('tail:pending'):.0f} drawn URLs, tail_draws has {n_drawn}"
+    if view.counters.get(PENDING) != n_drawn:
+        yield f"counters: {view.counters.get(PENDING):.0f} drawn URLs, tail_draws has {n_drawn}"
 
 
 def _state(view: View, key: bytes) -> State | None:

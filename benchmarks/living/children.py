@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,7 +36,7 @@ def is_installed(name: str, packages: Sequence[str]) -> bool:
 def how_to_install(name: str, packages: Sequence[str]) -> str:
     """Return the shell command that makes the environment."""
     names = " ".join(f"'{package}'" for package in packages)
-    return f"{sys.executable} -m venv {environment(name)} && {python_of(name)} -m pip install {names}"
+    return f"python3 -m venv {environment(name)} && {python_of(name)} -m pip install {names}"
 
 
 @contextmanager

@@ -37,6 +37,7 @@ sys.path[:0] = [str(_TESTS)]
 
 from harness import AGENT, CONTACT, Life, crawl, resume, wait_until, write_config  # noqa: E402  # found where the suite finds it
 
+from thresher.crawler.children import python  # noqa: E402
 from thresher.storage.shards import ShardsView, open_view  # noqa: E402
 from thresher.storage.verify import verify  # noqa: E402
 
@@ -179,7 +180,7 @@ class Round:
 
 def changed_by(store: Path, number: int) -> dict[str, str]:
     """Return what `thresher changes` says of a round: URL → kind."""
-    command = [sys.executable, "-m", "thresher", "changes", str(store), "--since", str(number)]
+    command = [*python.command("thresher"), "changes", str(store), "--since", str(number)]
     rows = subprocess.run(command, check=True, capture_output=True, cwd=_TESTS.parent).stdout.splitlines()
     return {row["url"]: row["kind"] for row in map(msgspec.json.decode, rows)}
 

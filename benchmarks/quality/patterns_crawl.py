@@ -140,7 +140,7 @@ def crawl(path: Path, server: ServerProcess, mode: str, judge: str) -> Crawl:
 
 def _filters(mode: Any, judge: str) -> Filters:
     """Return the filters that judge pages, and the one that is measured: none other that sets URLs back."""
-    default = Filters(tail_yield=1.0, pattern_yield=PatternYield(mode=mode))
+    default = Filters(pattern_yield=PatternYield(mode=mode))
     kept = {"pattern_yield", "media", "exact_duplicate", *(("near_replica", "soft_error") if judge == "filters" else ())}
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - kept
     return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})

@@ -306,7 +306,7 @@ class Agent:
         return True
 
     def _draw_from_tails(self) -> None:
-        self._tails_at = self._settler.serve_tails(self._clock(), self._tails_at or b"")
+        self._tails_at = self._settler.postponed.serve(self._clock(), self._tails_at or b"")
 
     def _why_idle(self, wait: Wait) -> str:
         """Return why the frontier has nothing due within `limits.max_wait`, by its last answer; "" if it may have something."""
@@ -425,7 +425,7 @@ class Agent:
         if self._member is not None and isinstance(status, Report):
             status.resting = self._resting() if self._member.is_quiet else ""
             is_over = bool(self._over_limit(in_flight=0))
-            status.has_tail = not is_over and self._tails_at is not None and self._settler.has_tails
+            status.has_tail = not is_over and self._tails_at is not None and self._settler.postponed.has_any
             status.answered_before = self._before[1]
             self._member.fill(status)
         self._report(status)

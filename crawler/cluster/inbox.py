@@ -124,7 +124,7 @@ class Inbox:
                 return lambda now: self._ask(ask, hop, now)
             case RobotsAnswer() as answer:
                 asked, outcome = url(answer.asked), outcome_of(answer, self._context.urls)
-                return lambda now: settler.told_of_robots(asked, outcome, now)
+                return lambda now: settler.robots.told(asked, outcome, now)
             case Ask() as wish:
                 if Purpose(wish.purpose) not in FILTERS_OWN:
                     raise ValueError(f"a filter asks for a request with the purpose {Purpose(wish.purpose).name}")
@@ -163,7 +163,7 @@ class Inbox:
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
         self._context.robots.wait_for(hop, {in_place_of_origin(ask)})
         if not self._frontier.request_ahead(hop, now):
-            self._settler.told_of_robots(hop, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
+            self._settler.robots.told(hop, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 
 
 def unreadable(error: Exception) -> str:

@@ -28,31 +28,29 @@ from thresher.crawler.core.model import (
     Request,
     State,
 )
-from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.archiving import Archiver
 from thresher.crawler.settlement.effects import Effector, asked_by
-from thresher.crawler.settlement.outbox import Outbox, is_asker
+from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
+from thresher.crawler.settlement.postponed import Postponed
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.revisits import Revisits
+from thresher.crawler.settlement.robots_answers import RobotsAnswers
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement, Naming
 from thresher.filters.panel import Asked, Deliberation, Learned, Record
-from thresher.storage.packing import pack_f64
-from thresher.storage.schema import META, Meta, PageRecord, QuarantineRecord, SeenRow
+from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
 
-ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _NOT_FETCHED = (State.QUEUED, State.HELD)
-_HOSTS_AT_ONCE = 200  # whose tails are looked at in one commit: some milliseconds
 
 
 class Settler:
@@ -70,6 +68,8 @@ class Settler:
         self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
         self.revisits = Revisits(store, frontier, context, totals, self.admission, learn=self._learn_links)
         self.requisites = Requisites(store, frontier, context, totals, outbox=self._outbox)
+        self.postponed = Postponed(store, context, self._effects, close=self.close)
+        self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, self._outbox)
         self._pairs = Pairs(store, context.urls, self._outbox)
         self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
         self._notes: list[Record] = []  # of the visit being settled, for the journal
@@ -78,9 +78,9 @@ class Settler:
         """Write one visit and close it."""
         purpose = visit.lease.entry.url.purpose
         if visit.robots_origins:
-            self._robots(visit, now)
+            self.robots.answered(visit, now)
         elif visit.policy_of and visit.outcome is not None:
-            self._policy(visit, visit.outcome, now)
+            self.robots.policy(visit, visit.outcome, now)
         elif visit.outcome is None:
             self._without_request(visit, now)
         elif purpose in FILTERS_OWN:
@@ -101,67 +101,13 @@ class Settler:
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.landed(visit.lease.entry.seq)
-        self._tail(visit, now)
+        self.postponed.settled(visit, now)
         self._effects.let_aliases_go(visit.lease.entry.url.key)
         if self._store.held.is_releasing or self._store.aliases.is_freeing:
             self._carry_out((), now)
         self._store.rounds.prune(self._store.first_uncommitted)
         self.close()
         self._store.end_visit()
-
-    def _tail(self, visit: Visit, now: float) -> None:
-        """Tell the tail what the visit came to; let its host go on with what was postponed if it has nothing else."""
-        url, queue = visit.lease.entry.url, visit.lease.queue
-        if not self._effects.tails.has_tail(queue) or url.purpose in (Purpose.ROBOTS, Purpose.REVISIT, *FILTERS_OWN):
-            return
-        row = self._store.seen.row(url.key)
-        if row is not None and row.state is not State.QUEUED:
-            is_good = self._is_good(visit)
-            if not self._effects.ended(url.key, was_asked=visit.outcome is not None, is_good=is_good) and is_good:
-                self._effects.tails.useful(queue)
-        if self._may_serve_tails:
-            self._effects.serve_tail(queue, now)
-
-    def _is_good(self, visit: Visit) -> bool:
-        """Return whether a visit gave something new: a page with status 200 that no filter knows, or calls worthless."""
-        if visit.page is None or visit.page.status != 200 or visit.deliberation is None:
-            return False
-        return visit.deliberation.judgement.is_new and visit.page.url.key not in self._effects.worthless
-
-    @property
-    def _may_serve_tails(self) -> bool:
-        """Whether a host's tail may be served while others have more: not where a limit of the whole crawl is better spent on those."""
-        limits = self._context.settings.limits
-        return limits.max_pages is None and limits.max_bytes is None and limits.max_time is None
-
-    @property
-    def has_tails(self) -> bool:
-        """Whether anything of any host was ever postponed."""
-        return bool(self._effects.tails.queues(b"", 1))
-
-    def reopen_tails(self) -> None:
-        """Let what was left alone be judged anew if that was under another threshold than today's; a visit of its own."""
-        threshold = pack_f64(self._context.settings.filters.tail_yield)
-        if self._store.get(META, Meta.TAIL_YIELD) != threshold:
-            self._effects.tails.reopen()
-            self._store.put(META, Meta.TAIL_YIELD, threshold)
-            self._store.end_visit()
-
-    def serve_tails(self, now: float, after: bytes = b"") -> bytes | None:
-        """Draw from the tails of hosts that have nothing else, beginning past `after`, in a visit of its own.
-
-        Returns the host up to which it was tried, None if no host has anything that may be drawn.
-        """
-        tried, n_drawn = after, 0
-        while not n_drawn and (queues := self._effects.tails.queues(tried, _HOSTS_AT_ONCE)):
-            for queue in queues:
-                n_drawn += self._effects.serve_tail(queue, now)
-            tried = queues[-1]
-        if not n_drawn and after:
-            return self.serve_tails(now)
-        self.close()
-        self._store.end_visit()
-        return tried if n_drawn else None
 
     def imported(self, visit: Visit, now: float) -> None:
         """Write an answer that an archive has, whose URL waits in no queue, and close it."""
@@ -208,12 +154,6 @@ class Settler:
     def told_of_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
         """The chain of redirects that leaves us at `original` has come to its end."""
         self._judge_pairs(self._pairs.after_foreign_end(original, hops, target, status, fingerprint, now), now)
-
-    def told_of_robots(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
-        """A hop of a robots.txt was answered by the agent that has its host."""
-        origins = self._context.robots.waiting_for(hop)
-        self._learn_robots(origins, outcome, now)
-        self._wake(origins, now)
 
     def announce_next(self, now: float) -> None:
         """Admit some of what sitemaps announce: a visit of its own."""
@@ -262,78 +202,6 @@ class Settler:
         self.close()
 
     # -- what became of the lease
-
-    def _robots(self, visit: Visit, now: float) -> None:
-        """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
-        outcome, lease, book = visit.outcome, visit.lease, self._context.robots
-        assert outcome is not None
-        self.totals.request(outcome.wire_bytes, robots=True)
-        if isinstance(outcome, Failed):
-            self.totals.failed(outcome.cause, terminal=False)
-        if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
-            self._robots_later(visit, outcome, now)
-            return
-        hop = book.hop(visit.robots_origins, outcome) if isinstance(outcome, Redirect) else None
-        until, why = (
-            (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected")
-            if hop
-            else self._learn_robots(visit.robots_origins, outcome, now, lease.entry.url)
-        )
-        if visit.postponed is not None:
-            self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
-        else:
-            self._frontier.finish(lease, outcome, now, is_page=False)
-            self._wake(() if hop else visit.robots_origins, now)
-        if hop is not None and self._outbox is not None and not self._outbox.is_own(hop.key):
-            self._outbox.ask(hop)
-        elif hop is not None and not self._frontier.request_ahead(hop, now):
-            self._no_hop(Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
-
-    def _policy(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """A tdmrep.json has been answered in the place of a page."""
-        self.totals.request(outcome.wire_bytes, robots=True)
-        if isinstance(outcome, Failed):
-            self.totals.failed(outcome.cause, terminal=False)
-        self._context.ai.learn(visit.policy_of, outcome, now)
-        self._frontier.give_back(visit.lease, now, requested=outcome, origin_only=True)
-
-    def _robots_later(self, visit: Visit, failure: Failed, now: float) -> None:
-        """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
-        self.totals.failed(failure.cause, terminal=False)
-        if visit.postponed is not None:
-            self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
-            return
-        self._frontier.finish(visit.lease, failure, now, is_page=False)
-        self._context.robots.wait_for(failure.url, visit.robots_origins)
-        if not self._frontier.request_ahead(failure.url, now):
-            self._no_hop(failure, now)
-
-    def _no_hop(self, failure: Failed, now: float) -> None:
-        """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
-        origins = self._context.robots.waiting_for(failure.url)
-        self._learn_robots(origins, failure, now)
-        self._wake(origins, now)
-
-    def _wake(self, origins: Iterable[str], now: float) -> None:
-        """Let the hosts go on that have waited for their rules."""
-        for origin in origins:
-            if not is_asker(origin):
-                self._frontier.wake(self._context.urls.queue_key(origin), now)
-
-    def _learn_robots(self, origins: Iterable[str], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
-        """Write the rules of the origins; return until when their hosts wait, and why. asked_for: what was to be requested"""
-        until, why = 0.0, ""
-        for origin in origins:
-            if is_asker(origin):
-                if self._outbox is not None:
-                    self._outbox.answer(origin, outcome)
-                continue
-            record = self._context.robots.learn(origin, outcome, now)
-            self.sitemaps.named(origin, record, asked_for, now)
-            self._frontier.set_crawl_delay(self._context.urls.queue_key(origin), self._context.robots.queue_delay(origin))
-            if record.kind == "unreachable":
-                until, why = record.expires_at, "robots.txt unreachable"
-        return until, why
 
     def _without_request(self, visit: Visit, now: float) -> None:
         """The URL was refused or held, or its host postponed, before any request."""
@@ -423,7 +291,7 @@ class Settler:
         elif entry.url.purpose is Purpose.REQUISITE:
             self.requisites.given_up(entry, f"{cause} {detail}", now, state="failed")
         elif entry.url.purpose is Purpose.ROBOTS:
-            self._no_hop(failure, now)
+            self.robots.no_hop(failure, now)
         else:
             self._fail(entry.url, failure, entry.attempt + 1, now)
 
@@ -469,7 +337,7 @@ class Settler:
                 count(verdict.filter)
         self._learn((deliberation, sifted.deliberation), now)
         self._name_again(url, sifted, deliberation.judgement, now)
-        if self._is_good(visit) and not of_class:
+        if self.postponed.is_good(visit) and not of_class:
             self._effects.freed_by([key for key, row, _ in sifted.known if row.state is State.HELD], now)
         self._settle_pairs(url, page.status, page.fingerprint, now)
 

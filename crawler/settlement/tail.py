@@ -20,9 +20,8 @@ from thresher.filters.tail.postpone import join, leave
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import Promotion, audits, promote, settle
 from thresher.storage.tables.counters import Counters
-from thresher.storage.tables.tail import TailPlace, TailTables, class_tag
+from thresher.storage.tables.tail import PENDING, TailPlace, TailTables, class_tag
 
-PENDING = "tail:pending"  # drawn URLs that wait for their fetch
 CLOSED = "tail:closed"  # postponed URLs that are left alone
 _MET = 2_000  # hosts whose records stay decoded
 
@@ -100,13 +99,16 @@ class Tails:
         loaded = self._load(queue)
         if loaded is None:
             return []
-        n_closed, is_new_test = loaded.host.n_closed, loaded.host.test
-        answer = promote(loaded.host, [loaded.classes[tag] for tag in sorted(loaded.classes)], self._policy)
-        if loaded.host.n_closed != n_closed or loaded.host.test != is_new_test:
+        n_closed, test = loaded.host.n_closed, loaded.host.test
+        keys: list[bytes] = []
+        classes = [loaded.classes[tag] for tag in sorted(loaded.classes)]
+        while not keys and isinstance(answer := promote(loaded.host, classes, self._policy), Promotion):
+            keys = self._draw(queue, loaded, answer)
+        if (loaded.host.n_closed, loaded.host.test) != (n_closed, test):
             self._counters.add(CLOSED, loaded.host.n_closed - n_closed)
             loaded.changed.update(loaded.classes)
             self._dirty[queue] = loaded
-        return self._draw(queue, loaded, answer) if isinstance(answer, Promotion) else []
+        return keys
 
     def class_of(self, key: bytes) -> str:
         """Return the class that a URL was drawn from and that its fetch is charged to, "" if none was."""
@@ -204,6 +206,10 @@ class Tails:
             assert place is not None, f"{key.hex()} is a member of a class and has no place"
             self._tables.remove(key, place)
             self._tables.put_draw(key, queue, record)
+        cohort = loaded.classes[class_tag(of.draw.holder)].cohorts[of.draw.cohort]
+        n_forgotten = of.n - len(keys)  # taken down since they were counted
+        cohort.pending -= n_forgotten
+        cohort.gone += n_forgotten
         self._counters.add(PENDING, len(keys))
         self._change(queue, loaded, class_tag(of.draw.holder))
         return keys

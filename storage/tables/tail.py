@@ -19,6 +19,7 @@ from typing import NamedTuple
 from thresher.storage.rows import Rows
 from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
 
+PENDING = "tail:pending"  # counter: drawn URLs that wait for their fetch
 _PLACE = struct.Struct(">8s8sH8s?")
 
 

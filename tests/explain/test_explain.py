@@ -61,10 +61,9 @@ def test_a_filter_that_learns_is_asked_with_its_memory_as_it_is(small: SmallStor
     fill_a_directory(small)
     story = told(small, "https://a.example/d/3")
     assert story.today is not None
-    expected = "be refused: prefix_budget (path_trap; kind shape, answered 2, barren 2; filters.path_trap.max_per_prefix)"
-    assert story.today.outcome == expected
+    assert story.today.outcome == "be postponed (path_trap; by path_trap https://a.example/d/#)"
     learned = [ruling for ruling in story.today.rulings if ruling.gate == "learned"]
-    assert [(ruling.by, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("path_trap", "prefix_budget")]
+    assert [(ruling.by, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("path_trap", "postponed")]
 
 
 def test_what_an_observing_filter_would_refuse_is_told_and_does_not_count(small: SmallStore) -> None:
@@ -75,14 +74,6 @@ def test_what_an_observing_filter_would_refuse_is_told_and_does_not_count(small:
     learned = [ruling for ruling in story.today.rulings if ruling.gate == "learned"]
     assert [(ruling.mode, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("observe", "prefix_budget")]
     assert story.today.outcome.startswith("be queued")
-
-
-def test_an_audited_refusal_passes_as_an_audit(small: SmallStore) -> None:
-    fill_a_directory(small)
-    audits = Settings(seeds=[SEED], filters=Filters(audit_share=1.0, path_trap=PathTrap(max_per_prefix=2)))
-    story = told(small, "https://a.example/d/3", audits)
-    assert story.today is not None
-    assert story.today.outcome.startswith("be queued, as an audit")
 
 
 def test_a_seed_is_asked_of_the_static_gate_alone(small: SmallStore) -> None:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from thresher.config.settings import Limits, Settings
-from thresher.crawler.settlement.tail import CLOSED, PENDING, Tails, policy_of
+from thresher.crawler.settlement.tail import CLOSED, Tails, policy_of
 from thresher.storage.store import Store
+from thresher.storage.tables.tail import PENDING
 
 QUEUES = [b"s" * 8 + bytes([i]) * 8 for i in range(2)]
 HOLDERS = ["pattern_yield /a", "depth_cutoff 3 /b", "links exact_duplicate > /c"]

@@ -13,9 +13,11 @@ from pathlib import Path
 import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
+from planted import LinkScript
 
 from thresher.config.settings import Settings
-from thresher.crawler.core.model import Reason, State
+from thresher.crawler.core.model import Hold, Mode, Reason, State
+from thresher.filters.base import FilterSpec
 from thresher.storage.archive.cdxj import index_lines, warc_files
 from thresher.storage.export.kinds import KINDS
 from thresher.storage.forget import finish, unfinished
@@ -174,3 +176,21 @@ async def test_bad_input_is_said_and_changes_nothing(tmp_path: Path) -> None:
     done = run("forget", crawled.path, web.url("a.test/never-met"))
     assert done.returncode == 0, done.stderr
     assert verify(crawled.path) == []
+
+
+async def test_a_takedown_of_what_filters_postponed_leaves_the_rest_of_its_class(tmp_path: Path) -> None:
+    """Mutation: a class that counts more URLs than it has is drawn from for ever, or never again."""
+    async with LittleWeb() as web:
+        web.page("a.test/", *[f"a.test/list/{i}" for i in range(12)])
+        for i in range(12):
+            web.page(f"a.test/list/{i}")
+        holder = FilterSpec("judge", Mode.ENFORCE, learned=LinkScript("judge", asks=lambda url: [Hold(url, "judge rule")]))
+        await crawl(tmp_path / "c", settings(web, ["a.test/"]), [holder])
+        assert len(web.requests) == 1
+        for i in (2, 7, 8):
+            assert run("forget", tmp_path / "c", web.url(f"a.test/list/{i}")).returncode == 0
+        assert verify(tmp_path / "c") == []
+        configuration = settings(web, ["a.test/"])
+        freely = msgspec.structs.replace(configuration, filters=msgspec.structs.replace(configuration.filters, tail_yield=0.0))
+        await crawl(tmp_path / "c", freely, [holder])
+    assert sorted(web.requests[1:]) == sorted(f"a.test/list/{i}" for i in range(12) if i not in (2, 7, 8))

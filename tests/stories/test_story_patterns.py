@@ -72,11 +72,11 @@ async def test_a_pattern_that_comes_to_yield_is_released_and_nothing_of_it_is_lo
             web.page(f"a.test/list/{at}", *[f"a.test/items/{i}" for i in range(at, at + 20)], f"a.test/list/{at + 20}")
         for i in range(n):
             web.page(f"a.test/items/{i}", text=LOGIN if i < 150 else "")
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=msgspec.structs.replace(filters(), audit_share=0.1)))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=msgspec.structs.replace(filters(), tail_yield=0.02)))
     assert crawled.status.saved["pattern_yield"] > 0, "it was held for a while"
     missing = [i for i in range(150, n) if f"a.test/items/{i}" not in web.requests]
     assert missing == []
-    assert crawled.held_by == {}
+    assert crawled.status.held == 0
 
 
 def redirecting(web: LittleWeb) -> None:

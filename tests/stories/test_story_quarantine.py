@@ -91,7 +91,7 @@ async def _life(path: Path, spec: FilterSpec, do: Callable[[Agent], None]) -> No
         agent = Agent(path, store, chosen, report=lambda _: None, filters=[spec])
         try:
             async with asyncio.TaskGroup() as agent._group:
-                await prepare(store, agent._context, agent._settler, agent._inbox, agent._committer, stopping=lambda: True)
+                await prepare(store, agent._context, agent._settler, agent._inbox, agent._committer, agent._frontier, stopping=lambda: True)
                 do(agent)
         finally:
             await agent.close()

@@ -1,0 +1,79 @@
+"""What was postponed, visit by visit: what a visit means for its host's tail, and when tails are served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from thresher.crawler.core.model import FILTERS_OWN, Purpose, State
+from thresher.crawler.settlement.effects import Effector
+from thresher.crawler.visit import Visit, VisitContext
+from thresher.storage.packing import pack_f64
+from thresher.storage.schema import META, Meta
+from thresher.storage.store import Store
+
+_HOSTS_AT_ONCE = 200  # whose tails are looked at in one commit: some milliseconds
+
+
+class Postponed:
+    """Tells the tails what visits came to, and draws from them."""
+
+    def __init__(self, store: Store, context: VisitContext, effects: Effector, *, close: Callable[[], None]) -> None:
+        """close: writes the journal, and what has changed of tails"""
+        self._store = store
+        self._context = context
+        self._effects = effects
+        self._close = close
+
+    def settled(self, visit: Visit, now: float) -> None:
+        """Tell the tail what the visit came to; let its host go on with what was postponed if it has nothing else."""
+        url, queue = visit.lease.entry.url, visit.lease.queue
+        if not self._effects.tails.has_tail(queue) or url.purpose in (Purpose.ROBOTS, Purpose.REVISIT, *FILTERS_OWN):
+            return
+        row = self._store.seen.row(url.key)
+        if row is not None and row.state is not State.QUEUED:
+            is_good = self.is_good(visit)
+            if not self._effects.ended(url.key, was_asked=visit.outcome is not None, is_good=is_good) and is_good:
+                self._effects.tails.useful(queue)
+        if self._may_serve_beside_others:
+            self._effects.serve_tail(queue, now)
+
+    def is_good(self, visit: Visit) -> bool:
+        """Return whether a visit gave something new: a page with status 200 that no filter knows, or calls worthless."""
+        if visit.page is None or visit.page.status != 200 or visit.deliberation is None:
+            return False
+        return visit.deliberation.judgement.is_new and visit.page.url.key not in self._effects.worthless
+
+    @property
+    def _may_serve_beside_others(self) -> bool:
+        """Whether a host's tail may be served while others have more: not where a limit of the whole crawl is better spent on those."""
+        limits = self._context.settings.limits
+        return limits.max_pages is None and limits.max_bytes is None and limits.max_time is None
+
+    @property
+    def has_any(self) -> bool:
+        """Whether anything of any host was ever postponed."""
+        return bool(self._effects.tails.queues(b"", 1))
+
+    def reopen(self) -> None:
+        """Let what was left alone be judged anew if that was under another threshold than today's; a visit of its own."""
+        threshold = pack_f64(self._context.settings.filters.tail_yield)
+        if self._store.get(META, Meta.TAIL_YIELD) != threshold:
+            self._effects.tails.reopen()
+            self._store.put(META, Meta.TAIL_YIELD, threshold)
+            self._store.end_visit()
+
+    def serve(self, now: float, after: bytes = b"") -> bytes | None:
+        """Draw from the tails of hosts that have nothing else, beginning past `after`, in a visit of its own.
+
+        Returns the host up to which it was tried, None if no host has anything that may be drawn.
+        """
+        tried, n_drawn = after, 0
+        while not n_drawn and (queues := self._effects.tails.queues(tried, _HOSTS_AT_ONCE)):
+            for queue in queues:
+                n_drawn += self._effects.serve_tail(queue, now)
+            tried = queues[-1]
+        if not n_drawn and after:
+            return self.serve(now)
+        self._close()
+        self._store.end_visit()
+        return tried if n_drawn else None
