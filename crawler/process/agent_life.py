@@ -80,9 +80,10 @@ class AgentLife:
                 self._process.send_signal(number)
 
     def order(self, order: Order) -> None:
-        """Send an order to the process, if it runs."""
-        if self._process is not None and self._process.returncode is None and self._process.stdin is not None:
-            self._process.stdin.write(_encode(order) + b"\n")
+        """Send an order to the process, if it runs: it may have closed its end before its death is known here."""
+        stdin = self._process.stdin if self._process is not None and self._process.returncode is None else None
+        if stdin is not None and not stdin.is_closing():
+            stdin.write(_encode(order) + b"\n")
 
 
 @contextmanager

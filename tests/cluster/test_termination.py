@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from thresher.crawler.children.python import code, environment
 from thresher.crawler.cluster.termination import TerminationDetector
+from thresher.crawler.process.agent_life import AgentLife
 from thresher.crawler.process.supervisor import Supervisor
 from thresher.crawler.status import Order, Report
 from thresher.crawler.terminal.progress import Silent
@@ -182,3 +185,14 @@ async def test_if_one_agent_ends_for_good_the_others_are_stopped_and_the_gravest
     assert (status.state, status.pages) == ("failed" if ends_with else "stopped", 7)
     assert status.why.startswith("agent 1 ")
     assert str(ends_with) in status.why
+
+
+async def test_an_order_to_an_agent_that_has_just_closed_its_end_is_lost_with_it() -> None:
+    """Its death may be known later than that its end is closed. Mutation: the order was written to the closed pipe, an exception."""
+    child = await asyncio.create_subprocess_exec(*code("import sys; sys.stdin.read()"), stdin=asyncio.subprocess.PIPE, env=environment())
+    assert child.stdin is not None
+    life = AgentLife((), silence_s=1.0, note=print)
+    life._process = child
+    child.stdin.close()
+    life.order(Order(wave=1))
+    await child.wait()

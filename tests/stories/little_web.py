@@ -152,6 +152,11 @@ class LittleWeb:
         await writer.drain()
 
 
+def nothing_postponed_is_fetched(configuration: Settings) -> Settings:
+    """Return the configuration with the tails of hosts left alone."""
+    return msgspec.structs.replace(configuration, filters=msgspec.structs.replace(configuration.filters, tail_yield=1.0))
+
+
 def settings(web: LittleWeb, seeds: Sequence[str], **sections: Any) -> Settings:
     """Return a configuration without waits or probes, of the whole web from places as seeds. sections: Structs in place of these."""
     base: dict[str, Any] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from little_web import Crawled, LittleWeb, crawl, settings
+from little_web import Crawled, LittleWeb, crawl, nothing_postponed_is_fetched, settings
 from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
@@ -28,7 +28,8 @@ def without_ref(*, again: bool = False) -> FilterSpec:
 
 
 async def crawled(path: Path, web: LittleWeb, *others: FilterSpec, again: bool = False, **sections: Any) -> Crawled:
-    return await crawl(path, settings(web, ["a.test/"], **sections), [without_ref(again=again), *others])
+    configuration = nothing_postponed_is_fetched(settings(web, ["a.test/"], **sections))
+    return await crawl(path, configuration, [without_ref(again=again), *others])
 
 
 def site(web: LittleWeb) -> None:

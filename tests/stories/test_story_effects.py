@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from little_web import LittleWeb, crawl, settings, space
+from little_web import LittleWeb, crawl, nothing_postponed_is_fetched, settings, space
 from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
@@ -139,7 +139,7 @@ async def test_a_held_url_is_fetched_once_its_last_holder_lets_go(tmp_path: Path
                 web.url("a.test/2"): (Release("rule 2"),),
             },
         )
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [links(one), pages(two)])
+        crawled = await crawl(tmp_path / "c", nothing_postponed_is_fetched(settings(web, ["a.test/"])), [links(one), pages(two)])
     assert web.requests == ["a.test/", "a.test/0", "a.test/1", "a.test/2", "a.test/held", "a.test/3"]
     assert crawled.state(web.url("a.test/held")) is State.DONE
     assert crawled.held_by == {web.url("a.test/kept-back"): ["rule 3"]}
