@@ -242,7 +242,7 @@ class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    mode: FilterMode = "off"
+    mode: FilterMode = "enforce"
     target: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # share of a surfer's page views that is to be crawled
     floor: Count = 3  # clicks from the site's entry up to which nothing is cut for its depth
     ceiling: Positive | None = None  # clicks from the site's entry beyond which everything is cut
@@ -270,7 +270,7 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    mode: FilterMode = "off"
+    mode: FilterMode = "enforce"
     first_mining: Positive = 100  # pages of a site at which its URLs are mined first; then as the list grows
     max_urls: Positive = 10_000  # pages of a site that are remembered for mining
     max_rules: Positive = 100  # likely rules of a site that are judged

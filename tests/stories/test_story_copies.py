@@ -7,13 +7,16 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import ExactDuplicate, Filters, PatternYield, SoftError
+from thresher.config.settings import DepthCutoff, Dust, ExactDuplicate, Filters, PatternYield, SoftError
 
 WORDS = " ".join(f"word{i}" for i in range(40))
 
 
+OFF = {"pattern_yield": PatternYield(mode="off"), "dust": Dust(mode="off"), "depth_cutoff": DepthCutoff(mode="off")}
+
+
 def limited(max_links: int) -> Filters:
-    of = Filters(audit_share=0.0, tail_yield=1.0, soft_error=SoftError(max_probes=0), pattern_yield=PatternYield(mode="off"))
+    of = Filters(audit_share=0.0, tail_yield=1.0, soft_error=SoftError(max_probes=0), **OFF)
     return msgspec.structs.replace(of, exact_duplicate=ExactDuplicate(max_links=max_links))
 
 

@@ -11,7 +11,20 @@ import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Dns, ExactDuplicate, Fetch, Filters, Limits, Media, NearReplica, PathTrap, PatternYield, Settings
+from thresher.config.settings import (
+    DepthCutoff,
+    Dns,
+    Dust,
+    ExactDuplicate,
+    Fetch,
+    Filters,
+    Limits,
+    Media,
+    NearReplica,
+    PathTrap,
+    PatternYield,
+    Settings,
+)
 from thresher.crawler.core.model import Reason
 from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.plan import Kind
@@ -22,6 +35,9 @@ from thresher.storage.schema import HOST, HOSTS, RULES
 from thresher.storage.store import Store
 from thresher.storage.tables.rules import ROWS_PER_RULE
 from thresher.storage.view import View
+
+LEARNERS_OFF: dict[str, Any] = {"dust": Dust(mode="off"), "depth_cutoff": DepthCutoff(mode="off")}
+OTHERS_OFF = LEARNERS_OFF | {"exact_duplicate": ExactDuplicate(mode="off"), "pattern_yield": PatternYield(mode="off")}
 
 
 def crawl_settings(server: Server, **sections: Any) -> Settings:
@@ -148,8 +164,7 @@ async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path
         for i in range(10):
             web.page(f"a.test/{i}")
         web.generate, web.generated_text = generate, "what every page of the trap shows " * 5
-        off = {"exact_duplicate": ExactDuplicate(mode="off"), "pattern_yield": PatternYield(mode="off")}
-        tight = Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=40, max_calendar=24, max_params=4), tail_yield=1.0, **off)
+        tight = Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=40, max_calendar=24, max_params=4), tail_yield=1.0, **OTHERS_OFF)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=tight))
     in_trap = sum(place.startswith("trap") for place in web.requests)
     assert len(web.requests) - in_trap == 11
@@ -166,8 +181,7 @@ async def test_a_path_trap_that_observes_says_what_it_would_have_saved(tmp_path:
         web.page("a.test/", *places)
         for place in places:
             web.page(place, text="what every page of the trap shows " * 5)
-        off = {"exact_duplicate": ExactDuplicate(mode="off"), "pattern_yield": PatternYield(mode="off")}
-        trap = Filters(audit_share=0.0, tail_yield=1.0, path_trap=PathTrap(mode=mode, max_per_prefix=20), **off)
+        trap = Filters(audit_share=0.0, tail_yield=1.0, path_trap=PathTrap(mode=mode, max_per_prefix=20), **OTHERS_OFF)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=trap))
     assert len(web.requests) == 1 + (n if mode == "observe" else 21)
     said = crawled.status.would_save, crawled.status.saved
@@ -195,7 +209,7 @@ async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path)
     most = 100
     demo_settings = profile("story", calendar_share=0.3, session_id_share=0.2, pages_per_host=(5, 9), error_share=0.0)
     async with Server(demo_settings) as server:
-        filters = Filters(audit_share=0.0, path_trap=PathTrap(max_calendar=2))
+        filters = Filters(audit_share=0.0, tail_yield=1.0, path_trap=PathTrap(max_calendar=2), **LEARNERS_OFF)
         limits = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=most)
         crawled = await crawl(tmp_path / "c", crawl_settings(server, filters=filters, limits=limits))
         truth = server.web.truth()
