@@ -78,7 +78,7 @@ class Report(Status, kw_only=True):
     answered_before: int = 0  # pages and redirects of earlier lives
 
 
-class Order(msgspec.Struct, kw_only=True, omit_defaults=True):
+class AgentOrder(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What a supervisor tells one of several agents, a JSON line each."""
 
     wave: int = 0  # report at once, under this number

@@ -9,7 +9,7 @@ Gates, in the order of a URL's journey:
 
 | gate     | subject        | ruling         | asked                                                          |
 |----------|----------------|----------------|----------------------------------------------------------------|
-| static   | `Links`        | `Reason`s      | a page's links at a time, before the seen test; no memory, pure, counted only |
+| static   | `LinkColumns`        | `Reason`s      | a page's links at a time, before the seen test; no memory, pure, counted only |
 | learned  | `LinkBatch`    | `LinkRuling`   | once per new URL, a page's links at a time                     |
 | head     | `Head`         | `Reason` or no | when the headers are in; no memory                             |
 | redirect | `RedirectPair` | `Verdict`      | when a redirect's end has settled                              |
@@ -66,7 +66,7 @@ class Gate(IntEnum):
     TOLD = 9  # no gate: what the same filter at another agent has found
 
 
-class Links(NamedTuple):
+class LinkColumns(NamedTuple):
     """Distinct links in canonical form before the seen test, as columns of one length: subject of the static gate."""
 
     texts: Sequence[str]
@@ -74,7 +74,7 @@ class Links(NamedTuple):
     sites: Sequence[str]
 
     @classmethod
-    def of(cls, text: str, host: str, site: str) -> Links:
+    def of(cls, text: str, host: str, site: str) -> LinkColumns:
         """Make the columns of one URL."""
         return cls((text,), (host,), (site,))
 
@@ -160,7 +160,7 @@ class StaticFilter(Protocol):
 
     name: str
 
-    def refuses(self, links: Links, /) -> Mapping[int, Reason]:
+    def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         """Return what is refused: position → why. Everything else passes."""
         ...
 

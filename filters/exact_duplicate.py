@@ -41,7 +41,7 @@ def spec(settings: ExactDuplicate) -> FilterSpec:
     return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.Ledger(NAME), page=ExactDuplicateFilter(settings))
 
 
-class Measure(msgspec.Struct, array_like=True, frozen=True):
+class DigestMeasure(msgspec.Struct, array_like=True, frozen=True):
     """What telling a copy needs of a page."""
 
     cell: bytes  # memory key: the site's 8 bytes, then the fingerprint; b"" if the page is no text to compare
@@ -62,16 +62,16 @@ class ExactDuplicateFilter:
     """Page gate."""
 
     name = NAME
-    measure_type = Measure
+    measure_type = DigestMeasure
 
     def __init__(self, settings: ExactDuplicate) -> None:
         self._min_tokens = settings.min_tokens
         self._store_copies = settings.store_copies
         self._max_links = settings.max_links
 
-    def measure(self, page: Page, /) -> Measure:
+    def measure(self, page: Page, /) -> DigestMeasure:
         comparable = page.status == 200 and len(page.tokens) >= self._min_tokens
-        return Measure(
+        return DigestMeasure(
             cell=page.url.key[:8] + _print(page) if comparable else b"",
             page=page.url.key,
             kind=copy_links.kind_of(page.url),
@@ -80,7 +80,7 @@ class ExactDuplicateFilter:
             exempt=page.url.seed_distance == 0 or is_home(page.url.text),
         )
 
-    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: DigestMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         if measure.cell:
             memory.get_many((measure.cell, *copy_links.keys(measure.via)))  # read at once what is asked for from here on
         kept = self._kept(measure, memory)
@@ -91,7 +91,7 @@ class ExactDuplicateFilter:
             return Verdict(NAME, evidence={"replaces": key.hex()}), (Revise(key, self._copy_of(measure.page, follow=True)),)
         return self._copy_of(key, follow=copy_links.may_follow(measure.page, measure.kind, self._max_links, memory)), NO_EFFECTS
 
-    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: DigestMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         if not measure.cell or not judgement.follow:
             return NO_EFFECTS
         kept = self._kept(measure, memory)
@@ -104,7 +104,7 @@ class ExactDuplicateFilter:
             copy_links.mark(measure.page, measure.kind, memory)
         return NO_EFFECTS
 
-    def _kept(self, measure: Measure, memory: Memory) -> tuple[bytes, bool] | None:
+    def _kept(self, measure: DigestMeasure, memory: Memory) -> tuple[bytes, bool] | None:
         """Return the page kept with this text, other than the page itself, and whether it names itself canonical."""
         value = memory.get(measure.cell) if measure.cell else None
         return (value[:16], bool(value[16])) if value and value[:16] != measure.page else None

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from thresher.config.settings import Media
 from thresher.crawler.core.document_types import EXTENSIONS
 from thresher.crawler.core.model import Head, Reason
-from thresher.filters.base import Links
+from thresher.filters.base import LinkColumns
 
 NAME = "media"
 _LONGEST_EXTENSION = 8
@@ -35,7 +35,7 @@ class ExtensionFilter:
         extensions -= EXTENSIONS if documents else frozenset()
         self._skipped = frozenset(extension for extension in extensions if len(extension) <= _LONGEST_EXTENSION and "/" not in extension)
 
-    def refuses(self, links: Links, /) -> Mapping[int, Reason]:
+    def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         # what follows the last dot before the query is no extension if a "/" stands in it, and then none of ours
         skipped = self._skipped
         return {i: Reason.BAD_TYPE for i, text in enumerate(links.texts) if text.partition("?")[0].rpartition(".")[2].lower() in skipped}

@@ -35,7 +35,7 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkJudgement, LinkRuling, Links, Naming
+from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkColumns, LinkJudgement, LinkRuling, Naming
 from thresher.filters.evidence.decay import Recent
 
 J = TypeVar("J")
@@ -119,7 +119,7 @@ class Panel:
         find = self._recent.get(name)
         return None if find is None else find(holder, self._memories[name])
 
-    def static(self, links: Links) -> dict[int, tuple[Reason, str]]:
+    def static(self, links: LinkColumns) -> dict[int, tuple[Reason, str]]:
         """Return which links are refused, why and by which filter. Pure: a caller may remember the answer for a URL."""
         refused: dict[int, tuple[Reason, str]] = {}
         for spec, part in self._static:
@@ -315,7 +315,7 @@ class Panel:
 
     def _may_stand(self, target: str) -> bool:
         origin = origin_of(target)
-        return not self.static(Links.of(target, origin, site_of(hostname_of(origin)))) and self._stands(target)
+        return not self.static(LinkColumns.of(target, origin, site_of(hostname_of(origin)))) and self._stands(target)
 
     def _audit(self, batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked]) -> tuple[frozenset[int], list[Asked]]:
         """Choose the refused or rewritten links that are fetched all the same; drop the effects on them. What is held the tail audits."""

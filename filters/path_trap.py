@@ -37,9 +37,9 @@ from thresher.filters.base import (
     NOTHING_REFUSED,
     Effects,
     FilterSpec,
+    LinkColumns,
     LinkJudgement,
     LinkRuling,
-    Links,
     SetBack,
     set_back,
 )
@@ -88,7 +88,7 @@ class ShapeTrap:
         self._max_segments = settings.max_segments
         self._max_params = settings.max_params
 
-    def refuses(self, links: Links, /) -> Mapping[int, Reason]:
+    def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         most_slashes, most_params = self._max_repeats + len("//"), self._max_params
         odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
         return {i: reason for i in odd if (reason := self._refusal(links.texts[i], links.hosts[i])) is not None}

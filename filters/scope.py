@@ -16,7 +16,7 @@ from thresher.config.settings import Override, Scope
 from thresher.crawler.core.model import Reason
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
-from thresher.filters.base import Links
+from thresher.filters.base import LinkColumns
 from thresher.filters.danger import Danger
 
 _HOSTS_REMEMBERED = 50_000
@@ -42,7 +42,7 @@ class ScopeFilter:
         for seed in seeds:
             self._add_seed(seed)
 
-    def refuses(self, links: Links, /) -> Mapping[int, Reason]:
+    def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         """Return which links are outside, and why.
 
         Where no pattern and no word asks for a look at each, all links of a host that belongs as a whole pass together.
@@ -72,7 +72,7 @@ class ScopeFilter:
             return None
         return Reason.OUT_OF_SCOPE
 
-    def detail(self, links: Links, /) -> str:
+    def detail(self, links: LinkColumns, /) -> str:
         """Return by which pattern the first link is dangerous, "" by none."""
         return self._danger.pattern_of(links.texts[0], links.hosts[0], links.sites[0])
 

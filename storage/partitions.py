@@ -3,7 +3,7 @@
     DIR/                     shard of agent 0: what a crawl of one agent consists of
     DIR/agent-1, agent-2 …   shards of the others, each a store of its own
     DIR/partitions.json      the table; a crawl that never had more than one agent has none
-    DIR/lanes                while several agents run: their sockets, and the addresses that they use (crawler/cluster/shared_addresses.py)
+    DIR/channels               while several agents run: their sockets, and their addresses (crawler/cluster/shared_addresses.py)
 
 A shard that has no agent any more keeps its results; they are read with the rest.
 """
@@ -57,9 +57,9 @@ def retired_paths(directory: Path) -> list[Path]:
     return [path for agent, path in enumerate(shard_paths(directory)) if agent not in owners]
 
 
-def lanes_path(shard: Path) -> Path:
+def channels_path(shard: Path) -> Path:
     """Return where the agents of a crawl meet, by the shard of any of them."""
-    return crawl_of(shard)[0] / "lanes"
+    return crawl_of(shard)[0] / "channels"
 
 
 def crawl_of(directory: Path) -> tuple[Path, int]:

@@ -48,7 +48,7 @@ state
     checks        kh 16
     watches       q 16
     outdated      visit 8
-    outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): see storage/tables/lanes.py
+    outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): storage/tables/channels.py
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
     bodies        visit 8                             → zstd of the decoded body
@@ -325,7 +325,7 @@ class QuarantineRecord(msgspec.Struct, array_like=True):
     offered: bool = False  # the operator wants it to be tried once more, at the next start
     payload: bytes = b""  # message: as it was sent; finding: as the study came to it
     sender: int = 0  # message: the agent that sent it
-    number: int = 0  # message: its number in the sender's lane
+    number: int = 0  # message: its number in the sender's channel
     who: str = ""  # finding, answer: the filter; answer: as in `requests`
     site: bytes = b""  # finding
     url: str = ""  # answer: what was requested

@@ -64,7 +64,7 @@ from thresher.storage.view import View
 
 _BY_NUMBER = frozenset((URLS, REQUESTS, PAGES, BODIES, LINKS, JOURNAL, CAPTURES, CHANGES))  # tables whose keys are a number
 _SUMS = frozenset((COUNTERS, RULES))
-_OF_A_SHARD = (b"lane:", b"state:outbox")  # counters that say nothing of the whole
+_OF_A_SHARD = (b"channel:", b"state:outbox")  # counters that say nothing of the whole
 _CHUNK = 1000
 _key_of = itemgetter(0)
 T = TypeVar("T")

@@ -71,7 +71,7 @@ from thresher.storage.shards import ShardsView, open_view
 from thresher.storage.store import require_store
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.quarantine import COUNTED
-from thresher.storage.verify_lanes import verify_lanes
+from thresher.storage.verify_channels import verify_channels
 from thresher.storage.verify_requisites import verify_requisites
 from thresher.storage.verify_rounds import verify_rounds
 from thresher.storage.verify_sitemaps import verify_sitemaps
@@ -96,7 +96,7 @@ def verify(path: Path, *, bodies: bool = True) -> list[str]:
         shards = whole.shards if isinstance(whole, ShardsView) else [whole]
         found = (problem for k, view in enumerate(shards) for problem in _of_shard(view, f"shard {k}: " if len(shards) > 1 else "", bodies))
         is_still = len(shards) > 1 and not lock_holder(path)  # while agents work, their shards are not of one moment
-        across = verify_lanes(path, shards) if is_still else iter(())
+        across = verify_channels(path, shards) if is_still else iter(())
         return list(islice(_once(chain(found, _readable(across))), MOST_PROBLEMS))
 
 

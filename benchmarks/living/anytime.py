@@ -29,7 +29,7 @@ from pathlib import Path
 from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl_as, enforced, filters_of, thresher
-from benchmarks.living.curve import Curve, Request, Run, compared, missed, tail_start
+from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, tail_start
 from benchmarks.living.site import Judge, Site
 from benchmarks.living.sites import SITES, served, there
 
@@ -107,7 +107,7 @@ def run_of(crawl: Crawl, is_empty: Judge) -> Run:
         at, result, n_bytes, _, purpose, _, url = line.split("\t")
         if purpose != "robots":
             document = shown.get(url, "") if result == "200" else ""
-            requests.append(Request(url, purpose, int(n_bytes), datetime.fromisoformat(at).timestamp(), document))
+            requests.append(CurveRequest(url, purpose, int(n_bytes), datetime.fromisoformat(at).timestamp(), document))
     return Run(requests)
 
 

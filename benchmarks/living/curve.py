@@ -20,7 +20,7 @@ BELOW, BELOW_DOCUMENTS = 0.02, 5
 
 
 @dataclass(frozen=True)
-class Request:
+class CurveRequest:
     """One request of a crawl."""
 
     url: str
@@ -34,7 +34,7 @@ class Request:
 class Run:
     """A crawl: its requests in the order in which they ended."""
 
-    requests: Sequence[Request]
+    requests: Sequence[CurveRequest]
 
     @property
     def documents(self) -> set[str]:

@@ -29,7 +29,7 @@ from thresher.crawler.process.supervisor import Supervisor
 from thresher.crawler.start.opening import create_store
 from thresher.crawler.terminal.progress import Silent
 from thresher.storage.export.judged import standing
-from thresher.storage.partitions import ADDRESSES, lanes_path
+from thresher.storage.partitions import ADDRESSES, channels_path
 from thresher.storage.shards import open_view
 
 Said = dict[str, set[str]]  # filter → URLs
@@ -67,7 +67,7 @@ def _crawl(server: ServerProcess, path: Path, n_agents: int, fetches: int) -> Sa
     settings = with_filters(msgspec.structs.replace(base, limits=limits, politeness=politeness, agents=n_agents), names())
     create_store(path, settings)
     if n_agents > 1:
-        create(lanes_path(path) / ADDRESSES)
+        create(channels_path(path) / ADDRESSES)
     supervisor = Supervisor(path, Silent(sys.stderr), n_agents=n_agents, settings=settings)
     code = asyncio.run(supervisor.run())
     if code not in (0, 4):

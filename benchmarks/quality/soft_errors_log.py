@@ -1,6 +1,6 @@
 """Soft errors from logs: the score on a simulated log of known truth, on real redirects, and what a million pairs cost.
 
-python -m benchmarks.quality.soft_errors_log                        the simulated log (crawler/demo/redirects.py): ablations, thresholds,
+python -m benchmarks.quality.soft_errors_log                        the simulated log (demo/redirect_truth.py): ablations, thresholds,
 samples python -m benchmarks.quality.soft_errors_log --real FILE.tsv[.gz]   the 30 highest-scored targets of a real log, and its one-to-one
 moves python -m benchmarks.quality.soft_errors_log --million              CPU seconds and peak memory of `thresher soft-errors` on 1,000,000
 pairs
@@ -22,7 +22,7 @@ import numpy as np
 
 from thresher.crawler.analysis.redirect_log import read_file
 from thresher.crawler.children import python
-from thresher.crawler.demo.redirects import Simulated, simulated
+from thresher.crawler.demo.redirect_truth import Simulated, simulated
 from thresher.filters.soft_error import calibrate
 from thresher.filters.soft_error.log import RedirectLog
 from thresher.filters.soft_error.score import ONE_EACH, THRESHOLD, Counts, Weights, count

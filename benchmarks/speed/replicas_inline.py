@@ -26,7 +26,7 @@ from thresher.crawler.core.sketch import fingerprint
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.near_replica.compare import TAG_STEP
 from thresher.filters.near_replica.filter import ReplicaGate
-from thresher.filters.near_replica.records import MOST_CHILDREN, SLOTS, Known, Measure
+from thresher.filters.near_replica.records import MOST_CHILDREN, SLOTS, Known, ReplicaMeasure
 from thresher.storage.store import Store
 
 _FEW = 10_000
@@ -57,7 +57,7 @@ def _measuring(gate: ReplicaGate) -> float:
     return (time.process_time() - before) / len(subjects)
 
 
-def _random(rng: np.random.Generator, number: int) -> Measure:
+def _random(rng: np.random.Generator, number: int) -> ReplicaMeasure:
     """Return a page unlike any other: components as those of real pages lie, half a width apart."""
     signature = np.clip(rng.normal(0.5, 0.13, 5), 0, 1).astype("<f4").tobytes()
     minima = rng.integers(0, 1 << 63, SLOTS, dtype=np.uint64)
@@ -66,7 +66,7 @@ def _random(rng: np.random.Generator, number: int) -> Measure:
     name = (number // 200).to_bytes(4, "big") + rng.bytes(4)
     slots = minima.astype(np.uint8).tobytes()
     known = Known(site + rng.bytes(8), name, rng.bytes(8), host, signature, slots, 1300, children, b"")
-    return Measure(known, False, minima[::TAG_STEP].astype("<u8").tobytes(), rng.bytes(4), site + rng.bytes(8))
+    return ReplicaMeasure(known, False, minima[::TAG_STEP].astype("<u8").tobytes(), rng.bytes(4), site + rng.bytes(8))
 
 
 class Filled:

@@ -35,7 +35,7 @@ from thresher.crawler.revisit import revisit
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.status import Order, Rate, Report, Status, fill_hosts, usage
+from thresher.crawler.status import AgentOrder, Rate, Report, Status, fill_hosts, usage
 from thresher.crawler.visit import Visit, visit
 from thresher.filters.base import FilterSpec
 from thresher.storage import failpoint
@@ -145,7 +145,7 @@ class Agent:
         self._publish("failed" if self._ending.code not in (0, 3, 4) else "stopped" if self._ending.code == 3 else "done")
         return self._ending
 
-    def obey(self, order: Order) -> None:
+    def obey(self, order: AgentOrder) -> None:
         """Carry out an order of the supervisor of several agents."""
         if self._member is not None and not order.end:
             self._member.obey(order, self._settler.totals.pages + len(self._in_flight))

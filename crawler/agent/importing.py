@@ -28,7 +28,7 @@ from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import imported
-from thresher.storage.archive.answers import Answer, Answers
+from thresher.storage.archive.answers import Answers, ArchivedAnswer
 from thresher.storage.archive.record import sha1
 from thresher.storage.schema import Capture
 from thresher.storage.store import Store
@@ -91,7 +91,7 @@ class Importer:
         await self._context.resolver.close()
         self._context.suspects.close()
 
-    async def _take(self, answer: Answer) -> None:
+    async def _take(self, answer: ArchivedAnswer) -> None:
         try:
             url = self._context.urls.url(self._context.urls.canonical(answer.url))
         except BadURL as error:
@@ -128,7 +128,7 @@ class Importer:
             self._frontier.withdraw(placed, row.seq, row.worth)
         return placed
 
-    def _outcome(self, url: CrawlURL, answer: Answer) -> Callable[[CrawlURL], Outcome] | None:
+    def _outcome(self, url: CrawlURL, answer: ArchivedAnswer) -> Callable[[CrawlURL], Outcome] | None:
         """Return what makes the outcome of an answer; None of a revisit whose body is not there."""
         head = Head(url, answer.status, answer.headers, answer.address, 0.0)
         size = len(answer.payload)
@@ -152,12 +152,12 @@ class Importer:
             return lambda placed: Failed(placed, Cause.INCOMPLETE, "cut in the archive", 0.0, size, head=head, body=body)
         return lambda placed: Fetched(placed, head, body, size, 0.0, frozenset(decoder.flags))
 
-    def _set_aside(self, answer: Answer) -> None:
+    def _set_aside(self, answer: ArchivedAnswer) -> None:
         """Keep the body of an answer that is left out: later ones may be revisits of it, as errors of a robots.txt often are."""
         if len(answer.payload) <= _MOST_ASIDE and len(self._aside) < _ASIDE:
             self._aside[sha1(answer.payload)] = answer.payload
 
-    def _earlier(self, answer: Answer) -> bytes | None:
+    def _earlier(self, answer: ArchivedAnswer) -> bytes | None:
         """Return the body that a revisit refers to, None if no record before it has it."""
         known = self._store.captures.earlier(answer.digest) if answer.digest else None
         if known is not None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from thresher.crawler.core.access_log import Request, parse
+from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.crawler.core.errors import UsageError
 
 LONGEST_LINE = 1 << 16  # bytes; longer ones are no log lines
@@ -53,7 +53,7 @@ def read_lines(path: str, reading: Reading, *, expected: str = _A_LOG) -> Iterat
         raise UsageError(f"{path}: cannot be read: {why}. Expected {expected}") from error
 
 
-def read(paths: Iterable[str], reading: Reading) -> Iterator[Request]:
+def read(paths: Iterable[str], reading: Reading) -> Iterator[LoggedRequest]:
     """Yield the requests of logs in common or combined format, file by file."""
     for path in paths:
         before = reading.lines

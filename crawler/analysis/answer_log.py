@@ -31,7 +31,7 @@ _DROPPED = Judgement(keep=False, follow=False, verdicts=())
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LoggedAnswer:
     """One answered request."""
 
     url: CrawlURL
@@ -45,7 +45,7 @@ class Answer:
 class Answers:
     """A whole log."""
 
-    answers: list[Answer]
+    answers: list[LoggedAnswer]
     n_torn: int = 0
     first_torn: int = 0  # number of its line
     n_led: Counter[bytes] = field(default_factory=Counter)  # key → how many of the answers it named first
@@ -56,7 +56,7 @@ class Answers:
 
 def read_file(name: str, space: URLSpace) -> Answers:
     """Read JSON lines, "-" for standard input; raises `UsageError`."""
-    found: list[Answer] = []
+    found: list[LoggedAnswer] = []
     torn: list[int] = []
     depths: dict[bytes, int] = {}
     for number, line in enumerate(_lines(name), 1):
@@ -87,7 +87,7 @@ def _lines(name: str) -> Iterator[bytes]:
         raise UsageError(f"{name}: cannot be read: {error.strerror}. Name a file of JSON lines, a crawl's directory, or -") from None
 
 
-def _answer(line: bytes, space: URLSpace, depths: dict[bytes, int]) -> Answer | None:
+def _answer(line: bytes, space: URLSpace, depths: dict[bytes, int]) -> LoggedAnswer | None:
     """Return what a line tells, None if it is torn. depths: clicks from the first page, by key; written."""
     try:
         row = msgspec.json.decode(line, type=dict[str, Any])
@@ -100,7 +100,7 @@ def _answer(line: bytes, space: URLSpace, depths: dict[bytes, int]) -> Answer | 
     depth = depths[via] + 1 if via in depths else directory_depth(text)
     url = space.url(text, via=via, seed_distance=depth, site_depth=depth)
     depths[url.key] = depth
-    return Answer(url, status, _number(row.get("sketch")), KEPT, row)
+    return LoggedAnswer(url, status, _number(row.get("sketch")), KEPT, row)
 
 
 def _number(sketch: Any) -> int | None:
@@ -115,12 +115,12 @@ def read_store(view: View, space: URLSpace) -> Answers:
     return Answers(found)
 
 
-def _pages(view: View, space: URLSpace) -> Iterator[tuple[float, int, Answer]]:
+def _pages(view: View, space: URLSpace) -> Iterator[tuple[float, int, LoggedAnswer]]:
     for visit, page in view.all_pages():
         url = space.url(page.url, via=page.via, seed_distance=page.seed_distance, site_depth=page.site_depth)
         text = int.from_bytes(page.fingerprint[:_TEXT_BYTES], "big") if page.fingerprint else None
         line = {"url": page.url, "status": page.status, "sketch": page.fingerprint.hex() or None}
-        yield page.fetched_at, visit, Answer(url, page.status, text, _judgement(view, page), line)
+        yield page.fetched_at, visit, LoggedAnswer(url, page.status, text, _judgement(view, page), line)
 
 
 def _judgement(view: View, page: PageRecord) -> Judgement:
@@ -133,7 +133,7 @@ def _judgement(view: View, page: PageRecord) -> Judgement:
     return Judgement(keeps(page, found), follows(page, found), verdicts, is_new([said for said, _ in found]))
 
 
-def _redirects(view: View, space: URLSpace) -> Iterable[tuple[float, int, Answer]]:
+def _redirects(view: View, space: URLSpace) -> Iterable[tuple[float, int, LoggedAnswer]]:
     found = []
     for key, edge in view.all_edges():
         row = view.seen.row(key)
@@ -141,5 +141,5 @@ def _redirects(view: View, space: URLSpace) -> Iterable[tuple[float, int, Answer
             known = view.seen.record(row.seq)
             url = space.url(known.text, via=known.via, seed_distance=row.seed_distance, site_depth=row.site_depth)
             line = {"url": known.text, "status": edge.status, "sketch": None}
-            found.append((edge.found_at, row.visit, Answer(url, edge.status, None, _DROPPED, line)))
+            found.append((edge.found_at, row.visit, LoggedAnswer(url, edge.status, None, _DROPPED, line)))
     return sorted(found, key=lambda row: row[:2])

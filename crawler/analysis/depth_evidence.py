@@ -52,7 +52,7 @@ class Site:
 
 
 @dataclass(slots=True)
-class Evidence:
+class DepthEvidence:
     """Every site of a crawl, and the whole crawl's PageRank by level."""
 
     sites: list[Site]
@@ -60,7 +60,7 @@ class Evidence:
     pagerank: list[float]
 
 
-def read_evidence(view: View, settings: DepthCutoff) -> Evidence:
+def read_evidence(view: View, settings: DepthCutoff) -> DepthEvidence:
     """Read a crawl's evidence."""
     names = {queue[:8]: record.site for queue, record in hosts(view)}
     memory: Memory = view.memory(NAME)
@@ -74,7 +74,7 @@ def read_evidence(view: View, settings: DepthCutoff) -> Evidence:
         if ledger.head.levels:
             levels = _of_all(ledger.head.levels, counts[key]) if is_learned else ledger.head.levels
             sites[key] = Site(name, levels, ledger.all_places(), sum(level.fetched for level in counts[key]))
-    return Evidence(list(sites.values()), is_learned, _of_links(view, sites))
+    return DepthEvidence(list(sites.values()), is_learned, _of_links(view, sites))
 
 
 # -- all pages, of which the filter learned from a sample

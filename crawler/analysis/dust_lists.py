@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from thresher.crawler.analysis.access_log import Reading, read_lines
-from thresher.crawler.core.access_log import Request, parse
+from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.dust.accesslog import Dropped, sightings
@@ -126,7 +126,7 @@ def _sightings(source: str, lines: Iterable[str], lists: Lists) -> Iterator[Sigh
             lists.first_bad = lists.first_bad or f"{source}:{number}: {error}"
 
 
-def _requests(source: str, lines: Iterable[str], lists: Lists) -> Iterator[Request]:
+def _requests(source: str, lines: Iterable[str], lists: Lists) -> Iterator[LoggedRequest]:
     for number, line in enumerate(lines, 1):
         request = parse(line)
         if request is not None:

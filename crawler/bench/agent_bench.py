@@ -14,7 +14,7 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.process.supervisor import AGENT, Supervisor
 from thresher.crawler.start.opening import create_store, n_agents
 from thresher.crawler.status import Status
-from thresher.storage.partitions import ADDRESSES, lanes_path
+from thresher.storage.partitions import ADDRESSES, channels_path
 
 STALLED_S = 60.0  # without a page, a crawl or its server has stopped
 
@@ -65,7 +65,7 @@ def timed_crawl(
     n = n_agents(settings)
     create_store(directory, settings)
     if n > 1:
-        create(lanes_path(directory) / ADDRESSES)
+        create(channels_path(directory) / ADDRESSES)
     watch = Watch(is_served, stalled_s=stalled_s)
     supervisor = Supervisor(directory, watch, n_agents=n, settings=settings, agent=agent)
     code = asyncio.run(supervisor.run())

@@ -45,7 +45,7 @@ class Setup(msgspec.Struct, array_like=True, frozen=True):
     timeout: float  # seconds of processor time for one page
 
 
-class Request(msgspec.Struct, array_like=True, frozen=True):
+class ParseRequest(msgspec.Struct, array_like=True, frozen=True):
     """A page as it came from the wire."""
 
     body: bytes
@@ -65,7 +65,7 @@ def main() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     send(sink, b"")
-    requests = msgspec.msgpack.Decoder(Request)
+    requests = msgspec.msgpack.Decoder(ParseRequest)
     encode = msgspec.msgpack.Encoder().encode
     while message := receive(source):
         request, is_large = requests.decode(message), len(message) > _LARGE
@@ -82,7 +82,7 @@ def main() -> None:
             libc.malloc_trim(0)
 
 
-def _parse(request: Request, setup: Setup) -> Parsed | Needs | None:
+def _parse(request: ParseRequest, setup: Setup) -> Parsed | Needs | None:
     if request.n_needs:
         return needs(request.body, request.content_type, request.mime_type, request.n_needs)
     if is_document(request.mime_type):
@@ -98,7 +98,7 @@ def _parse(request: Request, setup: Setup) -> Parsed | Needs | None:
     )
 
 
-def _document(request: Request, setup: Setup) -> Parsed:
+def _document(request: ParseRequest, setup: Setup) -> Parsed:
     """Read a PDF or an office document; one that cannot be read is no text."""
     try:
         found = read_document(request.body, request.mime_type, max_links=setup.max_links, seconds=setup.timeout)

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from thresher.crawler.children.parser_process import allow_seconds
-from thresher.crawler.core.sitemap import Limits, read
+from thresher.crawler.core.sitemap import SitemapLimits, read
 
 _STEP: Final = 64 << 10
 _PR_SET_PDEATHSIG: Final = 1
@@ -24,7 +24,7 @@ _PR_SET_PDEATHSIG: Final = 1
 class Job(msgspec.Struct, array_like=True, frozen=True):
     """What may be spent on a sitemap."""
 
-    limits: Limits
+    limits: SitemapLimits
     memory: int  # bytes of address space
     timeout: float  # seconds of processor time
 

@@ -23,7 +23,7 @@ import msgspec
 from thresher.config.settings import Parse
 from thresher.crawler.children import python
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_MEMORY, OUT_OF_TIME
-from thresher.crawler.children.text_process import Made, Request, Setup, Text
+from thresher.crawler.children.text_process import Made, Setup, Text, TextRequest
 from thresher.crawler.core.errors import UsageError
 
 _START_S: Final = 120.0
@@ -54,7 +54,7 @@ class TextExtractor:
         """Yield what was given with each page, and its text.    pages: with body, Content-Type and media type; None: the body is gone"""
         under_way: deque[tuple[T, Future[Text] | None]] = deque()
         for given, source in pages:
-            under_way.append((given, self._threads.submit(self._ask, Request(*source)) if source is not None else None))
+            under_way.append((given, self._threads.submit(self._ask, TextRequest(*source)) if source is not None else None))
             if len(under_way) >= _PER_CHILD * self._n:
                 yield self._next(under_way)
         while under_way:
@@ -73,7 +73,7 @@ class TextExtractor:
         self.text_by, self.language_by = child.made.by, child.made.language_by
         self._idle.put(child)
 
-    def _ask(self, request: Request) -> Text:
+    def _ask(self, request: TextRequest) -> Text:
         try:
             child = self._idle.get_nowait()
         except Empty:
@@ -135,7 +135,7 @@ class _Child:
                 raise UsageError("texts: the process that takes them out of pages did not start; what it said stands above") from None
             raise
 
-    def ask(self, request: Request, patience_s: float) -> Text:
+    def ask(self, request: TextRequest, patience_s: float) -> Text:
         """Return a page's text; raises EOFError or OSError when the child dies of it, TimeoutError when it does not answer."""
         answer = msgspec.msgpack.decode(self._exchange(msgspec.msgpack.encode(request), patience_s), type=Text)
         self.n_answers += 1

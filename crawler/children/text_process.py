@@ -42,7 +42,7 @@ class Made(msgspec.Struct, array_like=True, frozen=True):
     language_by: str
 
 
-class Request(msgspec.Struct, array_like=True, frozen=True):
+class TextRequest(msgspec.Struct, array_like=True, frozen=True):
     """A page as it was stored."""
 
     body: bytes
@@ -69,7 +69,7 @@ def main() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     send(sink, msgspec.msgpack.encode(reader.made))
-    requests = msgspec.msgpack.Decoder(Request)
+    requests = msgspec.msgpack.Decoder(TextRequest)
     while message := receive(source):
         allow_seconds(setup.timeout)
         try:
@@ -98,7 +98,7 @@ class _Reader:
             self._tell, language_by = languages.language_of, languages.VERSION
         self.made = Made(by or "visible", language_by)
 
-    def read(self, request: Request) -> Text:
+    def read(self, request: TextRequest) -> Text:
         """Return the text of a page; raises MemoryError where there is too little."""
         try:
             text = self._text(request)
@@ -112,7 +112,7 @@ class _Reader:
             return Text(text)
         return Text(text, *self._tell(start))
 
-    def _text(self, request: Request) -> str | None:
+    def _text(self, request: TextRequest) -> str | None:
         if is_document(request.mime_type):
             return read_document(request.body, request.mime_type, max_links=0, seconds=self._timeout).text
         if html.is_binary(request.body, request.content_type):

@@ -34,7 +34,7 @@ from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.terminal.progress import Lines, LiveBlock, Silent, headline, summary
 from thresher.storage.export.reading import reading
 from thresher.storage.lock import lock_holder
-from thresher.storage.partitions import ADDRESSES, lanes_path, n_agents_of
+from thresher.storage.partitions import ADDRESSES, channels_path, n_agents_of
 
 progress_option = click.option(
     "--progress",
@@ -160,5 +160,5 @@ def _is_stop(code: int) -> bool:
 def _supervisor(directory: Path, display: Display, settings: Settings, *, settle: bool = False) -> Supervisor:
     n = n_agents_of(directory)
     if n > 1 and not lock_holder(directory):
-        create(lanes_path(directory) / ADDRESSES)
+        create(channels_path(directory) / ADDRESSES)
     return Supervisor(directory, display, n_agents=n, settings=settings, settle=settle)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from thresher.crawler.analysis.access_log import Reading
-from thresher.crawler.analysis.depth_evidence import Evidence, Site, read_evidence
+from thresher.crawler.analysis.depth_evidence import DepthEvidence, Site, read_evidence
 from thresher.crawler.analysis.depth_figure import draw
 from thresher.crawler.analysis.figures import require_matplotlib
 from thresher.crawler.analysis.visitors import read_sessions
@@ -278,7 +278,7 @@ def _n_held(place: Place, view: View) -> int:
     return sum(len(view.held.keys(holder(place.form, depth))) for depth in range(64))
 
 
-def _print_sites(found: Evidence, advised: list[tuple[Site, Advice]], view: View) -> None:
+def _print_sites(found: DepthEvidence, advised: list[tuple[Site, Advice]], view: View) -> None:
     rows = [
         [
             site.name,

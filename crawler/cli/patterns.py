@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from thresher.config.settings import PatternYield
-from thresher.crawler.analysis.answer_log import Answer, Answers, read_file, read_store
+from thresher.crawler.analysis.answer_log import Answers, LoggedAnswer, read_file, read_store
 from thresher.crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import URLSpace
@@ -145,7 +145,7 @@ def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_rep
         yield from choice.rows(site, replay.patterns(key))
 
 
-def _decided(told: list[Answer], answers: Answers, replay: Replay) -> Iterator[Row]:
+def _decided(told: list[LoggedAnswer], answers: Answers, replay: Replay) -> Iterator[Row]:
     """Yield each answer's line with the decision; say on standard error what all of them come to."""
     n_fetched, texts, kept = 0, set(), set()
     for answer in told:
@@ -162,7 +162,7 @@ def _decided(told: list[Answer], answers: Answers, replay: Replay) -> Iterator[R
     click.echo(f"{found}; {len(texts):,} texts, {len(texts) - len(kept):,} of them late", err=True)
 
 
-def _learn(answer: Answer, answers: Answers, replay: Replay) -> None:
+def _learn(answer: LoggedAnswer, answers: Answers, replay: Replay) -> None:
     replay.learn(answer.url, answer.status, answer.text, judgement=answer.judgement, n_led=answers.n_led[answer.url.key])
 
 

@@ -16,7 +16,7 @@ from thresher.crawler.core.messages import (
     Ask,
     Edge,
     End,
-    Links,
+    FoundLinks,
     Message,
     Needed,
     News,
@@ -36,7 +36,7 @@ from thresher.storage.store import Store
 
 Deed = Callable[[float], None]  # does what a message asks for, at the time that it is given
 _WORDS: dict[type, str] = {
-    Links: "links",
+    FoundLinks: "links",
     Edge: "redirects",
     End: "ends of redirects",
     RobotsAsk: "questions for robots.txt",
@@ -59,7 +59,7 @@ class Inbox:
 
     def carry_out(self, sender: int, packed: bytes, now: float) -> None:
         """Do what a message asks for, or quarantine it. Nothing here awaits."""
-        number = self._store.lanes.heard(sender) + 1
+        number = self._store.channels.heard(sender) + 1
         work, suspects = message_work(sender, number), self._context.suspects
 
         def aside(why: str) -> QuarantineRecord:
@@ -71,7 +71,7 @@ class Inbox:
             suspects.set_aside(work, aside(unreadable(error)))
         else:
             suspects.attempt(work, lambda: self.do(deed, now), aside)
-        self._store.lanes.hear(sender)
+        self._store.channels.hear(sender)
         self._store.end_visit()
 
     def do(self, deed: Deed, now: float) -> None:
@@ -85,7 +85,7 @@ class Inbox:
         key = self._place(message) if owners is not None else b""
         if owners is None or not key or owners.is_own(key):
             return False
-        self._store.lanes.send(owners.owner(key), packed)
+        self._store.channels.send(owners.owner(key), packed)
         return True
 
     def _place(self, message: Message) -> bytes:
@@ -110,7 +110,7 @@ class Inbox:
         if owners is not None and key and not owners.is_own(key):
             raise ValueError(f"it is about a site that agent {owners.owner(key)} has")
         match message:
-            case Links() as links:
+            case FoundLinks() as links:
                 gated = self._context.links.gate(list(dict.fromkeys(links.texts)))
                 url(links.source)
                 return lambda now: self._links(links, gated, now)
@@ -150,7 +150,7 @@ class Inbox:
                 found = panel.read_news(news.who, news.news)
                 return lambda now: settler.learned(panel.told(news.who, news.news, found), now)
 
-    def _links(self, links: Links, gated: Gated, now: float) -> None:
+    def _links(self, links: FoundLinks, gated: Gated, now: float) -> None:
         source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
         sifted = self._context.links.sift(source, gated, is_redirect=links.is_redirect)
         self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)

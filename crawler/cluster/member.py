@@ -11,8 +11,8 @@ from thresher.crawler.cluster.transport import PeerTransport
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.settlement.group_commit import Committer
-from thresher.crawler.status import Order, Report
-from thresher.storage.partitions import lanes_path
+from thresher.crawler.status import AgentOrder, Report
+from thresher.storage.partitions import channels_path
 from thresher.storage.store import Store
 
 
@@ -46,8 +46,8 @@ class Member:
         self.may_have = 0  # pages in all
         self._grant = 0
         self._wave = 0
-        self._lanes = PeerTransport(
-            lanes_path(directory),
+        self._channels = PeerTransport(
+            channels_path(directory),
             store,
             team.ownership,
             carry_out=carry_out,
@@ -57,18 +57,18 @@ class Member:
 
     async def run(self, heard: Callable[[], None]) -> None:
         """Exchange messages with the others until cancelled.    heard: called after messages were carried out"""
-        await self._lanes.run(heard)
+        await self._channels.run(heard)
 
     def committed(self) -> None:
         """After a commit: send the messages that are on disk now, and acknowledge those that were carried out."""
-        self._lanes.committed()
+        self._channels.committed()
 
     @property
     def is_quiet(self) -> bool:
         """Whether no message waits to be carried out."""
-        return self._lanes.is_quiet
+        return self._channels.is_quiet
 
-    def obey(self, order: Order, n_pages: int) -> None:
+    def obey(self, order: AgentOrder, n_pages: int) -> None:
         """Take an order of the supervisor.    n_pages: fetched, and in flight"""
         self._wave = order.wave or self._wave
         if order.grant:
@@ -76,6 +76,6 @@ class Member:
 
     def fill(self, report: Report) -> None:
         """Write into a report the counts by which the supervisor detects the end and shares out `limits.max_pages`."""
-        sent, heard = self._lanes.counts()
+        sent, heard = self._channels.counts()
         report.sent, report.heard = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in heard.items()}
         report.wave, report.grant, report.may_have = self._wave, self._grant, self.may_have

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from thresher.crawler.status import Order, Report
+from thresher.crawler.status import AgentOrder, Report
 
 LIMITS = "limits."  # the reason of an agent that rests begins so if it could do more
 Counts = list[tuple[dict[str, int], dict[str, int]]]
@@ -27,7 +27,7 @@ Counts = list[tuple[dict[str, int], dict[str, int]]]
 class TerminationDetector:
     """Decides from the newest report of each agent."""
 
-    def __init__(self, n_agents: int, max_pages: int | None, tell: Callable[[int, Order], None]) -> None:
+    def __init__(self, n_agents: int, max_pages: int | None, tell: Callable[[int, AgentOrder], None]) -> None:
         """max_pages: of the whole crawl, None if unlimited.    tell: sends an order to an agent"""
         self._n_agents = n_agents
         self._max_pages = max_pages
@@ -57,13 +57,13 @@ class TerminationDetector:
         if self._before is None:
             self._before, self._wave = counts, self._wave + 1
             for other in self._reports:
-                self._tell(other, Order(wave=self._wave))
+                self._tell(other, AgentOrder(wave=self._wave))
         elif any(report.wave != self._wave for report in self._reports.values()):
             return ""
         elif counts == self._before and any(report.has_tail for report in self._reports.values()):
             self._before = None
             for other in self._reports:
-                self._tell(other, Order(serve_tails=True))
+                self._tell(other, AgentOrder(serve_tails=True))
         elif counts == self._before:
             return "; ".join(dict.fromkeys(report.resting for _, report in sorted(self._reports.items())))
         else:
@@ -118,7 +118,7 @@ class TerminationDetector:
         self._grant += 1
         self._asked[agent] = self._grant
         self._granted[agent] = max(self._granted[agent], n_pages)
-        self._tell(agent, Order(grant=self._grant, may_have=n_pages))
+        self._tell(agent, AgentOrder(grant=self._grant, may_have=n_pages))
 
 
 def _heard(reports: Mapping[int, Report], agent: int | str, sender: int) -> int:

@@ -30,7 +30,7 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
 from thresher.storage import failpoint
 from thresher.storage.store import Store
-from thresher.storage.tables.lanes import heard_durably, outgoing, sent_durably
+from thresher.storage.tables.channels import heard_durably, outgoing, sent_durably
 
 _WINDOW = 512  # messages that are sent and not acknowledged
 _INBOX = 2 * _WINDOW  # messages that wait to be carried out, of all senders; beyond that no more are read
@@ -84,8 +84,8 @@ class PeerTransport:
             server = await loop.create_unix_server(lambda: _Incoming(self), own, start_serving=False)
             async with server, asyncio.TaskGroup() as group:
                 await server.start_serving()
-                for to, lane in self._out.items():
-                    group.create_task(lane.keep_calling(f"/proc/self/fd/{place}/{to}"))
+                for to, channel in self._out.items():
+                    group.create_task(channel.keep_calling(f"/proc/self/fd/{place}/{to}"))
                 await self._work(settled)
         finally:
             self.is_over = True
@@ -100,7 +100,7 @@ class PeerTransport:
             until = time.monotonic() + _SLICE_S  # the loop's own clock stands still between its rounds
             while self._inbox and time.monotonic() < until and not self._behind():
                 sender, number, message = self._inbox.popleft()
-                if number == self._store.lanes.heard(sender) + 1:
+                if number == self._store.channels.heard(sender) + 1:
                     failpoint.reached("heard")
                     self._carry_out(sender, message)
             settled()
@@ -113,8 +113,8 @@ class PeerTransport:
 
     def committed(self) -> None:
         """After a commit: send the messages that it put on disk, and acknowledge those whose work it put there."""
-        for lane in self._out.values():
-            lane.send_more()
+        for channel in self._out.values():
+            channel.send_more()
         for connection in self._in.values():
             connection.acknowledge()
 
@@ -125,8 +125,8 @@ class PeerTransport:
 
     def counts(self) -> tuple[dict[int, int], dict[int, int]]:
         """Return how many messages were sent to, and how many of, each of the others were carried out."""
-        lanes = self._store.lanes
-        return {to: lanes.sent(to) for to in self._out}, {sender: lanes.heard(sender) for sender in self._out}
+        channels = self._store.channels
+        return {to: channels.sent(to) for to in self._out}, {sender: channels.heard(sender) for sender in self._out}
 
     # -- what a connection calls
 
@@ -216,7 +216,7 @@ class _Outgoing(asyncio.Protocol):
         if not self._deleted:
             waiting = outgoing(self._store, self._to, 0, 1)
             self._deleted = waiting[0][0] - 1 if waiting else through
-        self._store.lanes.forget(self._to, self._deleted + 1, through)
+        self._store.channels.forget(self._to, self._deleted + 1, through)
         self._deleted = max(self._deleted, through)
 
     def send_more(self) -> None:
@@ -224,7 +224,7 @@ class _Outgoing(asyncio.Protocol):
         transport = self._transport
         if transport is None or transport.is_closing() or self._acked < 0 or self._is_full:
             return
-        if self._store.lanes.sent(self._to) <= self._sent:
+        if self._store.channels.sent(self._to) <= self._sent:
             return
         room = self._acked + _WINDOW - self._sent
         for number, message in outgoing(self._store, self._to, self._sent, room) if room > 0 else ():
@@ -241,8 +241,8 @@ class _Outgoing(asyncio.Protocol):
 class _Incoming(asyncio.Protocol):
     """The connection from another agent, over which it sends."""
 
-    def __init__(self, lanes: PeerTransport) -> None:
-        self._lanes = lanes
+    def __init__(self, channels: PeerTransport) -> None:
+        self._channels = channels
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._sender = -1  # until its number has come
@@ -251,13 +251,13 @@ class _Incoming(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._lanes.connections.add(self)
-        if self._lanes.is_over:
+        self._channels.connections.add(self)
+        if self._channels.is_over:
             self.hang_up()  # it was accepted after this agent had stopped
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._lanes.connections.discard(self)
+        self._channels.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
         """Take in whole messages, in the order of their numbers."""
@@ -265,7 +265,7 @@ class _Incoming(asyncio.Protocol):
         buffer += data
         if self._sender < 0 and len(buffer) >= _HELLO.size:
             self._sender, at = _HELLO.unpack_from(buffer)[0], _HELLO.size
-            self._acked = self._lanes.called(self, self._sender)
+            self._acked = self._channels.called(self, self._sender)
             self._next = self._acked + 1
             self._say(self._acked)
         while self._sender >= 0 and len(buffer) - at >= _FRAME.size:
@@ -282,7 +282,7 @@ class _Incoming(asyncio.Protocol):
 
     def _take(self, number: int, message: bytes) -> None:
         self._next = number + 1
-        if not self._lanes.arrived(self, self._sender, number, message) and self._transport is not None:
+        if not self._channels.arrived(self, self._sender, number, message) and self._transport is not None:
             self._transport.pause_reading()
 
     def read_on(self) -> None:
@@ -292,7 +292,7 @@ class _Incoming(asyncio.Protocol):
 
     def acknowledge(self) -> None:
         """Send the number of the last message whose work is on disk, if it has grown."""
-        through = self._lanes.heard(self._sender)
+        through = self._channels.heard(self._sender)
         if through > self._acked:
             self._acked = through
             self._say(through)

@@ -22,7 +22,7 @@ _LINE: Final = re.compile(
 )
 
 
-class Request(NamedTuple):
+class LoggedRequest(NamedTuple):
     """One logged request."""
 
     client: str  # address or name
@@ -35,7 +35,7 @@ class Request(NamedTuple):
     agent: str | None  # the same
 
 
-def parse(line: str) -> Request | None:
+def parse(line: str) -> LoggedRequest | None:
     """Parse a line; None if it is cut off or no line of an access log."""
     found = _LINE.match(line)
     if found is None:
@@ -45,7 +45,7 @@ def parse(line: str) -> Request | None:
     if start is None:
         return None
     target = asked.rpartition(" HTTP/")[0] or asked
-    return Request(client, start + int(second), method or "", target, int(status), -1 if size == "-" else int(size), referer, agent)
+    return LoggedRequest(client, start + int(second), method or "", target, int(status), -1 if size == "-" else int(size), referer, agent)
 
 
 @lru_cache(maxsize=4096)

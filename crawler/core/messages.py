@@ -2,7 +2,7 @@
 
 | message       | to the agent that has      | and there it means                                                        |
 |---------------|----------------------------|---------------------------------------------------------------------------|
-| `Links`       | the sites linked to        | a page, or a redirect, of another agent's names these URLs                |
+| `FoundLinks`       | the sites linked to        | a page, or a redirect, of another agent's names these URLs                |
 | `Edge`        | the target's site          | a URL of another agent redirects to one of yours: tell when it has settled |
 | `End`         | the original's site        | the chain of redirects that your URL is in has come to its end            |
 | `RobotsAsk`   | the site of a hop          | a robots.txt of another agent's was redirected to this URL: ask there     |
@@ -41,7 +41,7 @@ class _Message(msgspec.Struct, array_like=True):
     pass
 
 
-class Links(_Message, tag=1):
+class FoundLinks(_Message, tag=1):
     """URLs that a page names; `source` is the page, with its place in the crawl."""
 
     source: str
@@ -146,7 +146,7 @@ class Needed(_Message, tag=12):
     texts: list[str]
 
 
-Message = Needed | Submitted | Announced | Links | Edge | End | RobotsAsk | RobotsAnswer | Ask | Answered | News
+Message = Needed | Submitted | Announced | FoundLinks | Edge | End | RobotsAsk | RobotsAnswer | Ask | Answered | News
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Message).decode
 

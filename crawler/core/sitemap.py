@@ -50,7 +50,7 @@ class Entry(msgspec.Struct, array_like=True, frozen=True):
     priority: float = -1.0  # 0 to 1; -1: none
 
 
-class Limits(msgspec.Struct, array_like=True, frozen=True):
+class SitemapLimits(msgspec.Struct, array_like=True, frozen=True):
     """How much of a sitemap is read."""
 
     max_bytes: int  # decoded
@@ -78,7 +78,7 @@ class _StopReading(Exception):  # noqa: N818 - no error: enough was read
     """Nothing further of the document is wanted."""
 
 
-def read(body: bytes | Source, limits: Limits) -> Reading:
+def read(body: bytes | Source, limits: SitemapLimits) -> Reading:
     """Read a sitemap; never raises for what it holds."""
     source = partial(_steps, body) if isinstance(body, bytes) else body
     first = _Reader(limits)
@@ -97,7 +97,7 @@ def read(body: bytes | Source, limits: Limits) -> Reading:
 class _Reader:
     """Reads one sitemap: collects its entries and notes which limits cut it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SitemapLimits) -> None:
         self.limits = limits
         self.reading = Reading(chunks=[], children=[], told=[])
         self._open: list[Entry] = []

@@ -12,7 +12,7 @@ from collections import deque
 from http import HTTPStatus
 from typing import Protocol, cast
 
-from thresher.crawler.demo.log import Request
+from thresher.crawler.demo.log import ServedRequest
 from thresher.crawler.demo.web import Reply
 
 _MOST_HEAD_BYTES = 1 << 16
@@ -65,7 +65,7 @@ class Service(Protocol):
 
     def answer(self, method: str, host: str, path: str, /) -> Reply: ...
 
-    def record(self, request: Request, /) -> None: ...
+    def record(self, request: ServedRequest, /) -> None: ...
 
 
 class Connection(asyncio.Protocol):
@@ -179,7 +179,7 @@ class Connection(asyncio.Protocol):
 
     def _log(self, asked: Asked, status: int, n_bytes: int, end: float) -> None:
         self._server.record(
-            Request(asked.start, end, self._address, asked.host, self._number, asked.method, asked.path, status, n_bytes, asked.agent)
+            ServedRequest(asked.start, end, self._address, asked.host, self._number, asked.method, asked.path, status, n_bytes, asked.agent)
         )
 
     def _refuse(self) -> None:

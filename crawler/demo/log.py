@@ -18,7 +18,7 @@ ROBOTS = "/robots.txt"
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), 0x5C, *range(0x7F, 0xA0))}
 
 
-class Request(NamedTuple):
+class ServedRequest(NamedTuple):
     """One line of the log."""
 
     start: float
@@ -44,16 +44,16 @@ class Request(NamedTuple):
         return self.host.removeprefix("www.").removesuffix(":80")
 
 
-def parse_line(line: str) -> Request:
+def parse_line(line: str) -> ServedRequest:
     """Return the request of one line. Raises ValueError where it is none."""
     start, end, address, host, connection, method, path, status, n_bytes, agent = line.rstrip("\n").split("\t")
-    return Request(float(start), float(end), address, host, int(connection), method, path, int(status), int(n_bytes), agent)
+    return ServedRequest(float(start), float(end), address, host, int(connection), method, path, int(status), int(n_bytes), agent)
 
 
 class Log:
     """All requests of a log in order of their start, and the questions that a judge of politeness asks."""
 
-    def __init__(self, requests: Iterable[Request]) -> None:
+    def __init__(self, requests: Iterable[ServedRequest]) -> None:
         self.requests = sorted(requests, key=lambda request: request.start)
 
     @classmethod
@@ -65,28 +65,28 @@ class Log:
     def __len__(self) -> int:
         return len(self.requests)
 
-    def by(self, key: Callable[[Request], str]) -> dict[str, list[Request]]:
+    def by(self, key: Callable[[ServedRequest], str]) -> dict[str, list[ServedRequest]]:
         """Return the requests grouped by a key, each group in order."""
-        groups: dict[str, list[Request]] = {}
+        groups: dict[str, list[ServedRequest]] = {}
         for request in self.requests:
             groups.setdefault(key(request), []).append(request)
         return groups
 
-    def queues(self) -> dict[str, list[Request]]:
+    def queues(self) -> dict[str, list[ServedRequest]]:
         """Return the requests by queue name."""
         return self.by(lambda request: request.queue)
 
-    def gaps(self, key: Callable[[Request], str] | None = None) -> dict[str, list[float]]:
+    def gaps(self, key: Callable[[ServedRequest], str] | None = None) -> dict[str, list[float]]:
         """Return, by queue (or other key), the seconds from the latest end so far to each next start; negative where two overlap."""
         return {name: _gaps(requests) for name, requests in (self.by(key) if key else self.queues()).items()}
 
-    def max_concurrency(self, key: Callable[[Request], str] | None = None) -> dict[str, int]:
+    def max_concurrency(self, key: Callable[[ServedRequest], str] | None = None) -> dict[str, int]:
         """Return, by queue (or other key), the most requests that were open at once."""
         return {name: _max_open(requests) for name, requests in (self.by(key) if key else self.queues()).items()}
 
-    def first_requests(self) -> dict[str, Request]:
+    def first_requests(self) -> dict[str, ServedRequest]:
         """Return the first request of every origin (Host header)."""
-        first: dict[str, Request] = {}
+        first: dict[str, ServedRequest] = {}
         for request in self.requests:
             first.setdefault(request.host, request)
         return first
@@ -95,7 +95,7 @@ class Log:
         """Return the origins whose first request was not for robots.txt."""
         return [host for host, request in self.first_requests().items() if request.path != ROBOTS]
 
-    def forbidden(self, allows: Callable[[str, str], bool]) -> list[Request]:
+    def forbidden(self, allows: Callable[[str, str], bool]) -> list[ServedRequest]:
         """Return the requests for what `allows(host, path)` (as `Web.allows`) forbids."""
         return [request for request in self.requests if request.path != ROBOTS and not allows(request.host, request.path)]
 
@@ -112,7 +112,7 @@ class Log:
         return {request.agent for request in self.requests}
 
 
-def _gaps(requests: list[Request]) -> list[float]:
+def _gaps(requests: list[ServedRequest]) -> list[float]:
     gaps, end = [], requests[0].end
     for request in requests[1:]:
         gaps.append(request.start - end)
@@ -120,7 +120,7 @@ def _gaps(requests: list[Request]) -> list[float]:
     return gaps
 
 
-def _max_open(requests: list[Request]) -> int:
+def _max_open(requests: list[ServedRequest]) -> int:
     edges = sorted([(request.start, 1) for request in requests] + [(request.end, -1) for request in requests])
     most = n_open = 0
     for _, step in edges:  # at one instant ends (-1) come before starts

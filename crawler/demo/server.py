@@ -30,7 +30,7 @@ import uvloop
 
 from thresher.crawler.demo.connection import Connection
 from thresher.crawler.demo.demo_settings import PROFILES, DemoSettings, profile
-from thresher.crawler.demo.log import Request
+from thresher.crawler.demo.log import ServedRequest
 from thresher.crawler.demo.opening import AnyWeb, open_web
 from thresher.crawler.demo.tls import server_context
 from thresher.crawler.demo.web import FAULTS, Reply, Web
@@ -113,7 +113,7 @@ class Server:
             attempt = self._attempts[host, path]
         return self.web.respond(host, path, attempt)
 
-    def record(self, request: Request) -> None:
+    def record(self, request: ServedRequest) -> None:
         """Count a request and log it: at once with `flush_lines`, otherwise within 0.2 s."""
         self.n_requests += 1
         self.statuses[request.status] += 1

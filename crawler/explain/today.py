@@ -21,7 +21,7 @@ from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache, Standing
-from thresher.filters.base import FilterSpec, Links
+from thresher.filters.base import FilterSpec, LinkColumns
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.filters.scope import ScopeFilter
@@ -87,7 +87,7 @@ def decide(
 
 
 def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:
-    links = Links.of(url.text, url.host, url.site)
+    links = LinkColumns.of(url.text, url.host, url.site)
     said = [(spec, spec.static.refuses(links).get(0)) for spec in filters if spec.static is not None]
     return [
         Ruling(

@@ -26,7 +26,7 @@ RATE_EVERY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Deadlines:
     """Time limits in seconds, and the rate in bytes per second."""
 
     connect: float
@@ -37,16 +37,16 @@ class Limits:
     shortest: float
 
     @staticmethod
-    def of(settings: Fetch, grace_s: float) -> Limits:
+    def of(settings: Fetch, grace_s: float) -> Deadlines:
         """Return the limits of the configuration. grace_s: from the headers on, before the rate counts."""
         connect, first_byte, read = settings.connect_timeout, settings.first_byte_timeout, settings.read_timeout
-        return Limits(connect, first_byte, read, grace_s, settings.min_rate, min(connect, first_byte, read, grace_s))
+        return Deadlines(connect, first_byte, read, grace_s, settings.min_rate, min(connect, first_byte, read, grace_s))
 
 
 class Watches:
     """The watches of all requests under way, on one timer."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, limits: Deadlines) -> None:
         self.loop = loop
         self.limits = limits
         self._running: set[Watch] = set()

@@ -44,7 +44,7 @@ from thresher.crawler.fetch.address_connections import AddressConnections, Conne
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.content_coding import ACCEPT_ENCODING, ARCHIVABLE, BodyDecoder, DecodeError
 from thresher.crawler.fetch.credentials import RequestHeader, read_credentials
-from thresher.crawler.fetch.deadlines import Limits, Watch, Watches
+from thresher.crawler.fetch.deadlines import Deadlines, Watch, Watches
 from thresher.crawler.fetch.dns import LookupFailed, Names
 from thresher.crawler.fetch.exchange import Connections, Exchange, Recording
 from thresher.crawler.fetch.lean_client import LeanClient
@@ -133,7 +133,7 @@ class Fetcher:
         self._settings = settings
         self._records = records
         self._loop = asyncio.get_running_loop()
-        self._watches = Watches(self._loop, Limits.of(settings, rate_grace_s))
+        self._watches = Watches(self._loop, Deadlines.of(settings, rate_grace_s))
         self._connections = Connections(_spare_descriptors(settings.concurrency))
         self._credentials = read_credentials(settings.credentials)
         self._names = resolver

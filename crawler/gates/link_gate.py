@@ -19,7 +19,7 @@ from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, queue_name, site_of
-from thresher.filters.base import LinkJudgement, Links
+from thresher.filters.base import LinkColumns, LinkJudgement
 from thresher.filters.panel import Deliberation, Panel
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables.forgotten import ForgottenRecord
@@ -142,7 +142,7 @@ class LinkGate:
         """Return what the static gate says of URLs that it does not remember."""
         hosts = [text[: text.index("/", 8)] for text in texts]
         site_of = {host: self.site(host) for host in set(hosts)}
-        refused = self._panel.static(Links(texts, hosts, [site_of[host] for host in hosts]))
+        refused = self._panel.static(LinkColumns(texts, hosts, [site_of[host] for host in hosts]))
         faults = {host: fault for host in site_of if (fault := self._urls.fault(host)) is not None}
         if not (refused or faults or self._forgotten):
             return dict(zip(texts, self._urls.keys(texts, hosts), strict=True))

@@ -35,14 +35,14 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RobotsAnswer:
     """A standing with the time of the next check (`UNREACHABLE` only)."""
 
     standing: Standing
     until: float = 0.0
 
 
-_ALLOWED, _DENIED, _UNKNOWN = Answer(Standing.ALLOWED), Answer(Standing.DENIED), Answer(Standing.UNKNOWN)
+_ALLOWED, _DENIED, _UNKNOWN = RobotsAnswer(Standing.ALLOWED), RobotsAnswer(Standing.DENIED), RobotsAnswer(Standing.UNKNOWN)
 
 
 class RobotsCache:
@@ -62,7 +62,7 @@ class RobotsCache:
         self._waiting: dict[str, set[str]] = {}  # hop URL → origins whose robots.txt led there
         self._unused: set[str] = set()  # origins whose file was read for a URL that has not been judged by it yet
 
-    def ask(self, url: CrawlURL, now: float) -> Answer:
+    def ask(self, url: CrawlURL, now: float) -> RobotsAnswer:
         """Say what may be done with `url`; costs no I/O for an origin in use.
 
         A file is good for the URL that it was read for, however long its host had to rest in between and however soon it expires.
@@ -76,7 +76,7 @@ class RobotsCache:
             return _UNKNOWN
         if record.kind == "rules":
             return _ALLOWED if self.rules(record).allows(url.text) else _DENIED
-        return _ALLOWED if record.kind == "allow" else Answer(Standing.UNREACHABLE, record.expires_at)
+        return _ALLOWED if record.kind == "allow" else RobotsAnswer(Standing.UNREACHABLE, record.expires_at)
 
     def obeys(self, url: CrawlURL) -> bool:
         """Return whether robots.txt counts for this URL: `robots.obey`, or the longest override that says otherwise."""

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from thresher.config.settings import Parse
 from thresher.crawler.children import python
 from thresher.crawler.children.killing import gone, kill
-from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, Request, Setup
+from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, ParseRequest, Setup
 from thresher.crawler.core import html
 from thresher.crawler.core.document_types import DOCUMENTS
 from thresher.crawler.core.model import Flag
@@ -72,7 +72,7 @@ class Parser:
 
     async def apart(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str]) -> Parsed:
         """Parse in a child process. If the child dies of it, take what a scan of the page's start finds and flag the page."""
-        request = Request(body, content_type, mime_type, robots_headers)
+        request = ParseRequest(body, content_type, mime_type, robots_headers)
         answer = await self._ask(request) or await self._ask(request) or Flag.PARSE_TIMEOUT
         if isinstance(answer, Parsed):
             return answer
@@ -87,7 +87,7 @@ class Parser:
 
     async def needs(self, body: bytes, content_type: str, mime_type: str, at_most: int) -> Needs | None:
         """Have a child find what a page or a style sheet needs to be shown; None if it died of it."""
-        request = Request(body, content_type, mime_type, [], at_most)
+        request = ParseRequest(body, content_type, mime_type, [], at_most)
         answer = await self._ask(request) or await self._ask(request)
         return answer if isinstance(answer, Needs) else None
 
@@ -96,7 +96,7 @@ class Parser:
         while self._idle:
             await self._idle.pop().end()
 
-    async def _ask(self, request: Request) -> Parsed | Needs | Flag | None:
+    async def _ask(self, request: ParseRequest) -> Parsed | Needs | Flag | None:
         """Have a child parse a page; a flag says how the child died of it. Callers beyond the number of children wait their turn.
 
         None: the child neither answered nor died, though it was given much longer than the page may take.
@@ -168,7 +168,7 @@ class _Child:
                 await child.end()
         return child
 
-    async def ask(self, request: Request) -> Parsed | Needs:
+    async def ask(self, request: ParseRequest) -> Parsed | Needs:
         """Have a page parsed. Raises IncompleteReadError or ConnectionError if the process dies of it."""
         reply = await self._exchange(msgspec.msgpack.encode(request))
         answer = self._needs.decode(reply) if request.n_needs else self._answers.decode(reply)

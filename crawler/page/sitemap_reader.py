@@ -17,7 +17,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.children import python
 from thresher.crawler.children.parser_process import OUT_OF_TIME
 from thresher.crawler.children.sitemap_process import Job, pieces_of
-from thresher.crawler.core.sitemap import Limits, Reading, read
+from thresher.crawler.core.sitemap import Reading, SitemapLimits, read
 
 _PATIENCE: Final = 30.0  # times the processor time that a sitemap may take, on the wall
 _TIMES: Final = 5.0  # times `parse.timeout` for a sitemap: 50 MiB take two seconds
@@ -29,7 +29,7 @@ class SitemapReader:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings.parse
-        self._limits = Limits(settings.limits.max_sitemap_size, settings.limits.max_sitemap_urls, settings.feeds)
+        self._limits = SitemapLimits(settings.limits.max_sitemap_size, settings.limits.max_sitemap_urls, settings.feeds)
         self._turn = asyncio.Semaphore(1)
 
     async def read(self, file: BinaryIO) -> Reading:

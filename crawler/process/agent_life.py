@@ -15,7 +15,7 @@ import msgspec
 
 from thresher.crawler.children import python
 from thresher.crawler.children.killing import kill
-from thresher.crawler.status import Order, Report
+from thresher.crawler.status import AgentOrder, Report
 
 START_S = 120.0
 _LOOK_S = 1.0
@@ -79,7 +79,7 @@ class AgentLife:
             with suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
-    def order(self, order: Order) -> None:
+    def order(self, order: AgentOrder) -> None:
         """Send an order to the process, if it runs: it may have closed its end before its death is known here."""
         stdin = self._process.stdin if self._process is not None and self._process.returncode is None else None
         if stdin is not None and not stdin.is_closing():

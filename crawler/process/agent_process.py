@@ -41,9 +41,9 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.ending import Ending
 from thresher.crawler.error_log import divert, log_to
 from thresher.crawler.process.leaving import leave
-from thresher.crawler.status import Order, Status, usage
+from thresher.crawler.status import AgentOrder, Status, usage
 from thresher.storage.faults import address_space_in_words, as_ours, is_ours
-from thresher.storage.partitions import ADDRESSES, crawl_of, lanes_path
+from thresher.storage.partitions import ADDRESSES, channels_path, crawl_of
 from thresher.storage.store import PATIENCE_S, Store
 
 _SETTLE = "--settle"
@@ -51,7 +51,7 @@ _PR_SET_PDEATHSIG = 1
 _YOUNG_OBJECTS = 50_000  # that come before the collector looks: hardly any of a page are garbage that only it can find
 _SWITCH_S = 0.0001  # that a thread waits for the interpreter: the writer does at every body, and what it has not written yet takes memory
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Order).decode
+_decode = msgspec.json.Decoder(AgentOrder).decode
 
 
 def main(*, patience_s: float = PATIENCE_S) -> None:
@@ -150,7 +150,7 @@ def _team(directory: Path, settings: Settings, ownership: Ownership | None) -> T
     if ownership is None:
         return None
     polite = settings.politeness
-    path = lanes_path(directory) / ADDRESSES
+    path = channels_path(directory) / ADDRESSES
     return Team(ownership, SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay))
 
 

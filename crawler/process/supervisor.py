@@ -38,8 +38,8 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.error_log import NAME
 from thresher.crawler.process.agent_life import AgentLife
-from thresher.crawler.status import Order, Report, StateName, Status, merged
-from thresher.storage.partitions import ADDRESSES, lanes_path, shard_path
+from thresher.crawler.status import AgentOrder, Report, StateName, Status, merged
+from thresher.storage.partitions import ADDRESSES, channels_path, shard_path
 from thresher.storage.private import private
 from thresher.storage.rot import damage
 
@@ -191,7 +191,7 @@ class Supervisor:
             )
             self._termination.started(agent)
             code = await life.run(self._signals, lambda report: self._heard(agent, report))
-            strike(lanes_path(self._directory) / ADDRESSES, agent)
+            strike(channels_path(self._directory) / ADDRESSES, agent)
             if code in _GRAVEST and code != 1:
                 break
             if self._signals:  # they killed it before it could handle them
@@ -248,7 +248,7 @@ class Supervisor:
         self._stop = Ending(3, self._fault if code not in _ENDS_WELL else f"{self._name(agent)} has ended (exit {code})")
         for other in self._lives:
             if other != agent:
-                self._tell(other, Order(end=self._stop.why, code=self._stop.code))
+                self._tell(other, AgentOrder(end=self._stop.why, code=self._stop.code))
 
     def _name(self, agent: int) -> str:
         return "the agent" if self._n_agents == 1 else f"agent {agent}"
@@ -262,7 +262,7 @@ class Supervisor:
         write_status(self._directory, self.status)
         self._display.update(self.status)
         if (end := self._end or self._stop) is not None:
-            self._tell(agent, Order(end=end.why, code=end.code))  # it was started after the order had been given
+            self._tell(agent, AgentOrder(end=end.why, code=end.code))  # it was started after the order had been given
         elif self._n_agents > 1 and not self._signals:
             self._consider_end(self._termination.heard(agent, report))
 
@@ -286,9 +286,9 @@ class Supervisor:
             self._end = finished(why, self.status, answered_before=before, max_error_rate=self._limits.max_error_rate)
         if self._end is not None:
             for other in self._lives:
-                self._tell(other, Order(end=self._end.why, code=self._end.code))
+                self._tell(other, AgentOrder(end=self._end.why, code=self._end.code))
 
-    def _tell(self, agent: int, order: Order) -> None:
+    def _tell(self, agent: int, order: AgentOrder) -> None:
         self._lives[agent].order(order)
 
     def _signalled(self, number: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import State
 from thresher.crawler.report.learned import Learned, read_learned
-from thresher.crawler.report.order import Order, read_order
+from thresher.crawler.report.order import OrderQuality, read_order
 from thresher.crawler.report.pages import Pages, read_pages
 from thresher.crawler.report.sampling import Sample, Timeline
 from thresher.crawler.report.sitemaps import SitemapNews, read_sitemaps
@@ -58,7 +58,7 @@ class Crawl:
     aliases: Sample[tuple[bytes, str, str]]
     rules: dict[str, int]  # rule → how often it was applied, the most frequent
     learned: Learned
-    order: Order | None
+    order: OrderQuality | None
     sitemaps: SitemapNews | None
     texts: dict[bytes, str]  # of the URLs that samples name by key
 

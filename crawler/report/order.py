@@ -22,7 +22,7 @@ _DEEPEST: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OrderQuality:
     """Curves are pairs of shares, 0–1: of the fetches, and of all rank that they had got. Ranks have a mean of 1."""
 
     n_urls: int
@@ -39,7 +39,7 @@ class Order:
     concentration: measures.Concentration
 
 
-def read_order(view: View) -> Order | None:
+def read_order(view: View) -> OrderQuality | None:
     """Rank what the crawl knows; None if nothing was fetched."""
     subject = of_store(view, collapsed=False)
     crawled, graph = subject.crawled, subject.graph
@@ -50,7 +50,7 @@ def read_order(view: View) -> Order | None:
     hosts = subject.places("host").of
     ranks = pagerank(graph, tolerance=1e-6).ranks
     across = pagerank(graph.keeping(graph.across(hosts)), tolerance=1e-6).ranks
-    return Order(
+    return OrderQuality(
         n_urls=graph.n_nodes,
         n_links=graph.n_links,
         n_fetches=len(fetches),

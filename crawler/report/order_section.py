@@ -5,7 +5,7 @@ from __future__ import annotations
 from thresher.crawler.report.blocks import Cell, Section, facts, figure, grid, note, percent, table
 from thresher.crawler.report.gather import Crawl
 from thresher.crawler.report.markup import Markup
-from thresher.crawler.report.order import Order
+from thresher.crawler.report.order import OrderQuality
 from thresher.crawler.report.svg import Axis, Series, columns, in_percent, lines
 
 _NAMES = ("this crawl", "best possible", "random order")
@@ -38,7 +38,7 @@ def order(crawl: Crawl) -> Section | None:
     return Section("order", "Quality of the order", (_figures(found), said, why, table(names, rows, title="Pages of highest rank")))
 
 
-def _figures(found: Order) -> Markup:
+def _figures(found: OrderQuality) -> Markup:
     by_slice = [((i + 0.5) / len(found.by_slice), mean) for i, mean in enumerate(found.by_slice)]
     slices = lines([Series("mean PageRank", by_slice, is_filled=True)], _FETCHES, Axis("mean PageRank"))
     depths = columns([(str(depth), mean) for depth, mean, _ in found.by_depth], Axis("clicks from a seed"), Axis("mean PageRank"))

@@ -18,7 +18,7 @@ from thresher.crawler.core.messages import (
     Ask,
     Edge,
     End,
-    Links,
+    FoundLinks,
     Message,
     Needed,
     News,
@@ -56,7 +56,7 @@ class Outbox:
         return self._ownership.is_own(key)
 
     def _send(self, key: bytes, message: Message) -> None:
-        self._tables.lanes.send(self._ownership.owner(key), encode(message))
+        self._tables.channels.send(self._ownership.owner(key), encode(message))
 
     def links(self, source: CrawlURL, sifted: Sifted, cash: Cash, gift: float, now: float, *, is_redirect: bool) -> list[int]:
         """Send what a page names of other agents' sites; return the numbers of those URLs that were new here."""
@@ -108,7 +108,7 @@ class Outbox:
             linked.setdefault(owner(site), []).append(site)
         place = (source.text, source.seed_distance, source.site_depth, source.hops)
         for to in sorted({*texts, *linked}):
-            self._tables.lanes.send(to, encode(Links(*place, is_redirect, gift, texts.get(to, []), linked.get(to, []))))
+            self._tables.channels.send(to, encode(FoundLinks(*place, is_redirect, gift, texts.get(to, []), linked.get(to, []))))
 
     def _first_linked(self, source: bytes, sites: set[bytes]) -> list[bytes]:
         """Return the sites of other agents that the source's site had not linked to before."""
@@ -134,7 +134,7 @@ class Outbox:
     def target(self, alias: CrawlURL, target: CrawlURL) -> None:
         """Send the URL that an alias stands for; it takes the alias's place in the crawl."""
         place = (alias.text, alias.seed_distance, alias.site_depth, alias.hops)
-        self._send(target.key, Links(*place, True, 0.0, [target.text], []))
+        self._send(target.key, FoundLinks(*place, True, 0.0, [target.text], []))
 
     # -- redirects
 
@@ -157,7 +157,7 @@ class Outbox:
         """Tell another agent how the robots.txt that it asked for was answered; nobody, if there is no such agent any more."""
         prober, asked = asked_by(origin)
         if prober in self._ownership.others:
-            self._tables.lanes.send(prober, encode(answer_of(asked, outcome)))
+            self._tables.channels.send(prober, encode(answer_of(asked, outcome)))
 
     # -- sitemaps
 
@@ -171,7 +171,7 @@ class Outbox:
         for key, entry in found:
             entries.setdefault(self._ownership.owner(key), []).append(entry)
         for to in sorted(entries):
-            self._tables.lanes.send(to, encode(Announced(sitemap, entries[to])))
+            self._tables.channels.send(to, encode(Announced(sitemap, entries[to])))
 
     # -- requisites
 
@@ -181,7 +181,7 @@ class Outbox:
         for key, text in found:
             texts.setdefault(self._ownership.owner(key), []).append(text)
         for to in sorted(texts):
-            self._tables.lanes.send(to, encode(msgspec.structs.replace(needed, texts=texts[to])))
+            self._tables.channels.send(to, encode(msgspec.structs.replace(needed, texts=texts[to])))
 
     # -- filters
 
@@ -192,7 +192,7 @@ class Outbox:
     def answered(self, prober: int, who: str, reduced: bytes) -> None:
         """Tell another agent what became of a filter's request; nobody, if there is no such agent any more."""
         if prober in self._ownership.others:
-            self._tables.lanes.send(prober, encode(Answered(who, reduced)))
+            self._tables.channels.send(prober, encode(Answered(who, reduced)))
 
     def tell(self, who: str, tell: Tell) -> None:
         """Tell a filter at the owner of a site what was found."""

@@ -28,7 +28,7 @@ from thresher.crawler.fetch.local_end import check_bind
 from thresher.crawler.start.archive_checks import check_archive
 from thresher.crawler.start.seeds import Seeds, read_seeds
 from thresher.crawler.terminal.extras import require
-from thresher.filters.base import Links
+from thresher.filters.base import LinkColumns
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
 from thresher.filters.registry import specs
@@ -92,7 +92,7 @@ def check_seeds(settings: Settings) -> None:
     refused: list[str] = []
     for seed in settings.seeds:
         origin = origin_of(seed)
-        links = Links.of(seed, origin, site_of(hostname_of(origin)))
+        links = LinkColumns.of(seed, origin, site_of(hostname_of(origin)))
         word = next(((gate.name, reason) for gate in gates if (reason := gate.refuses(links).get(0))), None)
         if word is None:
             return

@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from thresher.crawler.core.access_log import Request
+from thresher.crawler.core.access_log import LoggedRequest
 from thresher.filters.depth_cutoff.chains import Action
 from thresher.filters.log_visitors import is_attack, is_robot, of_referer
 
@@ -81,7 +81,7 @@ class _Columns:
         self.client, self.time, self.page, self.referer = array("l"), array("q"), array("l"), array("l")
 
 
-def from_log(requests: Iterable[Request], *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:
+def from_log(requests: Iterable[LoggedRequest], *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:
     """Gather the sessions of a log. exclude: searched in the target. host: of the site; "": the one that Referers name most."""
     columns, dropped = _Columns(), Dropped()
     named: Counter[str] = Counter()
@@ -108,7 +108,7 @@ def from_log(requests: Iterable[Request], *, exclude: re.Pattern[str] | None = N
 
 
 def _collect(
-    requests: Iterable[Request], columns: _Columns, dropped: Dropped, named: Counter[str], exclude: re.Pattern[str] | None
+    requests: Iterable[LoggedRequest], columns: _Columns, dropped: Dropped, named: Counter[str], exclude: re.Pattern[str] | None
 ) -> set[int]:
     """Sort requests out; return the clients that are robots, as far as one request tells of all."""
     robots: set[int] = set()

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.crawler.core.access_log import Request
+from thresher.crawler.core.access_log import LoggedRequest
 from thresher.filters.dust.urllist import Sighting
 from thresher.filters.log_visitors import is_attack, is_robot, of_referer
 
@@ -30,7 +30,7 @@ class Dropped:
     other: int = 0  # neither GET nor HEAD, or the target is no path
 
 
-def sightings(requests: Iterable[Request], *, origin: str = "") -> tuple[list[Sighting], Dropped]:
+def sightings(requests: Iterable[LoggedRequest], *, origin: str = "") -> tuple[list[Sighting], Dropped]:
     """Return what a log says of URLs, and what was left out.
 
     origin: "https://a.example", of the server; "": the one that most referers name, else http://localhost.
@@ -56,13 +56,13 @@ def sightings(requests: Iterable[Request], *, origin: str = "") -> tuple[list[Si
     return found, dropped
 
 
-def _own_origin(requests: Iterable[Request]) -> str:
+def _own_origin(requests: Iterable[LoggedRequest]) -> str:
     """Return the origin that referers name most: most visitors come from another page of the same site."""
     named = Counter(found[0].lower() for request in requests if (found := of_referer(request.referer)))
     return named.most_common(1)[0][0] if named else "http://localhost"
 
 
-def _scanners(requests: Iterable[Request]) -> set[str]:
+def _scanners(requests: Iterable[LoggedRequest]) -> set[str]:
     asked: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for request in requests:

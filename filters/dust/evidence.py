@@ -55,7 +55,7 @@ class Saving(NamedTuple):
 
 
 @dataclass(slots=True)
-class Evidence:
+class RuleEvidence:
     """What a list says about one rule."""
 
     agree: int = 0
@@ -125,15 +125,15 @@ def gather(
     known: UrlList,
     order: Shuffled,
     *,
-    stop: Callable[[Evidence], bool] = lambda found: False,
+    stop: Callable[[RuleEvidence], bool] = lambda found: False,
     most: int = _MOST_APPLIED,
     pooled: bool = False,
-) -> Evidence:
+) -> RuleEvidence:
     """Compare the pages that the list knows, in chance order, until `stop(what was found)` or after `most` instances.
 
     pooled: URLs that lead to one place are compared with the first of them where that place is not in the list
     """
-    found = Evidence()
+    found = RuleEvidence()
     first: dict[str, int] = {}
     effect: list[str] = []
     step = applier(rule)
@@ -178,7 +178,7 @@ def saving(rule: Rule, known: UrlList, order: Shuffled, most: int = _MOST_APPLIE
     return Saving(n, n_linked, fetches)
 
 
-def with_evidence(learned: LearnedRule, found: Evidence) -> LearnedRule:
+def with_evidence(learned: LearnedRule, found: RuleEvidence) -> LearnedRule:
     """Return the rule with what the list says about it in place of what was known."""
     return LearnedRule(
         rule=learned.rule,

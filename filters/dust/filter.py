@@ -57,7 +57,7 @@ from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSp
 from thresher.filters.dust import collisions, families
 from thresher.filters.dust.alarm import heard
 from thresher.filters.dust.canonize import Canonizer
-from thresher.filters.dust.links import Books, LinkGate
+from thresher.filters.dust.links import Books, DustLinkGate
 from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from thresher.filters.dust.records import (
     Look,
@@ -105,7 +105,7 @@ def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
     books = Books()
     pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
-    links = LinkGate(books, only_says=settings.mode == "observe")
+    links = DustLinkGate(books, only_says=settings.mode == "observe")
     return FilterSpec(NAME, Mode(settings.mode), learned=links, again=has_rules, page=pages, learner=miner, recent=families.recent)
 
 

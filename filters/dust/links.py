@@ -47,7 +47,7 @@ class Books:
         return ready[1]
 
 
-class LinkGate:
+class DustLinkGate:
     """Learned gate; it learns nothing itself."""
 
     name = NAME

@@ -28,7 +28,7 @@ from thresher.filters.dust.clusters import cluster_rules
 from thresher.filters.dust.context import Atlas, excepted, narrowed
 from thresher.filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
 from thresher.filters.dust.evidence import (
-    Evidence,
+    RuleEvidence,
     Shuffled,
     gather,
     in_chance_order,
@@ -41,12 +41,12 @@ from thresher.filters.dust.evidence import (
 )
 from thresher.filters.dust.parameters import parameter_rules
 from thresher.filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, reversed_rule, shortlex, written
-from thresher.filters.dust.substrings import LikelyPair, Limits, likely_pairs
+from thresher.filters.dust.substrings import LikelyPair, SubstringLimits, likely_pairs
 from thresher.filters.dust.tokens import spans
 from thresher.filters.dust.universal import universal_rules
 from thresher.filters.dust.urllist import UrlList, origin
 
-OF_TEXTS: Final = Limits(low=24, high=24)  # buckets of copies alone seldom overflow
+OF_TEXTS: Final = SubstringLimits(low=24, high=24)  # buckets of copies alone seldom overflow
 _MOST_PAIRS: Final = 30_000
 _MOST_COUNTED: Final = 200  # URLs by which the hosts of a rule are found
 _SAMPLE: Final = 20  # URLs by which a rule is found to be part of another
@@ -58,7 +58,7 @@ _MOST_APPLIED: Final = 300  # URLs to which a rule is applied
 class Mining:
     """How to mine."""
 
-    limits: Limits | None = None  # of phase 1; None: the paper's, or OF_TEXTS where texts are known
+    limits: SubstringLimits | None = None  # of phase 1; None: the paper's, or OF_TEXTS where texts are known
     elimination: Elimination = AS_PUBLISHED
     at_most: int = 300  # rules returned
     pooled: bool = False  # URLs that a rule leads to one place speak for each other, as in a crawl that goes on
@@ -66,7 +66,7 @@ class Mining:
 
 def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
     """Return likely rules, best first."""
-    limits = how.limits or (Limits() if known.texts is None else OF_TEXTS)
+    limits = how.limits or (SubstringLimits() if known.texts is None else OF_TEXTS)
     order = in_chance_order(known)
     candidates = _candidates(known, limits, how.elimination)
     candidates = sorted(_distinct(candidates), key=lambda learned: -learned.support)[: 2 * how.at_most]
@@ -85,7 +85,7 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
     return _adding(sorted(found.values(), key=_rank))[: how.at_most]
 
 
-def _candidates(known: UrlList, limits: Limits, elimination: Elimination) -> list[LearnedRule]:
+def _candidates(known: UrlList, limits: SubstringLimits, elimination: Elimination) -> list[LearnedRule]:
     """Return what the list suggests; where texts are known and fewer are copies than a rule's support, that is nothing."""
     if known.texts is not None and known.n_copies < limits.min_support:
         return []
@@ -93,7 +93,7 @@ def _candidates(known: UrlList, limits: Limits, elimination: Elimination) -> lis
     return [*parameter_rules(known, least), *cluster_rules(known, least), *substring_rules(known, limits, elimination)]
 
 
-def substring_rules(known: UrlList, limits: Limits, elimination: Elimination = AS_PUBLISHED) -> list[LearnedRule]:
+def substring_rules(known: UrlList, limits: SubstringLimits, elimination: Elimination = AS_PUBLISHED) -> list[LearnedRule]:
     """Return what phases 1 and 2 find, each pair in its shrinking direction, the largest first."""
     urls, _, kinds = known.good()
     if not urls:
@@ -159,7 +159,7 @@ def _turned(learned: LearnedRule, known: UrlList, order: Shuffled) -> Judged | N
     return judged if is_kept else None
 
 
-def _with_standing(learned: LearnedRule, found: Evidence) -> Judged:
+def _with_standing(learned: LearnedRule, found: RuleEvidence) -> Judged:
     said = with_evidence(learned, found)
     speaks = said.agree + said.disagree > 0 and tells_apart(said.controls, said.controls_alike)
     sample = tuple((url, target) for (url, _), target in zip(found.seen[:_SAMPLE], found.targets, strict=False))

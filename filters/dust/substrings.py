@@ -43,7 +43,7 @@ Places = npt.NDArray[np.int32]  # rows of such
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SubstringLimits:
     """Parameters of phase 1, with the paper's values."""
 
     max_tokens: int = 35  # S: tokens of a substring
@@ -71,7 +71,7 @@ class LikelyPair:
     size: int  # instances in buckets of at most `high`
 
 
-def likely_pairs(spans: Spans, kinds: Kinds, limits: Limits, *, at_most: int) -> list[LikelyPair]:
+def likely_pairs(spans: Spans, kinds: Kinds, limits: SubstringLimits, *, at_most: int) -> list[LikelyPair]:
     """Return the pairs with enough support, the largest `size` first; no more than `at_most`."""
     buckets = list(_buckets(spans, kinds, limits))
     if not buckets:
@@ -125,7 +125,7 @@ def _named(spans: Spans, places: list[int], support: int, size: int) -> LikelyPa
     return LikelyPair(one, other, support, size)
 
 
-def _buckets(spans: Spans, kinds: Kinds, limits: Limits) -> Iterator[Places]:
+def _buckets(spans: Spans, kinds: Kinds, limits: SubstringLimits) -> Iterator[Places]:
     """Yield buckets of one number of members at a time: array of (bucket, member, start and end of its span)."""
     starts, ends, labels = _shared_places(spans, kinds)
     first, last = _reach(spans, starts, ends, limits.max_tokens)

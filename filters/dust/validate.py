@@ -27,7 +27,7 @@ import msgspec
 
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.context import excepted, is_bad_anywhere, narrowed, uncharted
-from thresher.filters.dust.evidence import Evidence, Shuffled, gather, in_chance_order, saving, tells_apart, with_evidence
+from thresher.filters.dust.evidence import RuleEvidence, Shuffled, gather, in_chance_order, saving, tells_apart, with_evidence
 from thresher.filters.dust.rules import LearnedRule, Rule, Standing, reversed_rule
 from thresher.filters.dust.urllist import UrlList
 
@@ -128,7 +128,7 @@ class _Case(NamedTuple):
     """A rule with its standing, what that rests on, and the places in the evidence of pairs that must be known before it is valid."""
 
     learned: LearnedRule
-    evidence: Evidence
+    evidence: RuleEvidence
     uncharted: Sequence[int] = ()
     saves: int = 0  # fetches of linked URLs
 
@@ -178,7 +178,7 @@ def _on_pages(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Tria
     """Judge a rule by the pages of the list."""
     pooled = trial.of_crawl
 
-    def is_clear(found: Evidence) -> bool:
+    def is_clear(found: RuleEvidence) -> bool:
         return trial.verdict(found.agree, found.disagree, found.equal) is not None
 
     evidence = gather(learned.rule, known, order, stop=is_clear, pooled=pooled)
@@ -197,7 +197,7 @@ def _on_pages(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Tria
     return _Case(msgspec.structs.replace(with_evidence(learned, evidence), standing=standing), evidence)
 
 
-def _adds_nothing(evidence: Evidence, canonical: Canonizer) -> bool:
+def _adds_nothing(evidence: RuleEvidence, canonical: Canonizer) -> bool:
     sample = list(zip(evidence.seen, evidence.targets, strict=True))[:_SAMPLE]
     return bool(sample) and all(canonical(url) == canonical(target) for (url, _), target in sample)
 

@@ -76,7 +76,7 @@ class Likeness(NamedTuple):
     sure: bool  # the texts resemble enough for one to be dropped
 
 
-class Limits(NamedTuple):
+class CompareLimits(NamedTuple):
     """From where on two pages are replicas."""
 
     d: float
@@ -85,7 +85,7 @@ class Limits(NamedTuple):
     drop_resemblance: float
 
 
-def nearest(page: Known, minima: bytes, grid: Grid, limits: Limits, memory: Memory) -> Likeness | None:
+def nearest(page: Known, minima: bytes, grid: Grid, limits: CompareLimits, memory: Memory) -> Likeness | None:
     """Return the kept page that a page replicates or may replicate, the surest and most alike first; None if none looks like it.
 
     minima: of the slots that may tag the page (`tags_of`)
@@ -107,7 +107,7 @@ def nearest(page: Known, minima: bytes, grid: Grid, limits: Limits, memory: Memo
     return best
 
 
-def likeness(page: Known, known: Known, rp: float, limits: Limits, memory: Memory, *, template: bytes = b"") -> Likeness | None:
+def likeness(page: Known, known: Known, rp: float, limits: CompareLimits, memory: Memory, *, template: bytes = b"") -> Likeness | None:
     """Return how a page and a kept one compare, None if their texts do not resemble.    rp: distance of their signatures"""
     alike, n = resemblance(page, known, template)
     if alike < limits.resemblance or n < _FEWEST:

@@ -40,7 +40,7 @@ from thresher.filters import copy_links
 from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
-from thresher.filters.near_replica.compare import Likeness, Limits
+from thresher.filters.near_replica.compare import CompareLimits, Likeness
 from thresher.filters.near_replica.mirror_hosts import (
     NAME as NAME,
 )
@@ -59,8 +59,8 @@ from thresher.filters.near_replica.records import (
     SLOTS,
     HostRecord,
     Known,
-    Measure,
     Pending,
+    ReplicaMeasure,
     children_of,
     host_key,
     judged,
@@ -110,19 +110,19 @@ class ReplicaGate:
     """Page gate."""
 
     name = NAME
-    measure_type = Measure
+    measure_type = ReplicaMeasure
 
     def __init__(self, settings: NearReplica, *, tells_copies: bool) -> None:
         self._settings = settings
         self._tells_copies = tells_copies
         dropped_from = max(settings.resemblance, settings.drop_resemblance)
-        self._limits = Limits(settings.max_distance, settings.max_neighbour_distance, settings.resemblance, dropped_from)
+        self._limits = CompareLimits(settings.max_distance, settings.max_neighbour_distance, settings.resemblance, dropped_from)
         self._grid = Grid(settings.max_distance, capacity=_BOX, name_bytes=compare.NAME_IN_GRID)
 
-    def measure(self, page: Page, /) -> Measure:
+    def measure(self, page: Page, /) -> ReplicaMeasure:
         exempt = page.url.seed_distance == 0 or is_home(page.url.text)
         if not 200 <= page.status < 300 or page.tokens.size < self._settings.min_tokens:
-            return Measure(None, exempt)
+            return ReplicaMeasure(None, exempt)
         url = page.url
         name = name_on(url.host, url.text)
         minima = minhash(page.tokens, SLOTS, SHINGLE)
@@ -140,9 +140,9 @@ class ReplicaGate:
             exempt=exempt,
         )
         tags = minima[:: compare.TAG_STEP].astype(_U8, copy=False).tobytes()
-        return Measure(known, exempt, tags, copy_links.kind_of(url), url.via)
+        return ReplicaMeasure(known, exempt, tags, copy_links.kind_of(url), url.via)
 
-    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: ReplicaMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         page = measure.known
         if page is None or measure.exempt:
             return _SILENT, NO_EFFECTS
@@ -162,7 +162,7 @@ class ReplicaGate:
         keep = self._settings.store_replicas if keep is None else keep
         return Verdict(NAME, keep, follow, round(found.resemblance, 4), Reason.NEAR_REPLICA, evidence)
 
-    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: ReplicaMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         page = measure.known
         if page is None:
             return NO_EFFECTS

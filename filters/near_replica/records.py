@@ -96,7 +96,7 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
         return self.page[:8]
 
 
-class Measure(msgspec.Struct, array_like=True, frozen=True):
+class ReplicaMeasure(msgspec.Struct, array_like=True, frozen=True):
     """What telling a replica needs of a page."""
 
     known: Known | None  # None: no text to compare

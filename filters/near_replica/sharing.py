@@ -37,7 +37,7 @@ from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.records import (
     NAME,
     Known,
-    Measure,
+    ReplicaMeasure,
     judged,
     keys_of,
     page_key,
@@ -93,7 +93,7 @@ class Offered(msgspec.Struct, array_like=True, frozen=True, tag=3):
             known.require_signature()
 
 
-class LocalGate(Filter[Page, Measure, Verdict, Judgement], Protocol):
+class LocalGate(Filter[Page, ReplicaMeasure, Verdict, Judgement], Protocol):
     """The page gate of this agent's own pages (filter.py)."""
 
     def offered(self, page: Known, original: Known, memory: Memory, /) -> Effects:
@@ -192,13 +192,13 @@ class SharedGate:
         self._gate = gate
         self._shared = shared
 
-    def measure(self, page: Page, /) -> Measure:
+    def measure(self, page: Page, /) -> ReplicaMeasure:
         return self._gate.measure(page)
 
-    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: ReplicaMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return self._gate.decide(measure, memory)
 
-    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: ReplicaMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         page = measure.known
         template = memory.get(template_key(page)) or b"" if page is not None else b""
         effects = self._gate.observe(measure, judgement, memory)

@@ -23,7 +23,7 @@ _OWN = 8  # fetches from which a pattern speaks for itself; fewer, if their lowe
 _SPARED = 0.1  # share of the last fetches that must be worth it, if it does
 
 
-class Evidence(msgspec.Struct, array_like=True):
+class YieldEvidence(msgspec.Struct, array_like=True):
     """What is known of one pattern. Changed by `Rule` alone."""
 
     fetched: int = 0
@@ -43,7 +43,7 @@ class Rule:
 
     own: Belief = field(default_factory=Belief)  # of the most specific patterns
 
-    def learn(self, of: Evidence, worth: bool, *, is_coarse: bool = False) -> bool:
+    def learn(self, of: YieldEvidence, worth: bool, *, is_coarse: bool = False) -> bool:
         """Take one more fetch into account; return whether the pattern is to be released."""
         of.fetched += 1
         of.worth += worth
@@ -52,16 +52,16 @@ class Rule:
         of.n_barren += of.barren and not was_barren
         return is_wrong
 
-    def credit(self, of: Evidence, *, is_coarse: bool = False) -> bool:
+    def credit(self, of: YieldEvidence, *, is_coarse: bool = False) -> bool:
         """Let a fetch that was barren count as worth it, since it led to something; return as `learn` does."""
         of.worth = min(of.fetched, of.worth + 1)
         return self._belief(is_coarse).credit(of.opinion)
 
-    def take_back(self, of: Evidence) -> None:
+    def take_back(self, of: YieldEvidence) -> None:
         """Let a fetch that counted as worth it count as one that was not."""
         of.worth, of.opinion.recent.s = max(0, of.worth - 1), max(0.0, of.opinion.recent.s - 1)
 
-    def yields(self, of: Evidence) -> bool:
+    def yields(self, of: YieldEvidence) -> bool:
         """Return whether the pattern's own fetches speak for it, whatever those of a coarser one say."""
         recent = of.opinion.recent
         if of.barren or of.worth == 0:

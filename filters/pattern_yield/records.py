@@ -20,7 +20,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.patterns import CACHE_URLS, Parts
 
 HEAD_WEIGHT: Final = 1e12
@@ -43,7 +43,7 @@ class Pattern(msgspec.Struct, array_like=True):
     """One pattern of a site."""
 
     form: str
-    evidence: Evidence
+    evidence: YieldEvidence
     n_taught: int = 0  # fetches that the coarser pattern has learned of
     text: int = 0  # last one that it showed without being worth it, 0: none
     lately: list[Shown] = []  # what its pages showed beside what their URLs say (news.py)

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 
 from thresher.crawler.core.ports import Memory
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.pattern_yield.evidence import Evidence, Rule
+from thresher.filters.pattern_yield.evidence import Rule, YieldEvidence
 from thresher.filters.pattern_yield.patterns import LITERAL, Parts, forms
 from thresher.filters.pattern_yield.records import (
     BARREN_WEIGHT,
@@ -82,7 +82,7 @@ class Tree:
         for text in texts:
             if text not in self._known:
                 value = self._memory.get(pattern_key(self.site, text))
-                self._known[text] = PATTERN.decode(value) if value is not None else Pattern(text, Evidence())
+                self._known[text] = PATTERN.decode(value) if value is not None else Pattern(text, YieldEvidence())
 
     def barren(self, texts: Sequence[str]) -> Pattern | None:
         """Return the pattern that sets back a URL of these patterns (`load`ed), None if it is to be fetched."""
@@ -288,7 +288,7 @@ class Sites:
         self._glances: dict[bytes, Glance] = {}
         self._held: dict[str, Recent] = {}
 
-    def hold(self, holder: str, of: Evidence) -> None:
+    def hold(self, holder: str, of: YieldEvidence) -> None:
         """Note what is known of a class that is about to be held."""
         if len(self._held) >= _MOST_HELD:
             del self._held[next(iter(self._held))]

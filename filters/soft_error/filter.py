@@ -22,7 +22,7 @@ from thresher.filters.soft_error.kinds import Kind
 from thresher.filters.soft_error.pages import PageGate
 from thresher.filters.soft_error.prober import Prober
 from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
-from thresher.filters.soft_error.redirects import RedirectGate, target_key, template
+from thresher.filters.soft_error.redirect_gate import RedirectGate, target_key, template
 from thresher.filters.soft_error.sharing import Shared, SharedGate, SharedProber
 
 _SITE = 8
@@ -36,7 +36,7 @@ def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
     return FilterSpec(
         NAME,
         Mode(settings.mode),
-        learned=LinkGate(settings, faults),
+        learned=SoftErrorLinkGate(settings, faults),
         again=faults.has,
         redirect=redirect if shared is None else SharedGate(redirect, shared),
         page=PageGate(settings),
@@ -45,7 +45,7 @@ def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
     )
 
 
-class LinkGate:
+class SoftErrorLinkGate:
     """Learned gate; it learns nothing itself. One read for each site, two for each link to a site with a fault."""
 
     name = NAME

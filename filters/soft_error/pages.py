@@ -52,7 +52,7 @@ from thresher.filters.soft_error.records import (
     echo_key,
     soft_error,
 )
-from thresher.filters.soft_error.redirects import count_walls
+from thresher.filters.soft_error.redirect_gate import count_walls
 from thresher.filters.soft_error.suspects import Step, is_home_too, is_known_error, stand, try_suspect
 
 _MOST_TEXTS = 4  # of a host's error pages
@@ -65,7 +65,7 @@ _SHARE_NAMED = 5  # or this part of them
 _SAYS_SO = {404: Kind.NOT_FOUND, 410: Kind.NOT_FOUND, 403: Kind.FORBIDDEN}
 
 
-class Measure(msgspec.Struct, array_like=True, dict=True):
+class PageLooks(msgspec.Struct, array_like=True, dict=True):
     """What judging a page needs of it. Its look and its directory are made when first needed, which for most pages they never are."""
 
     page: bytes  # key
@@ -104,15 +104,15 @@ class PageGate:
     """Judges pages."""
 
     name = NAME
-    measure_type = Measure
+    measure_type = PageLooks
 
     def __init__(self, settings: SoftError) -> None:
         self._max_probes = settings.max_probes
 
-    def measure(self, page: Page, /) -> Measure:
+    def measure(self, page: Page, /) -> PageLooks:
         url, n_words = page.url, int(page.tokens.size)
         hint, at_home = hint_of(page), is_home(page.url.text)
-        measure = Measure(
+        measure = PageLooks(
             page=url.key,
             host=probe.host_key(url),
             day=probe.day_of(page.at),
@@ -132,7 +132,7 @@ class PageGate:
             measure.is_echo = bool(measure.look.whole or page.form == "password") and measure.look.n_words >= _ENOUGH_WORDS
         return measure
 
-    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: PageLooks, memory: Memory, /) -> tuple[Verdict, Effects]:
         directory, host = _places(measure, memory)
         measure.__dict__["is_calm"] = _has_shown(measure, host) and not directory.answers_everything and _is_ordinary(measure)
         kind, word = self._find(measure, host, memory)
@@ -140,7 +140,7 @@ class PageGate:
             return NO_SOFT_ERROR, NO_EFFECTS
         return msgspec.structs.replace(soft_error(kind, word), follow=word == "none"), NO_EFFECTS
 
-    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: PageLooks, judgement: Judgement, memory: Memory, /) -> Effects:
         if measure.__dict__.get("is_calm") and judgement.is_new and not (measure.may_echo and _is_news(measure, memory)):
             return NOTHING_LEARNED
         directory, host = _places(measure, memory)
@@ -163,7 +163,7 @@ class PageGate:
         may_echo = measure.may_echo and (judgement.is_new or measure.form == "password")  # a copy to the word says no name of its own
         return tuple(self._echo(measure, host, memory)) if may_echo else NO_EFFECTS
 
-    def _find(self, measure: Measure, host: Host, memory: Memory) -> tuple[str, str]:
+    def _find(self, measure: PageLooks, host: Host, memory: Memory) -> tuple[str, str]:
         """Return the kind of soft error that a page is, "" if nothing says so, and what the probe came to."""
         if _is_gate_at_sight(measure) and measure.status in (200, 403):
             return ("", "") if self._is_cleared(measure, host, memory) else (measure.hint, "none")
@@ -184,14 +184,14 @@ class PageGate:
             return measure.hint or standing.directory.kind or Kind.NOT_FOUND, "same_text"
         return "", ""
 
-    def _is_cleared(self, measure: Measure, host: Host, memory: Memory) -> bool:
+    def _is_cleared(self, measure: PageLooks, host: Host, memory: Memory) -> bool:
         """Tell whether probes have shown that what a page's title says is no gate of its place."""
         if host.day < 0 or measure.status != 200:
             return False
         standing = stand(_suspect_of(measure), host, measure.day, memory)
         return standing.step is Step.GOOD and standing.directory.outcome not in (Outcome.NONE, Outcome.FAILED)
 
-    def _note(self, measure: Measure, kind: str, directory: Directory, host: Host, memory: Memory) -> Iterator[Effect]:
+    def _note(self, measure: PageLooks, kind: str, directory: Directory, host: Host, memory: Memory) -> Iterator[Effect]:
         """Count a soft error."""
         if directory.answers_everything:
             directory.n_soft += 1
@@ -199,7 +199,7 @@ class PageGate:
         if kind in WALLS and not measure.is_target and measure.url:  # else it is the wall of those that redirect to it
             yield from count_walls(memory, measure.host, host, 1, origin_of(measure.url))
 
-    def _echo(self, measure: Measure, host: Host, memory: Memory) -> Iterator[Effect]:
+    def _echo(self, measure: PageLooks, host: Host, memory: Memory) -> Iterator[Effect]:
         """Try a page that says what another did but for its name; remember how long the pages of its place are."""
         if _is_first_of_its_length(measure, memory):
             is_second = LENGTHS.get(memory, measure.directory) is not None
@@ -215,7 +215,7 @@ class PageGate:
         elif echo.pages[0] != measure.page:
             yield from self._suspect(msgspec.structs.replace(measure, hint="", made_look=measure.look), memory)
 
-    def _suspect(self, measure: Measure, memory: Memory, *, is_set_aside: bool = False) -> Iterator[Effect]:
+    def _suspect(self, measure: PageLooks, memory: Memory, *, is_set_aside: bool = False) -> Iterator[Effect]:
         """Ask what a suspect needs to be asked, if nobody has, and let it wait for the answer."""
         suspect = _suspect_of(measure, is_set_aside=is_set_aside)
         standing = stand(suspect, HOSTS.get(memory, measure.host) or Host(), measure.day, memory)
@@ -223,39 +223,39 @@ class PageGate:
             yield from try_suspect(suspect, standing, measure.host, measure.day, memory, max_probes=self._max_probes)
 
 
-def _places(measure: Measure, memory: Memory) -> tuple[Directory, Host]:
+def _places(measure: PageLooks, memory: Memory) -> tuple[Directory, Host]:
     """Return what is known of a page's first place and of its host. As long as the host was never probed, its places need no name."""
     host = HOSTS.get(memory, measure.host) or Host()
     return (DIRECTORIES.get(memory, measure.directory) if host.day >= 0 else None) or Directory(), host
 
 
-def _suspect_of(measure: Measure, *, is_set_aside: bool = False) -> Suspect:
+def _suspect_of(measure: PageLooks, *, is_set_aside: bool = False) -> Suspect:
     told = (measure.look, measure.hint, measure.is_exempt, measure.url, measure.is_strong, measure.is_target)
     return Suspect(measure.page, *told, is_set_aside, measure.form)
 
 
-def _is_gate_at_sight(measure: Measure) -> bool:
+def _is_gate_at_sight(measure: PageLooks) -> bool:
     """Tell whether a page's title says that it is a challenge or asks for consent, and the page hardly more."""
     return measure.is_strong and measure.hint in (Kind.CHALLENGE, Kind.CONSENT)
 
 
-def _is_ordinary(measure: Measure) -> bool:
+def _is_ordinary(measure: PageLooks) -> bool:
     """Tell whether nothing can be learned from a page of a host that is known to be good."""
     return not (measure.hint or measure.is_target) and measure.status == 200
 
 
-def _may_echo(measure: Measure) -> bool:
+def _may_echo(measure: PageLooks) -> bool:
     """Tell whether a page is looked at for what it quotes of its URL."""
     is_open = measure.status == 200 and not (measure.is_exempt or measure.is_target)
     return is_open and measure.hint in ("", Kind.LOGIN) and _ENOUGH_WORDS <= measure.n_words <= _ECHOED
 
 
-def _asks_alone(measure: Measure, host: Host) -> bool:
+def _asks_alone(measure: PageLooks, host: Host) -> bool:
     """Tell whether a page asks for a password, is short, and the home page does not ask."""
     return measure.form == "password" and measure.n_words <= _OF_A_FORM and host.home is not None and not host.asks_at_home
 
 
-def _is_known_form(measure: Measure, host: Host, memory: Memory) -> bool:
+def _is_known_form(measure: PageLooks, host: Host, memory: Memory) -> bool:
     """Tell whether a page shows the form to log in that other addresses of the host have shown."""
     if not (measure.is_echo and _asks_alone(measure, host)):
         return False
@@ -263,18 +263,18 @@ def _is_known_form(measure: Measure, host: Host, memory: Memory) -> bool:
     return echo is not None and echo.is_judged and measure.page != echo.pages[0]
 
 
-def _is_news(measure: Measure, memory: Memory) -> bool:
+def _is_news(measure: PageLooks, memory: Memory) -> bool:
     """Tell whether there is anything to learn from the words of a page that may be a template's."""
     return measure.is_echo or _is_first_of_its_length(measure, memory)
 
 
-def _is_first_of_its_length(measure: Measure, memory: Memory) -> bool:
+def _is_first_of_its_length(measure: PageLooks, memory: Memory) -> bool:
     """Tell whether a page is the first of its place, or the first that differs from that by more than a name, a clock or a count."""
     first = LENGTHS.get(memory, measure.directory)
     return first is None or (first > 0 and abs(measure.look.n_words - first) > max(_MOST_NAMED, first // _SHARE_NAMED))
 
 
-def _repeated(measure: Measure, memory: Memory) -> Echo:
+def _repeated(measure: PageLooks, memory: Memory) -> Echo:
     """Return which pages say the same but for what quotes their URLs, this one among them."""
     key = echo_key(measure.host, measure.look)
     echo = ECHOES.get(memory, key) or Echo([])
@@ -284,19 +284,19 @@ def _repeated(measure: Measure, memory: Memory) -> Echo:
     return echo
 
 
-def _is_suspect(measure: Measure, host: Host) -> bool:
+def _is_suspect(measure: PageLooks, host: Host) -> bool:
     """Tell whether a page's words make it a suspect: of what needs no probe to be told apart from an error, only gates."""
     if (measure.hint == Kind.LOGIN and not measure.is_target) or (measure.hint == Kind.SHELL and host.is_good):
         return False
     return bool(measure.hint) and (not measure.is_exempt or _may_convict_exempt(measure))
 
 
-def _may_convict_exempt(measure: Measure) -> bool:
+def _may_convict_exempt(measure: PageLooks) -> bool:
     """Tell whether a home page or a seed can be called what its words say: an application's shell is its home page."""
     return measure.is_strong and measure.hint in GATES and measure.hint != Kind.SHELL
 
 
-def _learn_error_page(measure: Measure, host: Host, memory: Memory) -> None:
+def _learn_error_page(measure: PageLooks, host: Host, memory: Memory) -> None:
     """Remember how the host's honest error pages look."""
     if measure.n_words < _ENOUGH_WORDS or len(host.texts) >= _MOST_TEXTS:
         return
@@ -307,19 +307,19 @@ def _learn_error_page(measure: Measure, host: Host, memory: Memory) -> None:
         HOSTS.put(memory, measure.host, host)
 
 
-def _has_shown(measure: Measure, host: Host) -> bool:
+def _has_shown(measure: PageLooks, host: Host) -> bool:
     """Tell whether the host has shown all that a good page could show of it."""
     return host.is_good and not _is_better_home(measure, host)
 
 
-def _is_better_home(measure: Measure, host: Host) -> bool:
+def _is_better_home(measure: PageLooks, host: Host) -> bool:
     """Tell whether a page stands better for the host's home page than what is known: it itself, or a seed that says nothing odd."""
     if measure.is_home:
         return not host.is_home
     return host.home is None and measure.is_exempt and measure.hint in ("", Kind.SHELL)
 
 
-def _learn_good_page(measure: Measure, directory: Directory, host: Host, memory: Memory) -> None:
+def _learn_good_page(measure: PageLooks, directory: Directory, host: Host, memory: Memory) -> None:
     is_better_home = _is_better_home(measure, host) and not _may_convict_exempt(measure)
     if is_better_home:
         host.home, host.is_home, host.asks_at_home = measure.look, measure.is_home, measure.form == "password"

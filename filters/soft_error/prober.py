@@ -45,7 +45,7 @@ from thresher.filters.soft_error.records import (
     read_places,
     soft_error,
 )
-from thresher.filters.soft_error.redirects import Finding, count_walls, is_like_missing, relabel, target_key
+from thresher.filters.soft_error.redirect_gate import Finding, count_walls, is_like_missing, relabel, target_key
 from thresher.filters.soft_error.suspects import Standing, Step, is_idle, stand, try_suspect
 from thresher.filters.soft_error.url_kind import is_root, url_kind
 

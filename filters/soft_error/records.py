@@ -28,10 +28,10 @@ import xxhash
 from thresher.crawler.core.model import Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.soft_error.looks import Look
-from thresher.filters.soft_error.stream import Evidence
+from thresher.filters.soft_error.stream import RedirectEvidence
 
 NAME = "soft_error"
-NO_EVIDENCE = Evidence(0.0, 0, 0, 0, 0)
+NO_EVIDENCE = RedirectEvidence(0.0, 0, 0, 0, 0)
 _HEAVY = 1e6  # weight of what is evicted last
 _SITE = 8
 _SITES_REMEMBERED = 65_536
@@ -242,18 +242,18 @@ def echo_key(host: bytes, look: Look) -> bytes:
 NO_SOFT_ERROR: Final = Verdict(NAME)
 
 
-def soft_error(kind: str, probe: str, evidence: Evidence = NO_EVIDENCE) -> Verdict:
+def soft_error(kind: str, probe: str, evidence: RedirectEvidence = NO_EVIDENCE) -> Verdict:
     """Return the verdict on a soft error: its kind, what the probe came to, σ and the four counts behind it."""
     said = _evidence(probe, evidence)
     return Verdict(NAME, keep=False, follow=False, score=evidence.score, reason=Reason.SOFT_ERROR, evidence={"kind": kind, **said})
 
 
-def no_soft_error(probe: str, evidence: Evidence = NO_EVIDENCE) -> Verdict:
+def no_soft_error(probe: str, evidence: RedirectEvidence = NO_EVIDENCE) -> Verdict:
     """Return the verdict that takes an earlier one back."""
     return Verdict(NAME, score=evidence.score, evidence=_evidence(probe, evidence))
 
 
-def _evidence(probe: str, evidence: Evidence) -> dict[str, str | int | float]:
+def _evidence(probe: str, evidence: RedirectEvidence) -> dict[str, str | int | float]:
     return {
         "probe": probe,
         "sigma": round(evidence.score, 3),

@@ -28,11 +28,11 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects, Prober
 from thresher.filters.soft_error import hyperloglog, stream
 from thresher.filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, FaultySites, Table, Target
-from thresher.filters.soft_error.redirects import Measure, RedirectGate
+from thresher.filters.soft_error.redirect_gate import PairFeatures, RedirectGate
 from thresher.filters.soft_error.stream import Key, PairKeys
 
 _FEW = 8  # originals up to which all are told of each
-_LAST = Table(b"M", Measure)
+_LAST = Table(b"M", PairFeatures)
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -90,7 +90,7 @@ class Shared:
                 self._faults.note(memory, news.target)
                 return NO_EFFECTS
 
-    def observed(self, measure: Measure, keys: PairKeys, n_before: int, memory: Memory) -> Iterator[Effect]:
+    def observed(self, measure: PairFeatures, keys: PairKeys, n_before: int, memory: Memory) -> Iterator[Effect]:
         """Pass on a pair of this agent's that was counted here."""
         _LAST.put(memory, keys.target, measure)
         n = stream.n_to_target(memory, keys.target)
@@ -149,19 +149,19 @@ class SharedGate:
     """The redirect gate of one of several agents."""
 
     name = NAME
-    measure_type = Measure
+    measure_type = PairFeatures
 
     def __init__(self, gate: RedirectGate, shared: Shared) -> None:
         self._gate = gate
         self._shared = shared
 
-    def measure(self, pair: RedirectPair, /) -> Measure:
+    def measure(self, pair: RedirectPair, /) -> PairFeatures:
         return self._gate.measure(pair)
 
-    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: PairFeatures, memory: Memory, /) -> tuple[Verdict, Effects]:
         return self._gate.decide(measure, memory)
 
-    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: PairFeatures, judgement: Judgement, memory: Memory, /) -> Effects:
         keys = measure.keys
         if keys is None:
             return NO_EFFECTS

@@ -51,7 +51,7 @@ class PairKeys(msgspec.Struct, array_like=True, frozen=True):
     target_host: Key  # as `host`
 
 
-class Evidence(NamedTuple):
+class RedirectEvidence(NamedTuple):
     """What speaks for or against one redirect."""
 
     score: float  # σ, log10 units
@@ -80,7 +80,7 @@ def host_key(url: CrawlURL) -> bytes:
     return url.key[:_SITE] + xxhash.xxh3_64_digest(queue_name(url.host).encode())
 
 
-def observe(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> Evidence:
+def observe(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> RedirectEvidence:
     """Count a pair and return its score with it counted. A pair that was counted before changes nothing."""
     host_before, to_target_before = _read(memory, keys)
     host, to_target = _counted(host_before, to_target_before, keys)
@@ -94,7 +94,7 @@ def observe(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> E
     return _evidence(host, to_target, weights, n_before)
 
 
-def evidence(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> Evidence:
+def evidence(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> RedirectEvidence:
     """Return what `observe` would, and change nothing."""
     host_before, to_target_before = _read(memory, keys)
     host, to_target = _counted(host_before, to_target_before, keys)
@@ -122,7 +122,7 @@ def target_cell(memory: Memory, target: bytes) -> bytes:
     return memory.get(_target_cell(target)) or b""
 
 
-def standing(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> Evidence | None:
+def standing(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> RedirectEvidence | None:
     """Return the score of a pair from what was counted so far, without it; None if its host or target was never met."""
     host, to_target = _read(memory, keys)
     return _evidence(host, to_target, weights) if host.originals and to_target else None
@@ -141,10 +141,10 @@ def originals(memory: Memory, target: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield original, original[:_SITE] + host_hash
 
 
-def relabels(memory: Memory, target: bytes, *, weights: Weights = ONE_EACH) -> Iterator[tuple[bytes, Evidence]]:
+def relabels(memory: Memory, target: bytes, *, weights: Weights = ONE_EACH) -> Iterator[tuple[bytes, RedirectEvidence]]:
     """Yield (key of the original, its score as of now) of a target's stored originals: what may need another label."""
     to_target = target_cell(memory, target)
-    of_host: dict[bytes, Evidence] = {}
+    of_host: dict[bytes, RedirectEvidence] = {}
     for original, host_key_ in originals(memory, target):
         if host_key_ not in of_host:
             host = _unpack(memory.get(host_key_[:_SITE] + b"h" + host_key_[_SITE:]))
@@ -175,11 +175,11 @@ def _list_original(memory: Memory, keys: PairKeys) -> None:
         memory.put(row, keys.host[_SITE:])
 
 
-def _evidence(host: _Host, to_target: bytes, weights: Weights, n_before: int | None = None) -> Evidence:
+def _evidence(host: _Host, to_target: bytes, weights: Weights, n_before: int | None = None) -> RedirectEvidence:
     n_to, n_from = hyperloglog.count(to_target), hyperloglog.count(host.originals)
     n_targets, n_target_hosts = hyperloglog.count(host.targets), hyperloglog.count(host.target_hosts)
     rescore = n_before is not None and n_to.bit_length() > n_before.bit_length()
-    return Evidence(sigma(n_to, n_from, n_targets, n_target_hosts, weights), n_to, n_from, n_targets, n_target_hosts, rescore)
+    return RedirectEvidence(sigma(n_to, n_from, n_targets, n_target_hosts, weights), n_to, n_from, n_targets, n_target_hosts, rescore)
 
 
 def _host_cell(keys: PairKeys) -> bytes:

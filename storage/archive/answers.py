@@ -28,7 +28,7 @@ _ANSWERS: Final = WarcRecordType.response | WarcRecordType.revisit | WarcRecordT
 _MAGIC: Final = (b"WARC/", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ArchivedAnswer(msgspec.Struct, frozen=True):
     """One answer."""
 
     url: str
@@ -50,7 +50,7 @@ class Answers:
         self.faults: list[str] = []
         self.n_records = 0
 
-    def __iter__(self) -> Iterator[Answer]:
+    def __iter__(self) -> Iterator[ArchivedAnswer]:
         with self._path.open("rb") as stream:
             if not stream.read(5).startswith(_MAGIC):
                 self.faults.append(f"{self._path}: expected a WARC file, found none: it begins otherwise")
@@ -89,7 +89,7 @@ class Answers:
                     return
                 data = member.unused_data + data if member.unused_data else data
 
-    def _answer(self, record: WarcRecord) -> Iterator[Answer]:
+    def _answer(self, record: WarcRecord) -> Iterator[ArchivedAnswer]:
         """Yield the answer of a record, if it is one of HTTP."""
         headers = record.headers
         url, date = (headers.get("WARC-Target-URI") or "").strip("<>"), headers.get("WARC-Date") or ""
@@ -107,7 +107,7 @@ class Answers:
         address, is_cut = headers.get("WARC-IP-Address") or "", bool(headers.get("WARC-Truncated"))
         if record.record_type == WarcRecordType.resource:
             kind = (headers.get("Content-Type") or "").encode("latin-1", "replace")
-            yield Answer(url, at, 200, ((b"Content-Type", kind),), block, address)
+            yield ArchivedAnswer(url, at, 200, ((b"Content-Type", kind),), block, address)
             return
         digest = sha1_of(headers.get("WARC-Payload-Digest") or "") or b""
         message = split(block)
@@ -119,7 +119,7 @@ class Answers:
         same_as = ""
         if record.record_type == WarcRecordType.revisit:
             same_as = (headers.get("WARC-Refers-To-Target-URI") or url).strip("<>")
-        yield Answer(url, at, status, fields, payload, address, is_cut, same_as, digest)
+        yield ArchivedAnswer(url, at, status, fields, payload, address, is_cut, same_as, digest)
 
 
 def _head(head: bytes) -> tuple[int, tuple[tuple[bytes, bytes], ...]]:

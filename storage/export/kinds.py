@@ -13,7 +13,7 @@ from thresher.storage.export.lines import Lines
 from thresher.storage.export.links import LINKS_KIND
 from thresher.storage.export.page_texts import TEXTS_KIND
 from thresher.storage.export.pages import PAGES_KIND
-from thresher.storage.export.redirects import REDIRECTS_KIND
+from thresher.storage.export.redirect_rows import REDIRECTS_KIND
 from thresher.storage.export.requisites import REQUISITES_KIND
 from thresher.storage.export.sitemaps import ANNOUNCED_KIND, ORPHANS_KIND, SITEMAPS_KIND, UNANNOUNCED_KIND
 from thresher.storage.export.skipped import SKIPPED_KIND

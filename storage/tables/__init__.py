@@ -10,11 +10,11 @@ from thresher.storage.rows import Rows
 from thresher.storage.tables.aliases import Aliases
 from thresher.storage.tables.bodies import Bodies
 from thresher.storage.tables.captures import Captures
+from thresher.storage.tables.channels import ChannelTable
 from thresher.storage.tables.failures import Failures
 from thresher.storage.tables.forgotten import Forgotten
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.journal import Journal
-from thresher.storage.tables.lanes import LaneTable
 from thresher.storage.tables.links import Links
 from thresher.storage.tables.memory import Memory
 from thresher.storage.tables.pages import Pages
@@ -69,7 +69,7 @@ class Tables:
         self.quarantine = Quarantine(rows)
         self.verdicts = Verdicts(rows)
         self.journal = Journal(rows)
-        self.lanes = LaneTable(rows)
+        self.channels = ChannelTable(rows)
         self.skips = Skips(rows, settings.store.skip_sample)
 
     def memory(self, filter_name: str) -> Memory:

@@ -9,14 +9,14 @@ import pytest
 
 from benchmarks.living import __main__ as living
 from benchmarks.living.anytime import main, one_run
-from benchmarks.living.curve import Curve, Request, Run, compared, missed, near_lost, tail_start
+from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, near_lost, tail_start
 from benchmarks.living.sites import SITES
 from tests.benchmarks.tiny_site import N_PAGES, SITE, serving_tiny
 
 
 def run(documents: str, *, n_bytes: int = 1) -> Run:
     """Return a crawl with a request a second; each letter is a document, `-` an answer that brought none."""
-    return Run([Request(f"u{n}", "page", n_bytes, float(n), letter.strip("-")) for n, letter in enumerate(documents)])
+    return Run([CurveRequest(f"u{n}", "page", n_bytes, float(n), letter.strip("-")) for n, letter in enumerate(documents)])
 
 
 def curve(plain: str, found: str, clusters: dict[str, int] | None = None) -> Curve:
@@ -49,7 +49,7 @@ def test_a_tail_costs_what_comes_after_its_start() -> None:
 
 def test_a_tail_starts_where_audits_prevail_for_good() -> None:
     purposes = ["page", "audit", "page", "page", "audit", "audit", "page", "audit"]
-    assert tail_start(Run([Request(f"u{n}", purpose, 1, float(n)) for n, purpose in enumerate(purposes)])) == 4
+    assert tail_start(Run([CurveRequest(f"u{n}", purpose, 1, float(n)) for n, purpose in enumerate(purposes)])) == 4
     assert tail_start(run("abc")) == 3
 
 

@@ -15,7 +15,7 @@ from small_store import HOSTILE, SmallStore
 from thresher.config.settings import Filters, NearReplica, PatternYield, Settings, SoftError
 from thresher.crawler.core.model import Reason, State, Verdict
 from thresher.filters.evidence.opinion import Opinion
-from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder
 from thresher.filters.pattern_yield.records import Pattern, encode, pattern_key
 from thresher.storage.tables.verdicts import verdict_records
@@ -144,8 +144,8 @@ def test_a_crawl_tells_what_its_filter_learned_and_holds(thresher: Command, tmp_
     form = f"a.example/login?return=<w>&x={HOSTILE}"
     site = small.space.site_key("a.example")
     memory = small.store.memory("pattern_yield")
-    memory.put(pattern_key(site, form), encode(Pattern(form, Evidence(90, 1, Opinion(is_held=True, waits=True), 1))))
-    memory.put(pattern_key(site, "a.example/<w>"), encode(Pattern("a.example/<w>", Evidence())))
+    memory.put(pattern_key(site, form), encode(Pattern(form, YieldEvidence(90, 1, Opinion(is_held=True, waits=True), 1))))
+    memory.put(pattern_key(site, "a.example/<w>"), encode(Pattern("a.example/<w>", YieldEvidence())))
     for i in range(3):
         held = small.url(f"/login?return={i}")
         small.known(held, State.HELD)

@@ -29,8 +29,8 @@ def time(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    create(tmp_path / "lanes" / "addresses")
-    return tmp_path / "lanes" / "addresses"
+    create(tmp_path / "channels" / "addresses")
+    return tmp_path / "channels" / "addresses"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from thresher.crawler.children.python import code, environment
 from thresher.crawler.cluster.termination import TerminationDetector
 from thresher.crawler.process.agent_life import AgentLife
 from thresher.crawler.process.supervisor import Supervisor
-from thresher.crawler.status import Order, Report
+from thresher.crawler.status import AgentOrder, Report
 from thresher.crawler.terminal.progress import Silent
 
 
@@ -26,7 +26,7 @@ class FakeAgent:
         self.is_dry = False  # it may have fetched, and found nothing to fetch
         self.report = Report(sent={}, heard={})
 
-    def obey(self, order: Order) -> None:
+    def obey(self, order: AgentOrder) -> None:
         self.report.wave = order.wave or self.report.wave
         if order.grant:
             self.report.grant, self.report.may_have = order.grant, max(order.may_have, self.report.pages)
@@ -44,7 +44,7 @@ class Stage:
 
     def __init__(self, agents: list[FakeAgent], max_pages: int | None = None) -> None:
         self.agents = agents
-        self.orders: list[tuple[int, Order]] = []
+        self.orders: list[tuple[int, AgentOrder]] = []
         self.termination = TerminationDetector(len(agents), max_pages, lambda agent, order: self.orders.append((agent, order)))
 
     def deliver(self) -> None:
@@ -56,10 +56,10 @@ class Stage:
         return self.termination.heard(agent, msgspec.structs.replace(self.agents[agent].report))
 
 
-def resting(**lanes: dict[str, int]) -> FakeAgent:
+def resting(**counts: dict[str, int]) -> FakeAgent:
     agent = FakeAgent()
     agent.report.resting = "nothing left"
-    agent.report.sent, agent.report.heard = lanes.get("sent", {}), lanes.get("heard", {})
+    agent.report.sent, agent.report.heard = counts.get("sent", {}), counts.get("heard", {})
     return agent
 
 
@@ -194,5 +194,5 @@ async def test_an_order_to_an_agent_that_has_just_closed_its_end_is_lost_with_it
     life = AgentLife((), silence_s=1.0, note=print)
     life._process = child
     child.stdin.close()
-    life.order(Order(wave=1))
+    life.order(AgentOrder(wave=1))
     await child.wait()

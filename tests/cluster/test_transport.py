@@ -1,4 +1,4 @@
-"""The law of the lanes: every message that was committed is carried out once, in order, whoever dies and whenever."""
+"""The law of the channels: every message that was committed is carried out once, in order, whoever dies and whenever."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ class End:
     def begin(self) -> None:
         self.store = Store.open(self.path, None, 0.0)
         ownership = Ownership(divided(2), self.me)
-        self.lanes = PeerTransport(
+        self.channels = PeerTransport(
             self.directory, self.store, ownership, carry_out=self._carry_out, behind=lambda: False, failed=self.failures.append
         )
-        self.task = asyncio.ensure_future(self.lanes.run(lambda: None))
+        self.task = asyncio.ensure_future(self.channels.run(lambda: None))
 
     def _carry_out(self, sender: int, message: bytes) -> None:
         n = unpack_u64(self.store.get(RULES, b"n") or bytes(8)) + 1
         self.store.put(RULES, b"n", pack_u64(n))
         self.store.put(RULES, b"at" + pack_u64(n), message)
-        self.store.lanes.hear(sender)
+        self.store.channels.hear(sender)
         self.store.end_visit()
 
     def send(self, n: int) -> None:
         """Write up to n messages more, each with its number."""
         for _ in range(n):
-            number = self.store.lanes.sent(1 - self.me) + 1
+            number = self.store.channels.sent(1 - self.me) + 1
             if number <= N_MESSAGES:
-                self.store.lanes.send(1 - self.me, b"%d" % number)
+                self.store.channels.send(1 - self.me, b"%d" % number)
                 self.store.end_visit()
 
     async def commit(self) -> None:
         await asyncio.wrap_future(self.store.flush())
-        self.lanes.committed()
+        self.channels.committed()
 
     async def die(self) -> None:
         """Lose what is not committed, as a kill does."""
@@ -77,7 +77,7 @@ async def test_every_message_is_carried_out_once_and_in_order_whoever_dies(tmp_p
     expected = [b"%d" % n for n in range(1, N_MESSAGES + 1)]
     n_deaths = 0
     async with asyncio.timeout(30):
-        while not all(end.heard() == expected and end.store.lanes.sent(1 - end.me) == N_MESSAGES for end in ends):
+        while not all(end.heard() == expected and end.store.channels.sent(1 - end.me) == N_MESSAGES for end in ends):
             end = rng.choice(ends)
             end.send(rng.randint(0, 20))
             if rng.random() < 0.6:
@@ -99,7 +99,7 @@ async def test_a_shard_older_than_the_others_is_told_and_not_crawled_on(tmp_path
     """One shard was restored from a backup: the other has had messages that it never sent."""
     ends = [End(tmp_path, 0), End(tmp_path, 1)]
     ends[1].begin()
-    ends[1].store.lanes.hear(0)
+    ends[1].store.channels.hear(0)
     await ends[1].commit()
     ends[0].begin()
     async with asyncio.timeout(20):

@@ -7,9 +7,9 @@ import zlib
 
 import pytest
 
-from thresher.crawler.core.sitemap import MAX_CHILDREN, Entry, Limits, Reading, decode_chunk, read
+from thresher.crawler.core.sitemap import MAX_CHILDREN, Entry, Reading, SitemapLimits, decode_chunk, read
 
-LIMITS = Limits(max_bytes=1 << 20, max_urls=100, feeds=True)
+LIMITS = SitemapLimits(max_bytes=1 << 20, max_urls=100, feeds=True)
 SPACES = (
     'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" '
     'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml"'
@@ -118,7 +118,7 @@ HOSTILE = {
 def test_a_hostile_or_broken_file_ends_at_a_limit_that_is_told(kind: str) -> None:
     """S24: documents with entities and DTDs are refused where those are declared; nothing outside is asked for (T-0 would say so)."""
     body, word = HOSTILE[kind]
-    reading = read(body, Limits(1 << 20, 100, feeds=False))
+    reading = read(body, SitemapLimits(1 << 20, 100, feeds=False))
     assert word in " ".join(reading.told)
     assert len(entries(reading)) <= 201
     assert not any("passwd" in loc or "ha" in loc for loc in locs(reading))

@@ -26,7 +26,7 @@ from thresher.crawler.process.supervisor import AGENT, Supervisor, write_status
 from thresher.crawler.start.opening import create_store, reconfigure
 from thresher.crawler.status import Status
 from thresher.crawler.terminal.progress import headline
-from thresher.storage.partitions import ADDRESSES, Partitions, lanes_path, ranges_of, shard_path, write_partitions
+from thresher.storage.partitions import ADDRESSES, Partitions, channels_path, ranges_of, shard_path, write_partitions
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.shards import open_view
 from thresher.storage.store import Store
@@ -42,7 +42,7 @@ POISON = """
     from thresher.crawler.settlement.settler import Settler
     before, mark = Settler.admit_foreign, Path(sys.argv[1]) / "poison"
     def poisoned(self, source, sifted, gift, now, *, is_redirect):
-        number = self._store.lanes.heard(1 - self._context.ownership.me) + 1
+        number = self._store.channels.heard(1 - self._context.ownership.me) + 1
         if not mark.exists():
             mark.write_text(str(number))
         before(self, source, sifted, gift, now, is_redirect=is_redirect)
@@ -74,7 +74,7 @@ def agent(code: str) -> tuple[str, ...]:
 async def run(store: Path, n_agents: int, command: tuple[str, ...] | None = None) -> tuple[int, Supervisor]:
     """Crawl to an end."""
     if n_agents > 1:
-        create_addresses(lanes_path(store) / ADDRESSES)
+        create_addresses(channels_path(store) / ADDRESSES)
     with open_view(store) as view:
         settings = view.settings
     supervisor = Supervisor(store, Display(), n_agents=n_agents, settings=settings, agent=command or AGENT)

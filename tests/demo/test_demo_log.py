@@ -7,20 +7,20 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.crawler.demo.log import Log, Request, parse_line
+from thresher.crawler.demo.log import Log, ServedRequest, parse_line
 
 _TEXT = st.text(st.characters(max_codepoint=0xFF), max_size=20)
 
 
-def _request(start: float, end: float, host: str = "a.example:80", path: str = "/", status: int = 200) -> Request:
-    return Request(start, end, "127.0.0.1", host, 1, "GET", path, status, 0, "t/1")
+def _request(start: float, end: float, host: str = "a.example:80", path: str = "/", status: int = 200) -> ServedRequest:
+    return ServedRequest(start, end, "127.0.0.1", host, 1, "GET", path, status, 0, "t/1")
 
 
 @settings(max_examples=50)
 @given(host=_TEXT, path=_TEXT, agent=_TEXT)
 def test_a_line_keeps_one_request_whatever_stands_in_it(host: str, path: str, agent: str) -> None:
     """S38: no header or path forges a line or a field."""
-    line = Request(1.5, 2.25, "127.0.0.1", host, 7, "GET", path, 200, 12, agent).line()
+    line = ServedRequest(1.5, 2.25, "127.0.0.1", host, 7, "GET", path, 200, 12, agent).line()
     assert line.count("\n") == 1
     assert line.isprintable() or not any(ord(char) < 0x20 for char in line.strip("\n").replace("\t", ""))
     read = parse_line(line)

@@ -96,7 +96,7 @@ async def test_an_idle_connection_goes_before_another_address_is_asked(client: s
 
 @asynccontextmanager
 async def _two_agents(tmp_path: Path, client: str, *, at_most: int) -> AsyncIterator[tuple[Fetcher, Fetcher]]:
-    path = tmp_path / "lanes" / "addresses"
+    path = tmp_path / "channels" / "addresses"
     create(path)
     one, other = (SharedAddresses(path, me, connections=at_most, gap_s=0.0) for me in (0, 1))
     async with (
@@ -121,7 +121,7 @@ async def test_another_agents_idle_connection_is_closed_for_a_request(tmp_path: 
 
 
 def test_connections_of_an_agent_that_died_are_struck(tmp_path: Path) -> None:
-    path = tmp_path / "lanes" / "addresses"
+    path = tmp_path / "channels" / "addresses"
     create(path)
     one, other = (SharedAddresses(path, me, connections=2, gap_s=0.0) for me in (0, 1))
     assert one.connect("a")

@@ -210,8 +210,8 @@ def told(story: Sequence[Step], mode: str = "enforce") -> Left:
 
 
 async def _tell(directory: Path, story: Sequence[Step], chosen: Settings) -> Left:
-    create(directory / "lanes" / "addresses")
-    addresses = SharedAddresses(directory / "lanes" / "addresses", ME, connections=4, gap_s=0.0)
+    create(directory / "channels" / "addresses")
+    addresses = SharedAddresses(directory / "channels" / "addresses", ME, connections=4, gap_s=0.0)
     with Store.create(directory / "store", chosen, NOW, secret=_SECRET) as store:
         agent = Agent(directory / "store", store, chosen, report=lambda _: None, team=Team(_OWNERS, addresses))
         try:
@@ -220,7 +220,7 @@ async def _tell(directory: Path, story: Sequence[Step], chosen: Settings) -> Lef
         finally:
             await agent.close()
         records = [record for _, record in store.quarantine.all()]
-        heard = store.lanes.heard(OTHER)
+        heard = store.channels.heard(OTHER)
     with View(directory / "store") as view:
         return Left(records, list(_of_shard(view, "shard 0: ", bodies=False)), heard)
 

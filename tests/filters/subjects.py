@@ -5,15 +5,15 @@ from __future__ import annotations
 from thresher.crawler.core.model import Answer, CrawlURL, Directives, Fetched, Head, LinkBatch, Page, Reason, RedirectPair
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import URLRules, URLSpace, hostname_of, origin_of, site_of
-from thresher.filters.base import Links, StaticFilter
+from thresher.filters.base import LinkColumns, StaticFilter
 
 SPACE = URLSpace(bytes(16), URLRules(ports=None))
 LONG_TEXT = " ".join(f"word{i}" for i in range(40))
 
 
-def links(*texts: str) -> Links:
+def links(*texts: str) -> LinkColumns:
     urls = [SPACE.url(SPACE.canonical(text)) for text in texts]
-    return Links([url.text for url in urls], [url.host for url in urls], [url.site for url in urls])
+    return LinkColumns([url.text for url in urls], [url.host for url in urls], [url.site for url in urls])
 
 
 def refusal(gate: StaticFilter, text: str) -> Reason | None:

@@ -18,7 +18,7 @@ from thresher.crawler.core.model import Effect, Hold, Judgement, Page, Park, Rea
 from thresher.filters.base import LinkJudgement
 from thresher.filters.near_replica.filter import ReplicaGate, spec
 from thresher.filters.near_replica.mirror_hosts import MirrorGate, recent
-from thresher.filters.near_replica.records import Measure
+from thresher.filters.near_replica.records import ReplicaMeasure
 
 A, B = "http://a.example", "http://b.example"
 
@@ -44,7 +44,7 @@ class Bench:
 
     def meet(self, subject: Page, *, keep: bool = True) -> tuple[Verdict, tuple[Effect, ...]]:
         """Judge a page and learn from it; `keep` is the word of all other filters."""
-        measure = msgspec.msgpack.decode(msgspec.msgpack.encode(self.gate.measure(subject)), type=Measure)  # as the journal keeps it
+        measure = msgspec.msgpack.decode(msgspec.msgpack.encode(self.gate.measure(subject)), type=ReplicaMeasure)  # as the journal keeps it
         verdict, effects = self.gate.decide(measure, self.memory)
         judgement = Judgement(keep and verdict.keep, verdict.follow, (verdict,))
         return verdict, (*effects, *self.gate.observe(measure, judgement, self.memory))

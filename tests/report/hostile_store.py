@@ -26,7 +26,7 @@ from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.evidence.opinion import Opinion
 from thresher.filters.near_replica.records import HostRecord, name_of
 from thresher.filters.pattern_yield import filter as pattern_yield
-from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.records import Pattern, pattern_key
 from thresher.storage.export.reading import reading
 from thresher.storage.schema import FailureRecord
@@ -135,7 +135,7 @@ class HostileStore(SmallStore):
     def _place(self, form: str) -> None:
         """Let a place of a site be barren, and cut."""
         site = self.space.site_key("h1.example")
-        evidence = Evidence(fetched=90, worth=1, opinion=Opinion(is_held=True, waits=True), n_barren=1)
+        evidence = YieldEvidence(fetched=90, worth=1, opinion=Opinion(is_held=True, waits=True), n_barren=1)
         memory = self.store.memory("pattern_yield")
         memory.put(pattern_key(site, form), msgspec.msgpack.encode(Pattern(form, evidence)), 1.0)
         depth = self.store.memory("depth_cutoff")

@@ -19,7 +19,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
-from thresher.storage.tables.lanes import heard_durably
+from thresher.storage.tables.channels import heard_durably
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 

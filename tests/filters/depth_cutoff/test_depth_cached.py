@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from thresher.crawler.core.access_log import Request
+from thresher.crawler.core.access_log import LoggedRequest
 from thresher.filters.depth_cutoff.fit import Depths, depths, fit, fits, suggested
 from thresher.filters.depth_cutoff.interval import of_mean, of_share
 from thresher.filters.depth_cutoff.models import Model
@@ -16,7 +16,7 @@ from thresher.filters.depth_cutoff.sessions import Sessions, from_log, from_path
 _OWN = "http://a.example"
 
 
-def surfers(q: float, model: Model, n: int, *, leaves: float, has_cache: bool, seed: int = 5) -> Iterator[Request]:
+def surfers(q: float, model: Model, n: int, *, leaves: float, has_cache: bool, seed: int = 5) -> Iterator[LoggedRequest]:
     """Yield the log of n sessions: with q a click on a new page; else she leaves, on the first page or by chance; else she goes back.
 
     has_cache: the browser shows again what it has; else it asks the server for it.
@@ -25,19 +25,19 @@ def surfers(q: float, model: Model, n: int, *, leaves: float, has_cache: bool, s
     n_pages = 0
     for session in range(n):
         path, at = ["/"], 0
-        yield Request(f"c{session}", at, "GET", "/", 200, 1, "-", "M")
+        yield LoggedRequest(f"c{session}", at, "GET", "/", 200, 1, "-", "M")
         while True:
             at += 20
             if rng.random() < q:
                 n_pages += 1
-                yield Request(f"c{session}", at, "GET", f"/p{n_pages}", 200, 1, _OWN + path[-1], "M")
+                yield LoggedRequest(f"c{session}", at, "GET", f"/p{n_pages}", 200, 1, _OWN + path[-1], "M")
                 path.append(f"/p{n_pages}")
                 continue
             if len(path) == 1 or rng.random() < leaves:
                 break
             del path[{"A": len(path) - 1, "B": 1, "C": int(rng.integers(1, len(path) + 1))}[model] :]
             if not has_cache:
-                yield Request(f"c{session}", at, "GET", path[-1], 200, 1, "-", "M")
+                yield LoggedRequest(f"c{session}", at, "GET", path[-1], 200, 1, "-", "M")
 
 
 def measured(q: float, model: Model, n: int, **of: float) -> Depths:
@@ -71,8 +71,8 @@ def test_a_log_that_shows_every_view_stays_as_it_is() -> None:
 
 def test_no_more_views_are_added_than_sessions_could_have_had() -> None:
     """Links opened in tabs look as if she went back after each: hardly any click is on the page before. Mutation: F/q without a bound."""
-    log = [Request(f"c{i}", 0, "GET", "/", 200, 1, "-", "M") for i in range(100)]
-    log += [Request(f"c{i}", 10 * k, "GET", f"/p{k}", 200, 1, f"{_OWN}/", "M") for i in range(100) for k in (1, 2, 3)]
+    log = [LoggedRequest(f"c{i}", 0, "GET", "/", 200, 1, "-", "M") for i in range(100)]
+    log += [LoggedRequest(f"c{i}", 10 * k, "GET", f"/p{k}", 200, 1, f"{_OWN}/", "M") for i in range(100) for k in (1, 2, 3)]
     of = depths(from_log(log, host="a.example"))
     assert of.by_level.tolist() == [300, 300]
     assert of.views.tolist() == [300, 300]  # each first page's next click was on it: q is 1
@@ -142,7 +142,7 @@ def test_no_q_is_suggested_by_an_interval_that_is_too_wide_or_a_log_without_refe
     few = depths(from_paths([["x"] * int(length) for length in rng.geometric(0.2, 20)]))
     assert few.n_steps >= 50
     assert suggested(few, fits(few.views, few.views_without, n_draws=few.n_views)["B"])[0] is None
-    blind = depths(from_log([Request(f"c{i}", at, "GET", f"/{at}", 200, 1, None, None) for i in range(300) for at in (0, 10)]))
+    blind = depths(from_log([LoggedRequest(f"c{i}", at, "GET", f"/{at}", 200, 1, None, None) for i in range(300) for at in (0, 10)]))
     q, why = suggested(blind, blind.fits()["B"])
     assert q is None
     assert "no Referers" in why

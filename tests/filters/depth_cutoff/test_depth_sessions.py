@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from thresher.crawler.core.access_log import Request, parse
+from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.filters.depth_cutoff.chains import Action
 from thresher.filters.depth_cutoff.fit import best, depths, fit, fits, of_actions
 from thresher.filters.depth_cutoff.models import MODELS, Model, share, stationary
@@ -19,12 +19,12 @@ OWN = "http://a.example"
 
 def get(
     path: str, at: int, referer: str | None = "-", *, client: str = "1.2.3.4", agent: str | None = "Mozilla", status: int = 200
-) -> Request:
+) -> LoggedRequest:
     own = OWN + referer if referer and referer.startswith("/") else referer
-    return Request(client, at, "GET", path, status, 100, own, agent)
+    return LoggedRequest(client, at, "GET", path, status, 100, own, agent)
 
 
-def told(*requests: Request, **options: str) -> Sessions:
+def told(*requests: LoggedRequest, **options: str) -> Sessions:
     return from_log(requests, host="a.example", **options)  # type: ignore[arg-type]
 
 
@@ -101,7 +101,7 @@ def test_what_no_visitor_looks_at_is_dropped_and_counted() -> None:
         get("/?x=../../etc/passwd", 5),
         get("/gone", 6, status=404),
         get("/a", 7, "/", status=304),
-        Request("1.2.3.4", 8, "POST", "/form", 200, 1, "-", "Mozilla"),
+        LoggedRequest("1.2.3.4", 8, "POST", "/form", 200, 1, "-", "Mozilla"),
         get("/mail/inbox", 9, "/"),
         exclude=re.compile("^/mail/"),  # type: ignore[arg-type]
     )
@@ -139,11 +139,11 @@ LINE = '1.2.3.4 - bob [17/May/2015:10:05:03 +0200] "GET /a?b=c HTTP/1.1" 200 232
 
 def test_a_line_in_either_format_is_read() -> None:
     at = 1431849903
-    assert parse(LINE) == Request("1.2.3.4", at, "GET", "/a?b=c", 200, 2326, None, None)
-    assert parse(LINE + r' "http://a.example/" "Mo\"zilla"') == Request(
+    assert parse(LINE) == LoggedRequest("1.2.3.4", at, "GET", "/a?b=c", 200, 2326, None, None)
+    assert parse(LINE + r' "http://a.example/" "Mo\"zilla"') == LoggedRequest(
         "1.2.3.4", at, "GET", "/a?b=c", 200, 2326, "http://a.example/", r"Mo\"zilla"
     )
-    assert parse(LINE.replace("2326", "-")) == Request("1.2.3.4", at, "GET", "/a?b=c", 200, -1, None, None)
+    assert parse(LINE.replace("2326", "-")) == LoggedRequest("1.2.3.4", at, "GET", "/a?b=c", 200, -1, None, None)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_line_without_a_request_is_a_log_line(asked: str, rest: str) -> None:
 
 
 def test_connections_without_a_request_are_no_views_and_make_no_robot() -> None:
-    silent = [Request("1.2.3.4", at, "", "-", 408, 0, "-", "-") for at in range(30)]
+    silent = [LoggedRequest("1.2.3.4", at, "", "-", 408, 0, "-", "-") for at in range(30)]
     of = told(*silent, get("/", 40), get("/a", 50, "/"))
     assert (len(of), of.levels.tolist(), of.dropped.robots, of.dropped.other) == (1, [0, 1], 0, 30)
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
-from thresher.filters.dust.substrings import Kinds, LikelyPair, Limits, likely_pairs
+from thresher.filters.dust.substrings import Kinds, LikelyPair, SubstringLimits, likely_pairs
 from thresher.filters.dust.tokens import anchored, spans, tokens
 from thresher.filters.dust.urllist import Sighting, UrlList
 
@@ -16,7 +16,7 @@ def stories(numbers: Iterable[int]) -> list[str]:
     return [f"http://s/story{mark}{number}" for number in numbers for mark in ("?id=", "_")]
 
 
-def pairs_of(urls: list[str], limits: Limits) -> list[LikelyPair]:
+def pairs_of(urls: list[str], limits: SubstringLimits) -> list[LikelyPair]:
     return likely_pairs(spans(urls), Kinds(), limits, at_most=1_000_000)
 
 
@@ -33,7 +33,7 @@ def envelopes(url: str, part: str) -> set[tuple[str, str]]:
     return {("".join(whole[:i]), "".join(whole[i + n :])) for i in found if whole[i : i + n] == wanted}
 
 
-def plain_pairs(urls: list[str], limits: Limits) -> dict[tuple[str, str], tuple[int, int]]:
+def plain_pairs(urls: list[str], limits: SubstringLimits) -> dict[tuple[str, str], tuple[int, int]]:
     """Return (support, size) of every pair by the definition: buckets in a dictionary."""
     buckets: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for url in urls:

@@ -16,7 +16,7 @@ from thresher.filters.dust.eliminate import Alphabet, core, eliminate, refines
 from thresher.filters.dust.evidence import in_chance_order
 from thresher.filters.dust.mine import OF_TEXTS, Mining, mine, substring_rules
 from thresher.filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, from_json, to_json
-from thresher.filters.dust.substrings import LikelyPair, Limits
+from thresher.filters.dust.substrings import LikelyPair, SubstringLimits
 from thresher.filters.dust.urllist import Sighting, UrlList
 from thresher.filters.dust.validate import judge
 
@@ -328,7 +328,8 @@ def test_the_best_pairs_are_right_by_texts_and_many_are_not_without() -> None:
     with_texts = listed(shows)
     without = UrlList.of(Sighting(url) for url in shows)
     best, blind = (
-        [learned.rule for learned in substring_rules(known, limits)[:10]] for known, limits in ((with_texts, OF_TEXTS), (without, Limits()))
+        [learned.rule for learned in substring_rules(known, limits)[:10]]
+        for known, limits in ((with_texts, OF_TEXTS), (without, SubstringLimits()))
     )
     right, right_blind = (sum(isinstance(rule, Substitution) and _is_right(rule) for rule in rules) / len(rules) for rules in (best, blind))
     assert right >= 0.9

@@ -12,16 +12,16 @@ from thresher.filters.dust.canonize import Canonizer, applier
 from thresher.filters.dust.eliminate import close_in_size, eliminate
 from thresher.filters.dust.evidence import wilson
 from thresher.filters.dust.rules import Substitution
-from thresher.filters.dust.substrings import Limits, likely_pairs
+from thresher.filters.dust.substrings import SubstringLimits, likely_pairs
 from thresher.filters.dust.tokens import spans
 from thresher.filters.dust.urllist import Sighting, UrlList
 from thresher.filters.dust.validate import AS_PUBLISHED, Trial
 
-ALL = Limits(min_support=1)
+ALL = SubstringLimits(min_support=1)
 
 
 def test_three_stories_under_two_names_give_nine_pairs_of_support_three() -> None:
-    found = pairs_of(stories(range(1, 4)), Limits())
+    found = pairs_of(stories(range(1, 4)), SubstringLimits())
     assert len(found) == 9
     assert {pair.support for pair in found} == {3}
     assert {(pair.one, pair.other) for pair in found} >= {("?id=", "_"), ("\x02http://s/story?id=", "\x02http://s/story_")}
@@ -29,19 +29,19 @@ def test_three_stories_under_two_names_give_nine_pairs_of_support_three() -> Non
 
 
 def test_elimination_leaves_the_pair_with_all_the_context_that_is_always_there() -> None:
-    found = eliminate(pairs_of(stories(range(1, 4)), Limits()))
+    found = eliminate(pairs_of(stories(range(1, 4)), SubstringLimits()))
     assert [(pair.one, pair.other, pair.size) for pair in found] == [("\x02http://s/story?id=", "\x02http://s/story_", 3)]
 
 
 def test_a_pair_with_too_little_support_is_no_likely_rule() -> None:
     every = {(pair.one, pair.other): pair.support for pair in pairs_of(stories(range(1, 4)), ALL)}
     assert every["1", "2"] == 2
-    assert ("1", "2") not in {(pair.one, pair.other) for pair in pairs_of(stories(range(1, 4)), Limits())}
+    assert ("1", "2") not in {(pair.one, pair.other) for pair in pairs_of(stories(range(1, 4)), SubstringLimits())}
 
 
 @pytest.mark.parametrize(("n", "of_digits", "of_stories"), [(6, 2, 6), (7, 0, 7)])
 def test_numbers_overflow_their_buckets_where_the_rule_does_not(n: int, of_digits: int, of_stories: int) -> None:
-    found = {(pair.one, pair.other): pair.support for pair in pairs_of(stories(range(1, n + 1)), Limits(min_support=1, high=6))}
+    found = {(pair.one, pair.other): pair.support for pair in pairs_of(stories(range(1, n + 1)), SubstringLimits(min_support=1, high=6))}
     assert found.get(("1", "2"), 0) == of_digits
     assert found["?id=", "_"] == of_stories
 
@@ -165,7 +165,7 @@ def test_hashes_count_what_dictionaries_count() -> None:
     for _ in range(30):
         words = ["a", "b", "ab", "1", "2", "index", "%3A"]
         urls = list({"http://s/" + "".join(rng.choice(words) + rng.choice("/._?=") for _ in range(rng.randrange(1, 5))) for _ in range(8)})
-        limits = Limits(min_support=rng.choice((1, 2)), low=4, high=5, max_tokens=rng.choice((2, 5, 35)))
+        limits = SubstringLimits(min_support=rng.choice((1, 2)), low=4, high=5, max_tokens=rng.choice((2, 5, 35)))
         found = {(pair.one, pair.other): (pair.support, pair.size) for pair in pairs_of(urls, limits)}
         assert found == plain_pairs(urls, limits)
 

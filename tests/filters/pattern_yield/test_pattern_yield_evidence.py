@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from thresher.filters.evidence.opinion import Belief
-from thresher.filters.pattern_yield.evidence import SEVERAL, Evidence, Rule, interval
+from thresher.filters.pattern_yield.evidence import SEVERAL, Rule, YieldEvidence, interval
 
 RULE = Rule(Belief())
 
 
 def test_a_coarse_pattern_takes_the_barren_fetches_of_several() -> None:
     """Mutation: eight of one word in a path spoke for all words."""
-    own, coarse = Evidence(), Evidence()
+    own, coarse = YieldEvidence(), YieldEvidence()
     for _ in range(8):
         RULE.learn(own, False)
         RULE.learn(coarse, False, is_coarse=True)
@@ -24,7 +24,7 @@ def test_a_coarse_pattern_takes_the_barren_fetches_of_several() -> None:
 
 def test_what_a_barren_page_led_to_counts_for_it() -> None:
     """Listings of one text, each of which leads to something new. Mutation: `credit` was forgotten."""
-    evidence = Evidence()
+    evidence = YieldEvidence()
     for _ in range(100):
         RULE.learn(evidence, False)
         RULE.credit(evidence)

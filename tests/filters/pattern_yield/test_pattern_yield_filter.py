@@ -21,7 +21,7 @@ from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Opinion
 from thresher.filters.panel import Panel, Record
-from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder, spec
 from thresher.filters.pattern_yield.news import Said, news
 from thresher.filters.pattern_yield.news import said as word_on
@@ -177,12 +177,12 @@ def test_what_speaks_for_itself_is_spared_by_a_barren_pattern_above_it() -> None
     """Mutation: `Tree.barren` asked the next pattern whatever this one's fetches say."""
     coarse, good, poor = (f"a.example/x?{query}" for query in ("a=*", "a=good", "a=poor"))
     spared, spent = Opinion(Recent(20, 20)), Opinion(Recent(20, 0, 7))
-    for form, evidence, is_held in ((good, Evidence(20, 20, spared), False), (poor, Evidence(20, 0, spent), True)):
+    for form, evidence, is_held in ((good, YieldEvidence(20, 20, spared), False), (poor, YieldEvidence(20, 0, spent), True)):
         memory, words = DictMemory(), Vocabulary()
         for name in ("good", "poor"):
             words.add(parse(f"http://a.example/x?a={name}", "http://a.example").words() * 70)
         memory.put(head_key(SITE), encode(Head(n_barren=1, n_counted=words.n_counted, counters=words.counters)))
-        memory.put(pattern_key(SITE, coarse), encode(Pattern(coarse, Evidence(90, 0, Opinion(is_held=True, waits=True), 1))))
+        memory.put(pattern_key(SITE, coarse), encode(Pattern(coarse, YieldEvidence(90, 0, Opinion(is_held=True, waits=True), 1))))
         memory.put(pattern_key(SITE, form), encode(Pattern(form, evidence)))
         deliberation = panel(memory, SURE).links(batch(f"http://{form}"))
         assert [effect for _, effect in deliberation.effects] == ([Hold(f"http://{form}", holder(coarse))] if is_held else [])
@@ -213,7 +213,7 @@ def yields(
     judges: tuple[str, ...] = ("near_replica", "soft_error"),
     settings: PatternYield = TIGHT,
     n: int = 80,
-) -> Evidence:
+) -> YieldEvidence:
     """Return what a pattern has shown after n pages that these filters dropped, beside as many that were kept."""
     memory = DictMemory()
     part: Any = spec(settings, judges=("exact_duplicate", *judges)).page
@@ -224,14 +224,14 @@ def yields(
             (f"http://a.example/wiki/{i}", f"kept {own(i)}", Judgement(True, True, ())),
         ):
             part.observe(part.measure(told(url, said)), judgement, memory)
-    return {pattern.form: pattern.evidence for pattern in patterns_of(memory, SITE)}.get("a.example/near/<n>", Evidence())
+    return {pattern.form: pattern.evidence for pattern in patterns_of(memory, SITE)}.get("a.example/near/<n>", YieldEvidence())
 
 
 def test_what_two_filters_dropped_was_not_worth_it_and_what_one_dropped_teaches_nothing() -> None:
     """Mutation: any drop counted. Observers are no judges."""
     assert yields("near_replica", "soft_error", text=own).barren
-    assert yields("near_replica", text=own) == Evidence()
-    assert yields("near_replica", "soft_error", text=own, judges=("near_replica",)) == Evidence()
+    assert yields("near_replica", text=own) == YieldEvidence()
+    assert yields("near_replica", "soft_error", text=own, judges=("near_replica",)) == YieldEvidence()
     assert yields("near_replica", text=lambda i: "the same").barren, "the pattern's own pages agree"
 
 

@@ -9,7 +9,7 @@ import xxhash
 
 from thresher.config.settings import PatternYield
 from thresher.crawler.core.url import URLRules, URLSpace
-from thresher.filters.pattern_yield.evidence import Evidence
+from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.replay import Replay
 
 SPACE = URLSpace(bytes(32), URLRules(ports=None))
@@ -40,9 +40,9 @@ class Site:
         """Let the turns of (path, text) come; return how many were fetched."""
         return sum([self.tell(path, text) for path, text in answers])
 
-    def evidence(self, form: str) -> Evidence:
+    def evidence(self, form: str) -> YieldEvidence:
         found = {pattern.form: pattern.evidence for pattern in self.replay.patterns(SPACE.site_key("a.example"))}
-        return found.get("a.example" + form, Evidence())
+        return found.get("a.example" + form, YieldEvidence())
 
     def barren(self) -> set[str]:
         found = self.replay.patterns(SPACE.site_key("a.example"))

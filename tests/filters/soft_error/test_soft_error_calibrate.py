@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.crawler.demo.redirects import Simulated, simulated
+from thresher.crawler.demo.redirect_truth import Simulated, simulated
 from thresher.filters.soft_error.calibrate import Labels, area, best_threshold, best_weights, quality, roc
 from thresher.filters.soft_error.log import RedirectLog
 from thresher.filters.soft_error.score import ONE_EACH, THRESHOLD, Counts, Weights, count

@@ -16,7 +16,7 @@ from thresher.crawler.demo import phrases as demo
 from thresher.filters.soft_error.kinds import hint_of
 from thresher.filters.soft_error.looks import Likeness, compare, look_of, resemblance, sketch
 from thresher.filters.soft_error.probe import N_LETTERS, directory_key, directory_of, places, sibling
-from thresher.filters.soft_error.redirects import template
+from thresher.filters.soft_error.redirect_gate import template
 
 KEY = bytes(8)
 paths = st.from_regex(r"/([a-z]{1,5}/){0,3}([a-zA-Z0-9_.-]{1,12}/?)?(\?[a-z]{1,4}=[a-z0-9]{0,9}(&[a-z]=[a-z0-9]{1,3})?)?", fullmatch=True)

@@ -14,7 +14,7 @@ from subjects import SPACE
 from thresher.filters.soft_error import stream
 from thresher.filters.soft_error.log import RedirectLog
 from thresher.filters.soft_error.score import Weights, count
-from thresher.filters.soft_error.stream import Evidence, PairKeys
+from thresher.filters.soft_error.stream import PairKeys, RedirectEvidence
 
 Pairs = list[tuple[str, str]]
 
@@ -146,8 +146,8 @@ def test_what_was_evicted_speaks_against_nobody() -> None:
 def test_weights_apply_as_to_the_whole_log() -> None:
     memory = observed(to_error(10))
     keys = keys_of(*to_error(1)[0])
-    assert stream.evidence(memory, keys, weights=Weights(2, 0, 0)) == Evidence(2.0, 10, 10, 1, 1)
-    assert stream.standing(memory, keys, weights=Weights(0, 3, 0)) == Evidence(3.0, 10, 10, 1, 1)
+    assert stream.evidence(memory, keys, weights=Weights(2, 0, 0)) == RedirectEvidence(2.0, 10, 10, 1, 1)
+    assert stream.standing(memory, keys, weights=Weights(0, 3, 0)) == RedirectEvidence(3.0, 10, 10, 1, 1)
 
 
 def test_a_pair_that_was_never_met_has_no_standing() -> None:

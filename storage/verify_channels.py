@@ -13,7 +13,7 @@ from thresher.storage.schema import HOST, HOSTS, OUTBOX, SEEN, URL, URLS
 from thresher.storage.view import View
 
 
-def verify_lanes(path: Path, shards: Sequence[View]) -> Iterator[str]:
+def verify_channels(path: Path, shards: Sequence[View]) -> Iterator[str]:
     """Yield what is wrong between shards, in words. Time: 10 µs a URL of another agent, 2 µs a known URL."""
     found = read_partitions(path)
     assert found is not None, f"{path}: several shards and no table"
@@ -25,7 +25,7 @@ def verify_lanes(path: Path, shards: Sequence[View]) -> Iterator[str]:
             yield f"shard {k}: of another crawl"
             return
         yield from _sites(k, view, owners)
-        yield from _lanes(k, view, shards)
+        yield from _channels(k, view, shards)
         yield from _abroad(k, view, shards, owners)
 
 
@@ -40,10 +40,10 @@ def _sites(k: int, view: View, owners: bytes) -> Iterator[str]:
             yield f"shard {k}: seen {key.hex()} of agent {owners[partition(key)]} is {row.state.name.lower()}"
 
 
-def _lanes(k: int, view: View, shards: Sequence[View]) -> Iterator[str]:
+def _channels(k: int, view: View, shards: Sequence[View]) -> Iterator[str]:
     """Between what a receiver has carried out and what was sent, every message is in the outbox, and none is past it."""
     for to, other in enumerate(shards):
-        sent, heard = view.lanes.sent(to), other.lanes.heard(k)
+        sent, heard = view.channels.sent(to), other.channels.heard(k)
         if heard > sent:
             yield f"shard {to}: has carried out {heard} messages of agent {k}, which has sent {sent}"
         waiting = [unpack_u64(key[2:]) for key, _ in view.rows(OUTBOX, to.to_bytes(2, "big"))]
@@ -56,7 +56,7 @@ def _lanes(k: int, view: View, shards: Sequence[View]) -> Iterator[str]:
 
 def _abroad(k: int, view: View, shards: Sequence[View], owners: bytes) -> Iterator[str]:
     """Every URL that another agent was told of is known there, once all that was sent is carried out, or is counted as skipped."""
-    behind = {to for to, other in enumerate(shards) if other.lanes.heard(k) < view.lanes.sent(to)}
+    behind = {to for to, other in enumerate(shards) if other.channels.heard(k) < view.channels.sent(to)}
     for key, value in view.rows(SEEN):
         row, owner = unpack_seen(value), owners[partition(key)]
         if row.state is State.OUTBOX and owner != k and owner not in behind and shards[owner].get(SEEN, key) is None:

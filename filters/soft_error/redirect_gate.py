@@ -50,7 +50,7 @@ from thresher.filters.soft_error.records import (
     soft_error,
 )
 from thresher.filters.soft_error.spelling import same_page
-from thresher.filters.soft_error.stream import Evidence, PairKeys
+from thresher.filters.soft_error.stream import PairKeys, RedirectEvidence
 from thresher.filters.soft_error.url_kind import UrlKind, is_root, url_kind
 
 N_WALLS = 3  # pages that are challenges, consent pages or empty shells, and no other: their host is parked
@@ -68,7 +68,7 @@ _WORDS = {
 }
 
 
-class Measure(msgspec.Struct, array_like=True, frozen=True):
+class PairFeatures(msgspec.Struct, array_like=True, frozen=True):
     """What judging a pair needs of it."""
 
     keys: PairKeys | None  # None: one URL in another spelling
@@ -95,20 +95,20 @@ class RedirectGate:
     """Judges redirect pairs; the only part that counts them."""
 
     name = NAME
-    measure_type = Measure
+    measure_type = PairFeatures
 
     def __init__(self, settings: SoftError, faults: FaultySites) -> None:
         self._threshold = settings.threshold
         self._max_probes = settings.max_probes
         self._faults = faults
 
-    def measure(self, pair: RedirectPair, /) -> Measure:
+    def measure(self, pair: RedirectPair, /) -> PairFeatures:
         original, target = pair.original, pair.target
         if same_page(original.text, target.text):
-            return Measure(None)
+            return PairFeatures(None)
         keys = stream.pair_keys(original, target)
         key = target_key(original, target)
-        return Measure(
+        return PairFeatures(
             keys=msgspec.structs.replace(keys, target=key),
             url=original.text,
             target=target.key,
@@ -121,7 +121,7 @@ class RedirectGate:
             status=pair.status,
         )
 
-    def decide(self, measure: Measure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: PairFeatures, memory: Memory, /) -> tuple[Verdict, Effects]:
         if measure.keys is None:
             return Verdict(NAME), NO_EFFECTS
         evidence = stream.evidence(memory, measure.keys)
@@ -130,7 +130,7 @@ class RedirectGate:
             return Verdict(NAME, score=evidence.score), NO_EFFECTS
         return soft_error(found.kind, found.probe, evidence), NO_EFFECTS
 
-    def observe(self, measure: Measure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: PairFeatures, judgement: Judgement, memory: Memory, /) -> Effects:
         keys = measure.keys
         if keys is None:
             return NO_EFFECTS
@@ -144,7 +144,7 @@ class RedirectGate:
             effects += self._ask(measure, keys, evidence, memory)
         return tuple(effects)
 
-    def again(self, measure: Measure, memory: Memory, /) -> Effects:
+    def again(self, measure: PairFeatures, memory: Memory, /) -> Effects:
         """Judge a pair anew, and with it the others of its target, when more has come to be known of that."""
         keys = measure.keys
         label = LABELS.get(memory, keys.original) if keys is not None else None
@@ -162,7 +162,7 @@ class RedirectGate:
             effects += self._ask(measure, keys, evidence, memory)
         return tuple(effects)
 
-    def _find(self, measure: Measure, keys: PairKeys, evidence: Evidence, memory: Memory) -> Finding:
+    def _find(self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory) -> Finding:
         """Return what today's memory says of a pair."""
         if 400 <= measure.status < 600:
             return Finding()
@@ -184,7 +184,7 @@ class RedirectGate:
             return Finding(kind, word)
         return Finding()
 
-    def _note(self, measure: Measure, keys: PairKeys, found: Finding, memory: Memory) -> Iterator[Effect]:
+    def _note(self, measure: PairFeatures, keys: PairKeys, found: Finding, memory: Memory) -> Iterator[Effect]:
         """Count what was found in the directory and at the host."""
         directory, host = read_places(memory, measure.directory, keys.host)
         if directory.answers_everything:
@@ -196,7 +196,7 @@ class RedirectGate:
         if found.kind in WALLS:
             yield from count_walls(memory, keys.host, host, 1, origin_of(measure.url))
 
-    def _ask(self, measure: Measure, keys: PairKeys, evidence: Evidence, memory: Memory) -> Effects:
+    def _ask(self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory) -> Effects:
         """Ask for a probe if the pair is suspicious and the directory was not probed lately."""
         if 400 <= measure.status < 600:
             return NO_EFFECTS
@@ -276,7 +276,7 @@ def is_like_missing(target: Target, directory: Directory, host: Host) -> bool:
     return compare(target.look, directory.looks) is Likeness.SAME
 
 
-def _kind(measure: Measure, target: Target | None) -> str:
+def _kind(measure: PairFeatures, target: Target | None) -> str:
     hint = target.hint if target is not None else ""
     if measure.is_to_root and hint not in GATES:
         return Kind.ROOT

@@ -1,6 +1,6 @@
-"""The durable ends of the lanes between agents: what was sent and is not known to have arrived, and how far each sender was heard.
+"""The durable ends of the channels between agents: what was sent and is not known to have arrived, and how far each sender was heard.
 
-A message to another agent is a row of `outbox`, written in the commit of the visit that makes it, under the lane's next number from 1. The
+A message to an agent is a row of `outbox`, written in the commit of the visit that makes it, under the channel's next number from 1. The
 receiver carries it out and moves its watermark for that sender in one commit; then it acknowledges up to there, and the sender deletes.
 A number is never used twice and never passed over, so a message is carried out once, in order, whoever dies and whenever.
 
@@ -15,8 +15,8 @@ from thresher.storage.packing import pack_u64, unpack_i64, unpack_u64
 from thresher.storage.rows import Rows
 from thresher.storage.schema import COUNTERS, OUTBOX
 
-_SENT = "lane:sent:"
-_HEARD = "lane:heard:"
+_SENT = "channel:sent:"
+_HEARD = "channel:heard:"
 
 
 class Durable(Protocol):
@@ -27,8 +27,8 @@ class Durable(Protocol):
     def committed_rows(self, table: str, prefix: bytes, start: bytes, limit: int) -> list[tuple[bytes, bytes]]: ...
 
 
-class LaneTable:
-    """Both ends, at one agent, of its lanes to and from the others."""
+class ChannelTable:
+    """Both ends, at one agent, of its channels to and from the others."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
