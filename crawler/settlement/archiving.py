@@ -28,7 +28,7 @@ from thresher.crawler.core.http_message import Message, split
 from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Wire
 from thresher.crawler.settlement.page_record import verdict_records
 from thresher.crawler.visit import Visit
-from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, Record, fields, labelled, sha1, stamp, urn
+from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, Kind, Record, fields, labelled, sha1, stamp, urn
 from thresher.storage.schema import Capture
 from thresher.storage.store import Store
 
@@ -159,9 +159,9 @@ def _judged(visit: Visit) -> Fields:
     return said
 
 
-def _record(kind: str, date: str, content_type: str, block: bytes, headers: Fields) -> Record:
+def _record(kind: Kind, date: str, content_type: str, block: bytes, headers: Fields) -> Record:
     h = secrets.token_hex(16)  # a UUID of version 4, in a third of the time that uuid.uuid4 takes
-    return Record(kind, f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}", date, content_type, block, headers)  # type: ignore[arg-type]
+    return Record(kind, f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}", date, content_type, block, headers)
 
 
 def _target(url: CrawlURL) -> Fields:

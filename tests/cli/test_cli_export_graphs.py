@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Ran
+from command import Ran
 from small_store import SmallStore
 
 from thresher.crawler.core.model import State
