@@ -16,7 +16,7 @@ Link = tuple[str, str, str | None]  # source, target, label of the source
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
     """Yield every link of every page that is its URL's newest."""
-    texts, labels = Texts(view), Labels(view)
+    texts, labels = Texts(view), Labels.of_view(view)
     for visit, page in current_pages(view):
         seqs = view.links.read(visit)
         found = texts.of_seqs(seqs)
