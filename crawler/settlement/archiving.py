@@ -4,7 +4,8 @@
                          that of an earlier record, or the server says that its document has not changed (304)
     request              as it was sent
     metadata             answers of status 1xx as they came, if there were any
-    metadata             where the URL came from (its seed's label, too), what became of it, each filter's verdict, which of its links are not followed, and why
+    metadata             where the URL came from (its seed's label, too), what became of it, each filter's verdict, which of its links
+                         are not followed, and why
 
 The four are written together, in the visit's own commit, whatever filters say of the answer: redirects, errors and robots.txt too. Of a
 request without any answer, and of a URL that is refused when its turn comes, the last one says so.
