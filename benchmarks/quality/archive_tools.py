@@ -94,7 +94,7 @@ def odd() -> Iterator[str]:
 
 
 def judged(name: str, run: list[str], at_most: int = 0) -> bool:
-    """Run a program, print how it judged, return whether it found no more faults than it may.    at_most: lines that are expected, see above"""
+    """Run a program, print how it judged, return whether it found no more faults than it may.    at_most: lines to expect"""
     ran = subprocess.run(run, capture_output=True, text=True, check=False)
     lines = (ran.stdout + ran.stderr).splitlines() if ran.returncode else []
     said = [line for line in lines if "fail" in line.lower() or "error" in line.lower()]
