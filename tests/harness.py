@@ -290,7 +290,7 @@ def findings(store: Path) -> Findings:
         edges = dict(view.all_edges())
         urls: dict[str, Finding] = {}
         for url, row in view.all_urls():
-            page, failure, edge = pages.get(url.key), view.failures.get(url.key), edges.get(url.key)
+            page, failure, edge = pages.get(url.key), view.tables.failures.get(url.key), edges.get(url.key)
             urls[url.text] = Finding(
                 row.state.name,
                 row.reason or "",

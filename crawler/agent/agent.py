@@ -77,7 +77,7 @@ class Agent:
         self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         rng = random.Random()  # noqa: S311 - jitter is no secret
         self._frontier = Frontier(
-            store.queues, self._context.resolver, settings, urls=self._context.urls, rng=rng, started_at=self._started_at
+            store.tables.queues, self._context.resolver, settings, urls=self._context.urls, rng=rng, started_at=self._started_at
         )
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
@@ -103,7 +103,7 @@ class Agent:
         self._rate = Rate()
         self._paused, self._prepared = "", False
         self._left_behind = left_behind or Status()  # counts of shards that no agent has any more: they count for the limits, too
-        round_ = store.rounds.last()
+        round_ = store.tables.rounds.last()
         self._used_before = (round_.pages_before, round_.bytes_before) if round_ is not None else (0, 0)  # of limits: they are a round's
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # when this process began
         self._wait: Wait = Wait(self._started_at, "starting")
@@ -236,7 +236,7 @@ class Agent:
 
     def _forget(self, lease: Lease) -> None:
         """Take a URL from its queue before it is fetched: the broken design that the kill test must catch."""
-        self._store.queues.delete(lease.queue, lease.entry)
+        self._store.tables.queues.delete(lease.queue, lease.entry)
         self._store.end_visit()
         self._committer.flush()
 

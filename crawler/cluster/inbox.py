@@ -59,7 +59,7 @@ class Inbox:
 
     def carry_out(self, sender: int, packed: bytes, now: float) -> None:
         """Do what a message asks for, or quarantine it. Nothing here awaits."""
-        number = self._store.channels.heard(sender) + 1
+        number = self._store.tables.channels.heard(sender) + 1
         work, suspects = message_work(sender, number), self._context.suspects
 
         def aside(why: str) -> QuarantineRecord:
@@ -71,7 +71,7 @@ class Inbox:
             suspects.set_aside(work, aside(unreadable(error)))
         else:
             suspects.attempt(work, lambda: self.do(deed, now), aside)
-        self._store.channels.hear(sender)
+        self._store.tables.channels.hear(sender)
         self._store.end_visit()
 
     def do(self, deed: Deed, now: float) -> None:
@@ -85,7 +85,7 @@ class Inbox:
         key = self._place(message) if owners is not None else b""
         if owners is None or not key or owners.is_own(key):
             return False
-        self._store.channels.send(owners.owner(key), packed)
+        self._store.tables.channels.send(owners.owner(key), packed)
         return True
 
     def _place(self, message: Message) -> bytes:
@@ -154,7 +154,7 @@ class Inbox:
         source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
         sifted = self._context.links.sift(source, gated, is_redirect=links.is_redirect)
         self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)
-        for site in self._store.site_links.add(source.key[:8], set(links.sites)):
+        for site in self._store.tables.site_links.add(source.key[:8], set(links.sites)):
             self._frontier.linked(site)
 
     def _announced(self, sitemap: CrawlURL, announced: Announced, now: float) -> None:

@@ -18,7 +18,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
     """Yield every link of every page that is its URL's newest."""
     texts, labels = Texts(view), Labels(view)
     for visit, page in current_pages(view):
-        seqs = view.links.read(visit)
+        seqs = view.tables.links.read(visit)
         found = texts.of_seqs(seqs)
         label = labels.of((page.key,)).get(page.key) if "label" in wanted else None
         yield from ((page.url, found[seq], label) for seq in seqs if seq in found)

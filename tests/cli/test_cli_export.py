@@ -40,10 +40,10 @@ from thresher.crawler.core.model import State
 from thresher.storage.store import Store
 with Store.open(Path(sys.argv[1]), None, 0.0) as store:
     for line in sys.stdin:
-        _, record = store.pages.since(int(line))[0]
+        _, record = store.tables.pages.since(int(line))[0]
         record.title = "fetched again"
-        store.pages.put(record, b"new body")
-        store.seen.settle(record.key, State.DONE)
+        store.tables.pages.put(record, b"new body")
+        store.tables.seen.settle(record.key, State.DONE)
         store.end_visit()
         store.flush().result()
         print("done", flush=True)
@@ -325,7 +325,7 @@ def test_a_page_whose_verdict_is_revised_is_exported_as_it_stands_now(thresher: 
     url = small.url("/x")
     small.known(url, State.DONE)
     small.page(url)
-    small.store.verdicts.revise(url.key, Verdict("exact_duplicate", keep=False, follow=False), NOW)
+    small.store.tables.verdicts.revise(url.key, Verdict("exact_duplicate", keep=False, follow=False), NOW)
     small.close()
     (row,) = exported(thresher, tmp_path)
     assert (row["keep"], row["follow"]) == (False, False)

@@ -312,7 +312,7 @@ def test_an_agent_that_slept_blames_nobody(tmp_path: Path) -> None:
             assert life.end() == 0, life.said
         again = refetches(server.read_log(), server.web.truth()).total()
     with View(store) as view:
-        failures = [failure for url, _ in view.all_urls() if (failure := view.failures.get(url.key))]
+        failures = [failure for url, _ in view.all_urls() if (failure := view.tables.failures.get(url.key))]
         assert {failure.attempts for failure in failures} <= {0}
         assert view.counters.all("cause:").keys() <= {"cause:slept"}
         assert again <= view.counters.get("cause:slept") <= 32
@@ -368,7 +368,7 @@ def test_a_page_that_killed_its_process_is_counted_and_parsed_apart(store: Path,
         assert life.end() == 0, life.said
     assert (tmp_path / "crashed").exists()
     with View(store) as view:
-        assert [record.crashes for _, record in view.suspects.all()] == [1]
+        assert [record.crashes for _, record in view.tables.suspects.all()] == [1]
     assert differences(whole, findings(store)) == NOTHING
 
 
@@ -377,7 +377,7 @@ def test_a_page_that_killed_three_processes_is_kept_unparsed(store: Path, server
     with Store.open(store, None, 0.0) as opened:
         seed = URLSpace(opened.secret, URLRules(ports=None)).seed(server.web.seeds()[0])
         for _ in range(3):
-            opened.suspects.add_crash(seed.key)
+            opened.tables.suspects.add_crash(seed.key)
     with resume(store, "--set", "limits.max_pages=1") as life:
         assert life.end() == 0, life.said
     with View(store) as view:

@@ -41,10 +41,10 @@ def examine(path: Path, output: str) -> int:
     """Hold a killed store to its promises; return how many URLs are done."""
     assert verify(path) == []
     with Store.open(path, None, 0.0) as store:
-        done, known = store.seen.count(State.DONE), len(store.seen)
+        done, known = store.tables.seen.count(State.DONE), len(store.tables.seen)
         assert (done, known) >= acknowledged(output)
-        assert [visit for visit, _ in store.pages.since(store.visit)] == []
-        assert len(store.pages.since(0, 10**6)) == done
+        assert [visit for visit, _ in store.tables.pages.since(store.visit)] == []
+        assert len(store.tables.pages.since(0, 10**6)) == done
     assert verify(path) == []
     return done
 

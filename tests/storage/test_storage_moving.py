@@ -47,10 +47,10 @@ def known(path: Path) -> dict[str, Any]:
         sources = {row.visit: url.text for url, row in view.all_urls()}
         return {
             "urls": {(url.text, url.via, row._replace(seq=0, visit=0)) for url, row in view.all_urls()},
-            "states": {state: view.seen.count(state) for state in State},
-            "waiting": Counter((key[:25], view.seen.url_of(unpack_queue_key(key).seq), value) for key, value in view.rows(QUEUE)),
+            "states": {state: view.tables.seen.count(state) for state in State},
+            "waiting": Counter((key[:25], view.tables.seen.url_of(unpack_queue_key(key).seq), value) for key, value in view.rows(QUEUE)),
             "hosts": dict(hosts(view)),
-            "pages": {(page.url, view.bodies.get(visit)) for visit, page in view.all_pages()},
+            "pages": {(page.url, view.tables.bodies.get(visit)) for visit, page in view.all_pages()},
             "visits": {sources[visit] for visit, page in view.all_pages() if sources[visit] == page.url},
             "links": {(sources[visit], texts[target]) for visit, targets in view.all_links() for target in targets},
             "edges": dict(view.all_edges()),

@@ -53,11 +53,11 @@ async def test_a_page_that_ended_three_lives_is_not_parsed_a_fourth_time(tmp_pat
 def _crash_again(path: Path, seq: int) -> None:
     """Leave the page in the slot of the one that is worked on, as a life that it ends does."""
     with Store.open(path, None, time.time()) as store:
-        suspects = Suspects(path, store)
+        suspects = Suspects(path, store.tables)
         assert suspects.accuse()
         store.end_visit()
         suspects.acquit()
-        with suspects.watching(store.seen.record(seq).key):
+        with suspects.watching(store.tables.seen.record(seq).key):
             slot = (path / "working").read_bytes()
         suspects.close()
     (path / "working").write_bytes(slot)
