@@ -33,7 +33,6 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace, origin_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.archive.blanking import blank, places_of
-from thresher.storage.failpoint import reached
 from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Row
@@ -144,7 +143,6 @@ def compact(path: Path) -> None:
     try:
         for name in (STATE, RESULTS):
             _compact(path / name)
-            reached("compacted")
     except (OSError, lmdb.Error) as error:
         raise _no_room(path, error) from None
     finally:
@@ -196,7 +194,6 @@ def _begin(path: Path, target: Target, *, by: str, why: str, now: float) -> None
         record.n_captures += len(blanks)
         store.tables.forgotten.put(target.key, record)
         _commit(store)
-    reached("forgetting")
 
 
 def _end(path: Path, keys: Iterable[bytes]) -> None:
@@ -227,7 +224,6 @@ def _delete(store: Store, key: bytes, record: ForgottenRecord) -> None:
     record.n_urls = len(found.keys)
     store.tables.forgotten.put(key, record)
     _commit(store)
-    reached("forgotten")
 
 
 def _find(store: Store, target: Target) -> _Found:

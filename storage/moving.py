@@ -17,7 +17,6 @@ from collections.abc import Iterator
 
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.ownership import N_PARTITIONS, first_key
-from thresher.storage.failpoint import reached
 from thresher.storage.overlay import Row
 from thresher.storage.packing import moved_visit, pack_queue_key, pack_u64, unpack_queue_key, unpack_seen, unpack_u64
 from thresher.storage.schema import (
@@ -321,4 +320,3 @@ def _commit(store: Store) -> None:
     """Write down what was done; a visit's number is used up."""
     store.end_visit()
     store.flush(store.clock).result()
-    reached("moved")

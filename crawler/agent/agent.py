@@ -38,7 +38,6 @@ from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import AgentOrder, Rate, Report, Status, fill_hosts, usage
 from thresher.crawler.visit import Visit, visit
 from thresher.filters.base import FilterSpec
-from thresher.storage import failpoint
 from thresher.storage.store import Store
 
 _GRACE_S = 10.0  # for requests in flight after a stop or at a limit
@@ -200,7 +199,6 @@ class Agent:
                     self._quiet.set()
             if made.outcome is not None:
                 self._requests.write(made.outcome, now)
-            failpoint.reached("settled")
             self._committer.settled(idle=not self._in_flight)
             self._lookups.start(self._group)
             if made.outcome is None:
@@ -229,16 +227,7 @@ class Agent:
             self._sleep_until(popped)
             return None
         self._in_flight[popped.queue] = popped
-        if failpoint.dispatch_delete:
-            self._forget(popped)
-        failpoint.reached("dispatched")
         return popped
-
-    def _forget(self, lease: Lease) -> None:
-        """Take a URL from its queue before it is fetched: the broken design that the kill test must catch."""
-        self._store.tables.queues.delete(lease.queue, lease.entry)
-        self._store.end_visit()
-        self._committer.flush()
 
     def _dispatch(self) -> None:
         """Hand leases to idle workers until there is no lease or no idle worker."""

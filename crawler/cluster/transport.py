@@ -28,7 +28,6 @@ from typing import cast
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
-from thresher.storage import failpoint
 from thresher.storage.store import Store
 from thresher.storage.tables.channels import heard_durably, outgoing, sent_durably
 
@@ -101,7 +100,6 @@ class PeerTransport:
             while self._inbox and time.monotonic() < until and not self._behind():
                 sender, number, message = self._inbox.popleft()
                 if number == self._store.tables.channels.heard(sender) + 1:
-                    failpoint.reached("heard")
                     self._carry_out(sender, message)
             settled()
             if self._inbox:
@@ -231,11 +229,13 @@ class _Outgoing(asyncio.Protocol):
             if number != self._sent + 1:
                 self._failed(_older(f"message {self._sent + 1} of agent {self._me} to agent {self._to} is gone"))
                 return
-            transport.write(_FRAME.pack(number, len(message)) + message)
-            self._sent = number
-            failpoint.reached("sent")
+            self._send(transport, number, message)
             if self._is_full or transport.is_closing():
                 break
+
+    def _send(self, transport: asyncio.WriteTransport, number: int, message: bytes) -> None:
+        transport.write(_FRAME.pack(number, len(message)) + message)
+        self._sent = number
 
 
 class _Incoming(asyncio.Protocol):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from injecting import crash_at
 from small_store import BODY, NOW, SEED, SmallStore, build
 
 from thresher.crawler.core.errors import UsageError
@@ -191,7 +192,7 @@ def test_an_export_killed_before_its_end_leaves_the_old_file(crawl: Path, tmp_pa
     file = tmp_path / "pages.csv"
     file.write_text("old")
     command = [sys.executable, "-c", EXPORT, "export", str(crawl), "--format", "csv", "--force", "-o", str(file)]
-    killed = subprocess.run(command, cwd=ROOT, env={**os.environ, "CRAWL_CRASH_AT": "export_rename:1"}, check=False)
+    killed = subprocess.run(command, cwd=ROOT, env={**os.environ, **crash_at("export_rename:1")}, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert file.read_text() == "old"
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)

@@ -36,6 +36,7 @@ from harness import (
     wait_until,
     write_config,
 )
+from injecting import crash_at
 
 from thresher.config.load import load
 from thresher.crawler.agent.suspension import LONG_S
@@ -364,7 +365,7 @@ def test_a_writer_that_dies_ends_the_agent(store: Path) -> None:
 
 def test_a_page_that_killed_its_process_is_counted_and_parsed_apart(store: Path, tmp_path: Path, whole: Findings) -> None:
     """F65, F69: one crash while parsing: the agent is restarted, the page is known as a suspect, and is stored all the same."""
-    with resume(store, CRAWL_CRASH_AT=f"parsing:5:{tmp_path / 'crashed'}") as life:
+    with resume(store, **crash_at("parsing:5", once=tmp_path / "crashed")) as life:
         assert life.end() == 0, life.said
     assert (tmp_path / "crashed").exists()
     with View(store) as view:

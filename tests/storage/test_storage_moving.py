@@ -18,6 +18,7 @@ from thresher.storage.packing import unpack_queue_key
 from thresher.storage.partitions import shard_paths
 from thresher.storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, QUEUE, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
 from thresher.storage.shards import ShardsView, open_view
+from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -94,13 +95,15 @@ def test_a_move_that_was_cut_short_is_ended_by_the_next(
     before = known(store)
     left = n_commits
 
-    def dies(name: str) -> None:
+    def commit_and_die(of: Store) -> None:
         nonlocal left
-        left -= name == "moved"
+        commit(of)
+        left -= 1
         if left == 0:
             raise CutShortError
 
-    monkeypatch.setattr(moving, "reached", dies)
+    commit = moving._commit
+    monkeypatch.setattr(moving, "_commit", commit_and_die)
     monkeypatch.setattr(moving, "_AT_ONCE", 50)
     with pytest.raises(CutShortError):
         reshard(store, 3)
