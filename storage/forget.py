@@ -230,7 +230,7 @@ def _find(store: Store, target: Target) -> _Found:
     found = _Found()
     for number, value in _all(store, URLS):
         record = URL.decode(value)
-        if target.means(record.text) and not store.tables.requests.prober(unpack_u64(number)):
+        if target.means(record.text) and not store.tables.requests.asker(unpack_u64(number)):
             found.keys[unpack_u64(number)] = record.key
             found.origins.add(origin_of(record.text))
             row = store.tables.seen.row(record.key)

@@ -16,7 +16,7 @@ def verify_rounds(view: View) -> Iterator[str]:
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == ASKER.encode() and text is not None:
+        if prober == ASKER.stored.encode() and text is not None:
             key = URL.decode(text).key
             if key in waiting:
                 yield f"revisits {key.hex()}: two requests for it wait"

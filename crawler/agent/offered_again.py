@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from thresher.crawler.children.crash_suspects import offered_work, words_of
 from thresher.crawler.cluster.inbox import Inbox, unreadable
 from thresher.crawler.core.model import Purpose, Request
-from thresher.crawler.settlement.effects import asked_by
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
+from thresher.storage.tables.requests import Asker
 
 
 class Offered:
@@ -48,7 +48,7 @@ class Offered:
             case "finding":
                 self._settler.found(record.who, record.site, record.payload, now)
             case "answer":
-                self._settler.requested(*asked_by(record.who), Request(record.url, Purpose(record.purpose)), now)
+                self._settler.requested(Asker.read(record.who), Request(record.url, Purpose(record.purpose)), now)
                 self._settler.close()
             case _:
                 try:

@@ -28,11 +28,13 @@ from thresher.crawler.core.messages import (
 )
 from thresher.crawler.core.model import FILTERS_OWN, Cause, CrawlURL, Failed, Purpose, Request
 from thresher.crawler.gates.link_gate import Gated
-from thresher.crawler.settlement.outbox import in_place_of_origin, robots_hop
+from thresher.crawler.gates.robots_cache import PeerAsking
+from thresher.crawler.settlement.outbox import robots_hop
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
+from thresher.storage.tables.requests import Asker
 
 Deed = Callable[[float], None]  # does what a message asks for, at the time that it is given
 _WORDS: dict[type, str] = {
@@ -129,7 +131,7 @@ class Inbox:
                 if Purpose(wish.purpose) not in FILTERS_OWN:
                     raise ValueError(f"a filter asks for a request with the purpose {Purpose(wish.purpose).name}")
                 request = Request(wish.url, Purpose(wish.purpose))
-                return lambda now: settler.requested(wish.prober, wish.who, request, now)
+                return lambda now: settler.requested(Asker(wish.who, wish.prober), request, now)
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
                 return lambda now: settler.learned(panel.answered_elsewhere(answered.who, answered.reduced, read), now)
@@ -161,7 +163,7 @@ class Inbox:
         self._settler.sitemaps.announce(sitemap, announced.entries, now)
 
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
-        self._context.robots.wait_for(hop, {in_place_of_origin(ask)})
+        self._context.robots.wait_for(hop, {PeerAsking(ask.prober, ask.asked)})
         if not self._frontier.request_ahead(hop, now):
             self._settler.robots.told(hop, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 

@@ -32,7 +32,7 @@ from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.archiving import Archiver
-from thresher.crawler.settlement.effects import Effector, asked_by
+from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.postponed import Postponed
@@ -48,6 +48,7 @@ from thresher.filters.base import LinkJudgement, Naming
 from thresher.filters.panel import Asked, Deliberation, Learned, Record
 from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
+from thresher.storage.tables.requests import Asker
 
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _NOT_FETCHED = (State.QUEUED, State.HELD)
@@ -77,7 +78,7 @@ class Settler:
     def settle(self, visit: Visit, now: float) -> None:
         """Write one visit and close it."""
         purpose = visit.lease.entry.url.purpose
-        if visit.robots_origins:
+        if visit.robots_of:
             self.robots.answered(visit, now)
         elif visit.policy_of and visit.outcome is not None:
             self.robots.policy(visit, visit.outcome, now)
@@ -175,9 +176,9 @@ class Settler:
             self._store.tables.journal.put(self._notes)
             self._notes = []
 
-    def requested(self, agent: int | None, who: str, effect: Request, now: float) -> None:
-        """A filter, if `agent` says so at another agent, asks for a request to one of our hosts."""
-        self._effects.request(effect, who, now, agent=agent)
+    def requested(self, asker: Asker, effect: Request, now: float) -> None:
+        """A filter, perhaps at another agent, asks for a request to one of our hosts."""
+        self._effects.request(effect, asker, now)
         self._carry_out((), now)
 
     def learned(self, learned: Learned, now: float) -> None:
@@ -243,12 +244,14 @@ class Settler:
 
     def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
         """Tell the filter that asked how its request has ended; one whose answer killed an earlier life is not told."""
-        prober, url = self._store.tables.requests.pop(entry.seq), answer.url
-        what = f"answers to requests of {asked_by(prober)[1]}"
+        asker, url = self._store.tables.requests.pop(entry.seq), answer.url
+        assert asker is not None, f"nobody asked for request {entry.seq} of {url.text}"
         self._context.suspects.attempt(
             answer_work(entry.seq),
-            lambda: self.learned(self._effects.answered(prober, answer), now),
-            lambda why: QuarantineRecord("answer", what, now, why, who=prober, url=url.text, purpose=url.purpose),
+            lambda: self.learned(self._effects.answered(asker, answer), now),
+            lambda why: QuarantineRecord(
+                "answer", f"answers to requests of {asker.who}", now, why, who=asker.stored, url=url.text, purpose=url.purpose
+            ),
         )
 
     def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
