@@ -266,7 +266,7 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     store_replicas: bool = False  # keep the body of what is to be dropped too
     max_links: Count = 50  # new links per kind of URL followed from replicas that led to replicas only; ten kinds per site
     mirror_share: Annotated[float, Meta(gt=0, le=1)] = 0.8  # of a host's pages that replicate another host's at the same paths
-    mirrors: Literal["keep", "set_back", "drop"] = "set_back"
+    mirrors: Literal["keep", "hold", "drop"] = "hold"
 
 
 class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -37,11 +37,11 @@ from thresher.filters.base import (
     NOTHING_REFUSED,
     Effects,
     FilterSpec,
+    HeldLink,
     LinkColumns,
     LinkJudgement,
     LinkRuling,
-    SetBack,
-    set_back,
+    hold_links,
 )
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.path_shapes import calendar_of, shape_of
@@ -195,7 +195,7 @@ class YieldTrap:
 
     def __init__(self, settings: PathTrap) -> None:
         self._bounds = _Bounds(settings)
-        self._only_says = settings.mode == "observe"
+        self._only_observes = settings.mode == "observe"
         self._held: dict[str, Recent] = {}
 
     def measure(self, batch: LinkBatch, /) -> LinkBatch:
@@ -206,7 +206,7 @@ class YieldTrap:
         if not closed:
             return NOTHING_REFUSED, NO_EFFECTS
         refused: dict[int, Verdict] = {}
-        found: list[SetBack] = []
+        found: list[HeldLink] = []
         for i in batch.of_sites(closed):
             if is_home(batch.texts[i]):
                 continue
@@ -217,9 +217,9 @@ class YieldTrap:
                     break
                 if self._bounds.is_spent(cell, shape):
                     self._hold(holder(spelled), shape)
-                    found.append(SetBack(i, holder(spelled), partial(_verdict, cell, shape)))
+                    found.append(HeldLink(i, holder(spelled), partial(_verdict, cell, shape)))
                     break
-        ruling, effects = set_back(batch, found, only_says=self._only_says)
+        ruling, effects = hold_links(batch, found, only_observes=self._only_observes)
         return (LinkRuling({**ruling.refused, **refused}) if refused else ruling), effects
 
     def _hold(self, by: str, shape: Shape) -> None:

@@ -132,7 +132,7 @@ class Inbox:
                 return lambda now: settler.requested(wish.prober, wish.who, request, now)
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
-                return lambda now: settler.learned(panel.answered_elsewhere(answered.who, answered.reduced, read), now)
+                return lambda now: settler.learned(panel.on_reduced_answer(answered.who, answered.reduced, read), now)
             case Submitted() as submitted:
                 url(submitted.sitemap)
                 return lambda now: settler.sitemaps.submit(submitted, now)
@@ -148,7 +148,7 @@ class Inbox:
                 return lambda now: settler.requisites.want(of, needed.texts, needed.step, needed.hops, now)
             case News() as news:
                 found = panel.read_news(news.who, news.news)
-                return lambda now: settler.learned(panel.told(news.who, news.news, found), now)
+                return lambda now: settler.learned(panel.on_news(news.who, news.news, found), now)
 
     def _links(self, links: FoundLinks, gated: Gated, now: float) -> None:
         source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)

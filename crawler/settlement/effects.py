@@ -352,8 +352,8 @@ class Effector:
         """Tell the filter that asked, here or at another agent, how its request has ended."""
         who, _, agent = prober.partition(_AT)
         if not agent or int(agent) == self._me:
-            return self._context.panel.answered(who, answer)
-        reduced = self._context.panel.reduced(who, answer)
+            return self._context.panel.on_answer(who, answer)
+        reduced = self._context.panel.reduce(who, answer)
         if self._outbox is not None and reduced is not None:
             self._outbox.answered(int(agent), who, reduced)
         return (), None
@@ -362,7 +362,7 @@ class Effector:
         if self._outbox is not None and not self._outbox.is_own(effect.key):
             self._outbox.tell(who, effect)
             return
-        asked, record = self._context.panel.told(who, effect.news)
+        asked, record = self._context.panel.on_news(who, effect.news)
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
 

@@ -44,7 +44,7 @@ from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
-from thresher.filters.base import LinkJudgement, Naming
+from thresher.filters.base import LinkJudgement, Relinks
 from thresher.filters.panel import Asked, Deliberation, Learned, Record
 from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
@@ -198,7 +198,7 @@ class Settler:
 
     def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
-        self.learned(self._context.panel.found(who, site, finding), now)
+        self.learned(self._context.panel.on_finding(who, site, finding), now)
         self.close()
 
     # -- what became of the lease
@@ -343,10 +343,10 @@ class Settler:
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
         """Let filters hear which waiting or held URLs a page named."""
-        if sifted.known and self._context.panel.hears_of_names(url):
+        if sifted.known and self._context.panel.wants_relinks(url):
             keys = [key for key, row, _ in sifted.known if row.state in _NOT_FETCHED]
             if keys:
-                self._learn((self._context.panel.named(Naming(url, keys), judgement),), now)
+                self._learn((self._context.panel.relinks(Relinks(url, keys), judgement),), now)
 
     def _keep(self, record: PageRecord, body: bytes) -> None:
         """Store a record, with its body if bodies are stored and there is one."""

@@ -28,11 +28,11 @@ from thresher.filters.base import (
     NOTHING_REFUSED,
     Effects,
     FilterSpec,
+    HeldLink,
     LinkJudgement,
     LinkRuling,
-    Naming,
-    SetBack,
-    set_back,
+    Relinks,
+    hold_links,
 )
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
 from thresher.filters.depth_cutoff.ledger import Fetch, Freed, Ledger
@@ -199,7 +199,7 @@ class DepthOfLinks:
         self._rule = rule_of(settings)
         self._unknown = self._rule.unknown()
         self._ceiling = settings.ceiling
-        self._only_says = settings.mode == "observe"
+        self._only_observes = settings.mode == "observe"
 
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
         source = batch.source
@@ -214,11 +214,11 @@ class DepthOfLinks:
             return NOTHING_REFUSED, NO_EFFECTS
         deepest = max(batch.site_depths)
         found = [cut for site in batch.by_site if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
-        ruling, effects = set_back(batch, [link for link in found if not self._is_beyond(batch, link)], only_says=self._only_says)
+        ruling, effects = hold_links(batch, [link for link in found if not self._is_beyond(batch, link)], only_observes=self._only_observes)
         beyond = {link.at: link.verdict() for link in found if self._is_beyond(batch, link)}
         return (LinkRuling({**ruling.refused, **beyond}) if beyond else ruling), effects
 
-    def _is_beyond(self, batch: LinkBatch, link: SetBack) -> bool:
+    def _is_beyond(self, batch: LinkBatch, link: HeldLink) -> bool:
         """Return whether a link lies beyond the ceiling: that is the user's word and no opinion."""
         return self._ceiling is not None and batch.site_depths[link.at] > self._ceiling
 
@@ -227,7 +227,7 @@ class DepthOfLinks:
         glance = self._sites.glance(memory, site)
         return min(glance.least_limit(), self._unknown) if glance.n_limited else self._unknown
 
-    def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
+    def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[HeldLink]:
         """Return the links of a site that are cut off."""
         least = self._least(memory, site)
         deep = [i for i in batch.by_site[site] if batch.site_depths[i] > least]
@@ -244,7 +244,7 @@ class DepthOfLinks:
                 place = Place(where.host, limit=self._unknown)
             if place is not None and depth > 0:
                 self._sites.hold(holder(place.form, depth), place)
-                found.append(SetBack(i, holder(place.form, depth), partial(_verdict, place, depth)))
+                found.append(HeldLink(i, holder(place.form, depth), partial(_verdict, place, depth)))
         return found
 
     def _names_the_poor(self, batch: LinkBatch, site: bytes, memory: Memory) -> bool:
@@ -289,7 +289,7 @@ class NamedAgain:
     def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
         return self._sites.any_old(memory, source.key[:8])
 
-    def measure(self, naming: Naming, /) -> NamingMeasure:
+    def measure(self, naming: Relinks, /) -> NamingMeasure:
         measure = NamingMeasure(naming.source.key)
         measure.__dict__["keys"] = naming.keys
         return measure
@@ -319,7 +319,7 @@ def spec(settings: DepthCutoff) -> FilterSpec:
         learned=DepthOfLinks(sites, settings),
         redirect=DepthOfRedirects(sites, settings),
         page=DepthOfPages(sites, settings),
-        hears=NamedAgain(sites),
+        relinks=NamedAgain(sites),
         again=lambda key, memory: cuts_all or sites.glance(memory, key[:8]).n_limited > 0,
         recent=sites.recent,
     )

@@ -93,7 +93,7 @@ def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies
     """
     gate = ReplicaGate(settings, tells_copies=tells_copies)
     observes = settings.mode == "observe"
-    links = copy_links.Ledger(NAME) if settings.mirrors == "keep" else MirrorGate(settings.mirrors, only_says=observes)
+    links = copy_links.Ledger(NAME) if settings.mirrors == "keep" else MirrorGate(settings.mirrors, only_observes=observes)
     shared = Shared(gate, settings, owners) if owners is not None else None
     return FilterSpec(
         NAME,

@@ -131,7 +131,7 @@ class Shared:
             else:
                 yield Tell(those[0], _encode(sought))
 
-    def told(self, news: Sought | Hint | Offered, memory: Memory, /) -> Effects:
+    def on_news(self, news: Sought | Hint | Offered, memory: Memory, /) -> Effects:
         """Learn what another agent has found."""
         match news:
             case Sought():

@@ -126,7 +126,7 @@ class Prober:
             hint=hint_of(page).kind if page else "",
         )
 
-    def answered(self, reduced: Reduced, memory: Memory, /) -> Effects:
+    def on_answer(self, reduced: Reduced, memory: Memory, /) -> Effects:
         hop = HOPS.get(memory, reduced.key)
         if hop is not None:
             HOPS.delete(memory, reduced.key)

@@ -78,7 +78,7 @@ class Shared:
         self._owners = owners
         self.is_own = owners.is_own
 
-    def told(self, news: Counted | Tally | Form, memory: Memory, /) -> Effects:
+    def on_news(self, news: Counted | Tally | Form, memory: Memory, /) -> Effects:
         """Learn what another agent has found."""
         match news:
             case Counted():
@@ -183,12 +183,12 @@ class SharedProber:
     def reduce(self, answer: Answer, /) -> Any:
         return self._prober.reduce(answer)
 
-    def answered(self, reduced: Any, memory: Memory, /) -> Effects:
+    def on_answer(self, reduced: Any, memory: Memory, /) -> Effects:
         if not self._shared.is_own(reduced.key) and HOPS.get(memory, reduced.key) is None:
             return NO_EFFECTS  # a hop of a probe of sites that are another agent's by now
         if not reduced.counted_as:
-            return self._prober.answered(reduced, memory)
-        return self._shared.form_of(reduced.counted_as, lambda: self._prober.answered(reduced, memory), memory)
+            return self._prober.on_answer(reduced, memory)
+        return self._shared.form_of(reduced.counted_as, lambda: self._prober.on_answer(reduced, memory), memory)
 
 
 def _is_told(n_before: int, n: int) -> bool:

@@ -86,7 +86,7 @@ async def test_what_is_in_flight_or_done_is_not_rewritten(tmp_path: Path) -> Non
         late = web.hold_back("b.test/slow")
         rewrites = tuple(Rewrite(web.url(place), web.url("a.test/never"), RULE) for place in ("b.test/slow", "a.test/", "c.test/unknown"))
         script = PageScript("dust", asks={web.url("a.test/1"): rewrites})
-        script.heard = lambda url: late.set() if url == web.url("a.test/1") else None
+        script.on_learn = lambda url: late.set() if url == web.url("a.test/1") else None
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(script)])
     assert sorted(web.requests) == ["a.test/", "a.test/1", "b.test/slow"]
     assert not crawled.aliases

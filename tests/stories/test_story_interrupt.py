@@ -24,7 +24,7 @@ async def test_the_second_ctrl_c_gives_up_what_is_in_flight(tmp_path: Path) -> N
                 asyncio.get_running_loop().call_soon(crawl.interrupt)
                 asyncio.get_running_loop().call_soon(crawl.interrupt)
 
-        web.heard = twice
+        web.on_request = twice
         with pytest.raises(KeyboardInterrupt):
             await crawl.run()
         gate.set()

@@ -31,11 +31,11 @@ class Frail(PageScript):
 
     is_mended = False
 
-    def answered(self, reduced: SeenAnswer, memory: Memory, /) -> Effects:
+    def on_answer(self, reduced: SeenAnswer, memory: Memory, /) -> Effects:
         if not self.is_mended:
             memory.put(bytes(8) + b"half", b"done")
             raise RuntimeError("planted")
-        return super().answered(reduced, memory)
+        return super().on_answer(reduced, memory)
 
 
 async def test_an_answer_that_kills_the_agent_is_set_aside_and_requested_again_when_it_is_offered(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ class Pupil:
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
         yield b""
 
-    def found(self, site: bytes, finding: str, memory: Memory, /) -> Effects:
+    def on_finding(self, site: bytes, finding: str, memory: Memory, /) -> Effects:
         if not self.is_mended:
             raise RuntimeError("planted")
         self.findings.append(finding)

@@ -270,7 +270,7 @@ async def test_a_kill_between_reading_and_admitting_loses_nothing(tmp_path: Path
             web.page(f"a.test/o{i}")
         limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=1)
         first = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
-        web.heard = lambda place: None
+        web.on_request = lambda place: None
         assert first.ending.code == 0
         crawled = await crawl(tmp_path / "c", options(web, "a.test/"))
         assert len(web.requests) == len(set(web.requests)) == 202

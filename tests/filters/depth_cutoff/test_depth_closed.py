@@ -10,7 +10,7 @@ from subjects import SPACE
 
 from thresher.config.settings import DepthCutoff
 from thresher.crawler.core.model import CrawlURL, Hold, LinkBatch, Release
-from thresher.filters.base import LinkJudgement, Naming
+from thresher.filters.base import LinkJudgement, Relinks
 from thresher.filters.depth_cutoff.filter import NamedAgain
 
 
@@ -71,11 +71,11 @@ def test_what_was_freed_is_freed_again_by_the_journal() -> None:
     crawled = of_wiki()
     crawled.name(view(7), view(99))
     before = dict(crawled.memory.rows)
-    measure = crawled.hears.measure(Naming(SPACE.url(f"{HOST}/w/wiki?id=8"), [SPACE.key(view(99))]))
-    crawled.hears.observe(measure, KEPT, crawled.memory)
+    measure = crawled.relinks.measure(Relinks(SPACE.url(f"{HOST}/w/wiki?id=8"), [SPACE.key(view(99))]))
+    crawled.relinks.observe(measure, KEPT, crawled.memory)
     after, crawled.memory.rows = dict(crawled.memory.rows), dict(before)
     written = msgspec.msgpack.encode(measure)
-    crawled.hears.observe(msgspec.msgpack.decode(written, type=NamedAgain.measure_type), KEPT, crawled.memory)
+    crawled.relinks.observe(msgspec.msgpack.decode(written, type=NamedAgain.measure_type), KEPT, crawled.memory)
     assert crawled.memory.rows == after != before
 
 
