@@ -238,7 +238,7 @@ async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
             file.write(outcome.body)
             visit.sitemap = await context.sitemaps.read(file)
             if Flag.TRUNCATED_SIZE in outcome.flags:
-                visit.sitemap.told.append("cut where limits.max_sitemap_size ends")
+                visit.sitemap.notes.append("cut where limits.max_sitemap_size ends")
     return visit
 
 
@@ -271,7 +271,7 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             return redirected(lease, outcome, context)
         case Fetched(refused=None):
             if context.cookies is not None:
-                context.cookies.ended(outcome.url.text)
+                context.cookies.on_end(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
             requisites = await _needed_by(outcome, reading, context)
             made = read_page(lease, outcome, reading, context)
@@ -315,7 +315,7 @@ def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool
     if context.cookies is None or outcome.url.purpose in FILTERS_OWN or not isinstance(context.links.check(target), bytes):
         return False
     set_cookies, at_most = outcome.head.all(b"set-cookie"), context.overriding.of(outcome.url.text).limits.max_redirects
-    return context.cookies.redirected(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
+    return context.cookies.on_redirect(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
 
 
 def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:

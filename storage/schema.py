@@ -345,7 +345,7 @@ class SitemapRecord(msgspec.Struct, array_like=True):
     n_urls: int = 0
     n_chunks: int = 0  # that still are to be admitted
     counts: dict[str, int] = {}  # of URLs by what became of them: new, known, abroad, or a Reason
-    told: list[str] = []  # limits and faults, in words
+    notes: list[str] = []  # limits and faults, in words
 
 
 class RequisiteRecord(msgspec.Struct, array_like=True):

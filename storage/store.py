@@ -69,7 +69,7 @@ class Store(Tables):
         _cut_results(disk, self._next_visit)
         level = settings.store.compression_level
         self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
-        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._committed)
+        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._on_commit)
         self.counters = Counters(self)
         super().__init__(self, settings, writes=True)
         if msgspec.json.encode(settings) != self.stored_config:
@@ -296,7 +296,7 @@ class Store(Tables):
         self._commit = self._writer.submit(group)
         return self._commit
 
-    def _committed(self) -> None:
+    def _on_commit(self) -> None:
         """In the writer's thread: the group is on disk and the snapshots show it."""
         self._behind = None
 

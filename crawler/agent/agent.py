@@ -80,7 +80,7 @@ class Agent:
             store.queues, self._context.resolver, settings, urls=self._context.urls, rng=rng, started_at=self._started_at
         )
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
-        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
+        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._on_commit_failure, committed=self._on_commit)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
         self._suspensions, self._loop_lag = SuspensionDetector(), LoopLag()
@@ -119,20 +119,20 @@ class Agent:
         def carry_out(sender: int, message: bytes) -> None:
             self._committer.whole(self._inbox.carry_out, sender, message, self._clock())
 
-        return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._commit_failed)
+        return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._on_commit_failure)
 
     async def run(self) -> Ending:
         """Crawl until nothing is due, a limit is reached or `stop` is called; everything that has settled is committed then."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            studying = group.create_task(self._context.studies.run(self._studied))
+            studying = group.create_task(self._context.studies.run(self._on_finding))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
             await prepare(
                 self._store, self._context, self._settler, self._inbox, self._committer, self._frontier, stopping=self._ended.is_set
             )
             self._prepared = True
-            announcing = group.create_task(self._announcer.run(self._told))
-            talking = [group.create_task(self._member.run(self._told))] if self._member is not None else []
+            announcing = group.create_task(self._announcer.run(self._on_tick))
+            talking = [group.create_task(self._member.run(self._on_tick))] if self._member is not None else []
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
             self._dispatch()
             await self._ended.wait()
@@ -150,7 +150,7 @@ class Agent:
         if self._member is not None and not order.end:
             self._member.obey(order, self._settler.totals.pages + len(self._in_flight))
             if order.serve_tails and self._ending is None and not self._serve_tails():
-                self._told()
+                self._on_tick()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
         elif order.end:
@@ -201,7 +201,7 @@ class Agent:
             if made.outcome is not None:
                 self._requests.write(made.outcome, now)
             failpoint.reached("settled")
-            self._committer.settled(idle=not self._in_flight)
+            self._committer.on_settled(idle=not self._in_flight)
             self._lookups.start(self._group)
             if made.outcome is None:
                 await asyncio.sleep(0)  # a visit may have awaited nothing; a thousand of them in a row must not hold the loop
@@ -215,7 +215,7 @@ class Agent:
         self._tails_at = self._tails_at or b""
         with self._context.suspects.watching(made.lease.entry.url.key):
             self._committer.whole(self._settler.settle, made, now)
-        self._announcer.settled()
+        self._announcer.on_settled()
 
     def _take(self) -> Lease | None:
         """Reserve the next URL; without one, keep the frontier's answer. The only caller of `Frontier.pop`."""
@@ -293,7 +293,7 @@ class Agent:
         if is_busy or not (why := self._why_idle(self._wait)):
             return
         if limit:
-            self._end(Ending(0, self._last.ended(limit, why)))
+            self._end(Ending(0, self._last.ending(limit, why)))
         elif not self._serve_tails():
             self._finish(why)
 
@@ -302,7 +302,7 @@ class Agent:
         self._committer.whole(self._draw_from_tails)
         if self._tails_at is None:
             return False
-        asyncio.get_running_loop().call_soon(self._told)
+        asyncio.get_running_loop().call_soon(self._on_tick)
         return True
 
     def _draw_from_tails(self) -> None:
@@ -363,25 +363,25 @@ class Agent:
                 DiskError.exit_code, f"the disk refuses writes: {trouble}. What was committed is safe: make room, then resume"
             )
 
-    def _studied(self, who: str, site: bytes, finding: bytes) -> None:
+    def _on_finding(self, who: str, site: bytes, finding: bytes) -> None:
         """Let a filter learn from the finding of a study, and look for work at once: the filter may have asked for requests."""
         if self._ending is not None:
             return
-        self._committer.whole(self._settler.studied, who, site, finding, self._clock())
-        self._told()
+        self._committer.whole(self._settler.on_study_end, who, site, finding, self._clock())
+        self._on_tick()
 
-    def _committed(self) -> None:
+    def _on_commit(self) -> None:
         if self._member is not None:
-            self._member.committed()
+            self._member.on_commit()
         self._dispatch()
 
-    def _told(self) -> None:
+    def _on_tick(self) -> None:
         """Look for work: a look-up, a study or a message of another agent has settled something."""
         self._dry = None
-        self._committer.settled(idle=not self._in_flight)
+        self._committer.on_settled(idle=not self._in_flight)
         self._dispatch()
 
-    def _commit_failed(self, error: BaseException) -> None:
+    def _on_commit_failure(self, error: BaseException) -> None:
         """End with the store's error, even if another end had begun. Requests in flight are given up: they could not be written."""
         code = error.exit_code if isinstance(error, ThresherError) else 1
         self._ending = Ending(code, str(error) or repr(error))
@@ -398,7 +398,7 @@ class Agent:
 
     def _looked_up(self) -> None:
         if not self._ended.is_set():
-            self._told()
+            self._on_tick()
 
     async def _tick(self) -> None:
         """Twice a second: publish the status, watch the disk, look again for work."""

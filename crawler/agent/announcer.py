@@ -26,7 +26,7 @@ class Announcer:
         """Whether anything waits to be admitted."""
         return self._wake.is_set()
 
-    def settled(self) -> None:
+    def on_settled(self) -> None:
         """Look whether the visit that was settled left something to admit."""
         if not self._wake.is_set() and self._settler.sitemaps.is_busy:
             self._wake.set()

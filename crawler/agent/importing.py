@@ -111,7 +111,7 @@ class Importer:
         if answer.payload:
             digest = sha1(answer.payload)
             self._store.captures.remember(digest, Capture(url.text, "", str(self._store.visit), digest))
-        self._committer.whole(self._settler.imported, visit, answer.at or self._at)
+        self._committer.whole(self._settler.on_import, visit, answer.at or self._at)
         self.counts["answers"] += 1
 
     def _known(self, url: CrawlURL) -> CrawlURL:

@@ -38,6 +38,6 @@ class LastRequisites:
         n_pages = sum(lease.entry.url.purpose is not Purpose.REQUISITE for lease in self._in_flight.values())
         return over_limit(n_pages)
 
-    def ended(self, limit: str, why: str) -> str:
+    def ending(self, limit: str, why: str) -> str:
         """Return in words why the crawl ends at the limit although requisites wait."""
         return f"{limit} reached; of what its pages need {self._requisites.n_waiting:,} wait, and {why}"

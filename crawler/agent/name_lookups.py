@@ -31,7 +31,7 @@ class Lookups:
         for hostname in self._frontier.lookups():
             task = group.create_task(self._resolve(hostname))
             self.tasks.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._on_looked_up)
 
     async def _resolve(self, hostname: str) -> None:
         answer = await self._resolver.resolve(hostname)
@@ -39,8 +39,8 @@ class Lookups:
         if isinstance(answer, LookupFailed):
             self._failed(hostname, answer.cause, answer.detail, now)
         else:
-            self._frontier.resolved(hostname, now)
+            self._frontier.on_resolved(hostname, now)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_looked_up(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
         self._done()

@@ -235,14 +235,14 @@ class _Telling:
                 if visit >= end:
                     break
                 self._next = visit + 1
-                if record.purpose in _PAGES and not await self._told(Page(self._store, visit, record)):
+                if record.purpose in _PAGES and not await self._call(Page(self._store, visit, record)):
                     return
             else:
                 continue
             break
         self._next = max(self._next, end)
 
-    async def _told(self, page: Page) -> bool:
+    async def _call(self, page: Page) -> bool:
         assert self._on_page is not None
         try:
             said = self._on_page(page)

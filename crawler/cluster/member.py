@@ -55,13 +55,13 @@ class Member:
             failed=failed,
         )
 
-    async def run(self, heard: Callable[[], None]) -> None:
+    async def run(self, received: Callable[[], None]) -> None:
         """Exchange messages with the others until cancelled.    heard: called after messages were carried out"""
-        await self._channels.run(heard)
+        await self._channels.run(received)
 
-    def committed(self) -> None:
+    def on_commit(self) -> None:
         """After a commit: send the messages that are on disk now, and acknowledge those that were carried out."""
-        self._channels.committed()
+        self._channels.on_commit()
 
     @property
     def is_quiet(self) -> bool:
@@ -76,6 +76,6 @@ class Member:
 
     def fill(self, report: Report) -> None:
         """Write into a report the counts by which the supervisor detects the end and shares out `limits.max_pages`."""
-        sent, heard = self._channels.counts()
-        report.sent, report.heard = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in heard.items()}
+        sent, received = self._channels.counts()
+        report.sent, report.received = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in received.items()}
         report.wave, report.grant, report.may_have = self._wave, self._grant, self.may_have

@@ -45,7 +45,7 @@ class TerminationDetector:
         self._asked.pop(agent, None)
         self._before = None
 
-    def heard(self, agent: int, report: Report) -> str:
+    def on_report(self, agent: int, report: Report) -> str:
         """Take a report; return why the crawl is at its end, "" if it is not."""
         self._reports[agent] = report
         if self._max_pages is not None:
@@ -53,7 +53,7 @@ class TerminationDetector:
         if len(self._reports) < self._n_agents or not self._is_wave():
             self._before = None
             return ""
-        counts = [(report.sent, report.heard) for _, report in sorted(self._reports.items())]
+        counts = [(report.sent, report.received) for _, report in sorted(self._reports.items())]
         if self._before is None:
             self._before, self._wave = counts, self._wave + 1
             for other in self._reports:
@@ -122,4 +122,4 @@ class TerminationDetector:
 
 
 def _heard(reports: Mapping[int, Report], agent: int | str, sender: int) -> int:
-    return reports[int(agent)].heard.get(str(sender), 0)
+    return reports[int(agent)].received.get(str(sender), 0)

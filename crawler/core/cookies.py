@@ -86,7 +86,7 @@ class ChainCookies:
         chain = self._waiting.get(url)
         return chain.header(url) if chain is not None else ""
 
-    def redirected(self, url: str, target: str, lines: Iterable[str], now: float, *, at_most: int) -> bool:
+    def on_redirect(self, url: str, target: str, lines: Iterable[str], now: float, *, at_most: int) -> bool:
         """Let the chain of a URL that was answered by a redirect go on at its target.
 
         Returns whether the target is to be asked for again although the chain has passed it: it has learned a cookie since.
@@ -104,7 +104,7 @@ class ChainCookies:
             self._waiting.popitem(last=False)
         return target in chain.passed and chain.passed[target] < chain.n_changes
 
-    def ended(self, url: str) -> None:
+    def on_end(self, url: str) -> None:
         """Forget the chain that a URL has ended."""
         self._waiting.pop(url, None)
 

@@ -208,7 +208,7 @@ class Frontier:
         """Return names that hosts wait for; each is named once until it is `resolved` or `unresolvable`."""
         return self._bench.lookups()
 
-    def resolved(self, hostname: str, now: float) -> None:
+    def on_resolved(self, hostname: str, now: float) -> None:
         """Go on with the hosts that waited for the name: the address book has it."""
         for host in self._bench.looked_up(hostname):
             self._bench.place(host, now)
@@ -349,7 +349,7 @@ class Frontier:
         if record is not None and record.due > now and not record.parked:
             self._bench.waiting.join(queue, record, now)
 
-    def linked(self, site: bytes) -> None:
+    def on_link(self, site: bytes) -> None:
         """Tell the hosts of a site that are ready that more sites link to it than when they stood in line."""
         self._bench.stand_anew(site, self._now)
 

@@ -139,10 +139,10 @@ class Effector:
         """Record a new link that a filter rewrites or postpones; return its sequence number, -1 if its rule's rows are used up."""
         for who, effect in effects:
             if isinstance(effect, Rewrite) and effect.url == url.text:
-                self._totals.saved(who)
+                self._totals.count_saved(who)
                 return self._new_alias(url, effect, who, now)
             if isinstance(effect, Hold) and effect.url == url.text:
-                self._totals.saved(who)
+                self._totals.count_saved(who)
                 return self._postpone_new(url, effect.holder, now, is_inherited=False)
         raise AssertionError(f"{url.text} was set aside by no effect")
 
@@ -162,7 +162,7 @@ class Effector:
         n_useful = self._frontier.n_pages(queue)
         for key in self.tails.postpone(queue, url.key, holder, is_inherited=is_inherited, n_useful=n_useful):
             self._promote(key, Lane.FRESH, now)
-            self._totals.audited(1)
+            self._totals.count_audited(1)
 
     def serve_tail(self, queue: bytes, now: float) -> int:
         """Draw from the tail of a host if it has nothing else to fetch and is not made to wait; return how many URLs."""
@@ -196,7 +196,7 @@ class Effector:
         )
         return self.tails.class_of(key) or f"links {who}"
 
-    def ended(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
+    def on_end(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
         """Settle the draw of a URL that needs no request any more; return whether it was drawn."""
         return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.unasked(key)
 
@@ -211,7 +211,7 @@ class Effector:
         self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
         for who, effect in holds:
             assert isinstance(effect, Hold)
-            self._totals.saved(who)
+            self._totals.count_saved(who)
             self._tables.held.hold(url.key, effect.holder)
         first = holds[0][1]
         assert isinstance(first, Hold)
@@ -222,7 +222,7 @@ class Effector:
         if self._leads_back(effect.to, url.key):
             self._requeue(url.key, row, Purpose.AUDIT, Lane.AHEAD, now)
             return
-        self._totals.saved(who)
+        self._totals.count_saved(who)
         self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
         self._put_alias(url.key, effect)
         self._settled.append(url)
@@ -263,7 +263,7 @@ class Effector:
         if url is None or row is None or row.state is not State.QUEUED or self._leads_back(effect.to, url.key):
             return
         if self._frontier.withdraw(url, row.seq, row.worth):
-            self._totals.saved(who)
+            self._totals.count_saved(who)
             self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
             self._put_alias(url.key, effect)
             self._settled.append(url)
@@ -307,7 +307,7 @@ class Effector:
         if row.state is State.HELD:
             self._tables.held.hold(url.key, effect.holder)
         elif row.state is State.QUEUED and not self.tails.class_of(url.key) and self._frontier.withdraw(url, row.seq, row.worth):
-            self._totals.saved(who)
+            self._totals.count_saved(who)
             self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
             self._postpone(url, effect.holder, now)
             self.let_aliases_go(url.key)
@@ -344,18 +344,18 @@ class Effector:
             if refusal is None:
                 return
             self._tables.requests.pop(seq)
-        answer, record = self.answered(prober, Answer(url, now, failure=str(refusal)))
+        answer, record = self.on_answer(prober, Answer(url, now, failure=str(refusal)))
         self._notes += [record] if record is not None else []
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
 
-    def answered(self, prober: str, answer: Answer) -> Learned:
+    def on_answer(self, prober: str, answer: Answer) -> Learned:
         """Tell the filter that asked, here or at another agent, how its request has ended."""
         who, _, agent = prober.partition(_AT)
         if not agent or int(agent) == self._me:
             return self._context.panel.on_answer(who, answer)
         reduced = self._context.panel.reduce(who, answer)
         if self._outbox is not None and reduced is not None:
-            self._outbox.answered(int(agent), who, reduced)
+            self._outbox.reduced_answer(int(agent), who, reduced)
         return (), None
 
     def _tell(self, effect: Tell, who: str, now: float) -> None:

@@ -189,7 +189,7 @@ class Outbox:
         """Let a URL's owner make a filter's request; the answer comes as `Answered`."""
         self._send(url.key, Ask(self._ownership.me, who, url.text, url.purpose))
 
-    def answered(self, prober: int, who: str, reduced: bytes) -> None:
+    def reduced_answer(self, prober: int, who: str, reduced: bytes) -> None:
         """Tell another agent what became of a filter's request; nobody, if there is no such agent any more."""
         if prober in self._ownership.others:
             self._tables.channels.send(prober, encode(Answered(who, reduced)))

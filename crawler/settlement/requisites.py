@@ -50,7 +50,7 @@ class Requisites:
         self._told: set[bytes] = set()
         self.n_waiting = self._tables.n_waiting() if context.settings.archive.requisites else 0
 
-    def needed(self, visit: Visit, now: float) -> None:
+    def on_page(self, visit: Visit, now: float) -> None:
         """A page or a style sheet was read: ask for what it needs."""
         source = visit.lease.entry.url
         if visit.requisites and (hop := hop_of(source) + 1) <= MAX_HOPS:
@@ -119,13 +119,13 @@ class Requisites:
 
     # -- what became of a request
 
-    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A requisite was answered."""
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=False)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         if retry is not None:
             return
         record = self._end(entry, now)
@@ -140,9 +140,9 @@ class Requisites:
         self._tables.save(entry.url.key, record)
         if isinstance(outcome, Redirect):
             self._follow(entry.url, outcome.target, now)
-        self.needed(visit, now)
+        self.on_page(visit, now)
 
-    def given_up(self, entry: Entry, why: str, now: float, *, state: str = "refused") -> None:
+    def on_given_up(self, entry: Entry, why: str, now: float, *, state: str = "refused") -> None:
         """A requisite will not be requested."""
         record = self._end(entry, now)
         record.state, record.why = state, why

@@ -29,13 +29,13 @@ class RobotsAnswers:
         self._sitemaps = sitemaps
         self._outbox = outbox
 
-    def answered(self, visit: Visit, now: float) -> None:
+    def on_answer(self, visit: Visit, now: float) -> None:
         """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
         outcome, lease, book = visit.outcome, visit.lease, self._context.robots
         assert outcome is not None
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             self._later(visit, outcome, now)
             return
@@ -55,7 +55,7 @@ class RobotsAnswers:
 
     def _later(self, visit: Visit, failure: Failed, now: float) -> None:
         """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
-        self._totals.failed(failure.cause, terminal=False)
+        self._totals.count_failure(failure.cause, terminal=False)
         if visit.postponed is not None:
             self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
             return
@@ -70,7 +70,7 @@ class RobotsAnswers:
         self._learn(origins, failure, now)
         self._wake(origins, now)
 
-    def told(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
+    def on_hop_answer(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
         """A hop of a robots.txt was answered by the agent that has its host."""
         origins = self._context.robots.waiting_for(hop)
         self._learn(origins, outcome, now)
@@ -91,7 +91,7 @@ class RobotsAnswers:
                     self._outbox.answer(origin, outcome)
                 continue
             record = self._context.robots.learn(origin, outcome, now)
-            self._sitemaps.named(origin, record, asked_for, now)
+            self._sitemaps.on_robots(origin, record, asked_for, now)
             self._frontier.set_crawl_delay(self._context.urls.queue_key(origin), self._context.robots.queue_delay(origin))
             if record.kind == "unreachable":
                 until, why = record.expires_at, "robots.txt unreachable"
@@ -101,6 +101,6 @@ class RobotsAnswers:
         """A tdmrep.json has been answered in the place of a page."""
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         self._context.ai.learn(visit.policy_of, outcome, now)
         self._frontier.give_back(visit.lease, now, requested=outcome, origin_only=True)

@@ -78,7 +78,7 @@ class Settler:
         """Write one visit and close it."""
         purpose = visit.lease.entry.url.purpose
         if visit.robots_origins:
-            self.robots.answered(visit, now)
+            self.robots.on_answer(visit, now)
         elif visit.policy_of and visit.outcome is not None:
             self.robots.policy(visit, visit.outcome, now)
         elif visit.outcome is None:
@@ -86,22 +86,22 @@ class Settler:
         elif purpose in FILTERS_OWN:
             self._answer(visit, visit.outcome, now)
         elif purpose is Purpose.SITEMAP:
-            self.sitemaps.answered(visit, visit.outcome, now)
+            self.sitemaps.on_answer(visit, visit.outcome, now)
         elif purpose is Purpose.REVISIT:
-            self.revisits.answered(visit, visit.outcome, now)
+            self.revisits.on_answer(visit, visit.outcome, now)
         elif visit.asks_again and isinstance(visit.outcome, Redirect) and visit.target == visit.outcome.url.text:
             self.totals.request(visit.outcome.wire_bytes)
             self._frontier.give_back(visit.lease, now, requested=visit.outcome)
         elif purpose is Purpose.REQUISITE:
-            self.requisites.answered(visit, visit.outcome, now)
+            self.requisites.on_answer(visit, visit.outcome, now)
         elif visit.gives_way and isinstance(visit.outcome, Failed):
             self._give_way(visit, visit.outcome, now)
         else:
             self._page(visit, visit.outcome, now)
         if self._archiver is not None:
             self._archiver.add(visit, now)
-        self.admission.landed(visit.lease.entry.seq)
-        self.postponed.settled(visit, now)
+        self.admission.on_unleased(visit.lease.entry.seq)
+        self.postponed.on_settled(visit, now)
         self._effects.let_aliases_go(visit.lease.entry.url.key)
         if self._store.held.is_releasing or self._store.aliases.is_freeing:
             self._carry_out((), now)
@@ -109,7 +109,7 @@ class Settler:
         self.close()
         self._store.end_visit()
 
-    def imported(self, visit: Visit, now: float) -> None:
+    def on_import(self, visit: Visit, now: float) -> None:
         """Write an answer that an archive has, whose URL waits in no queue, and close it."""
         url, outcome = visit.lease.entry.url, visit.outcome
         assert outcome is not None
@@ -120,18 +120,18 @@ class Settler:
             case Redirect():
                 self._redirect(visit, outcome, now)
             case Fetched():
-                self._fetched(visit, outcome, now)
+                self._on_fetched(visit, outcome, now)
         self.close()
         self._store.end_visit()
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
-        self.totals.failed(cause, terminal=False)
+        self.totals.count_failure(cause, terminal=False)
         terminal = self._frontier.unresolvable(hostname, cause, detail, now)
         self._store.end_visit()
         for entry in terminal:
-            self._lost(entry, cause, detail, now)
-            self._effects.ended(entry.url.key, was_asked=True, is_good=False)
+            self._on_lost(entry, cause, detail, now)
+            self._effects.on_end(entry.url.key, was_asked=True, is_good=False)
             self._effects.let_aliases_go(entry.url.key)
             self.close()
             self._store.end_visit()
@@ -147,13 +147,13 @@ class Settler:
         self.admission.admit(source, sifted, now, is_redirect=is_redirect, gift=gift)
         self._learn((sifted.deliberation,), now)
 
-    def told_of_redirect(self, original: bytes, target: str, now: float) -> None:
+    def on_foreign_redirect(self, original: bytes, target: str, now: float) -> None:
         """A URL of another agent redirects to one of ours."""
-        self._judge_pairs(self._pairs.after_foreign_redirect(original, target, now), now)
+        self._judge_pairs(self._pairs.on_foreign_redirect(original, target, now), now)
 
-    def told_of_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+    def on_foreign_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
         """The chain of redirects that leaves us at `original` has come to its end."""
-        self._judge_pairs(self._pairs.after_foreign_end(original, hops, target, status, fingerprint, now), now)
+        self._judge_pairs(self._pairs.on_foreign_end(original, hops, target, status, fingerprint, now), now)
 
     def announce_next(self, now: float) -> None:
         """Admit some of what sitemaps announce: a visit of its own."""
@@ -175,30 +175,30 @@ class Settler:
             self._store.journal.put(self._notes)
             self._notes = []
 
-    def requested(self, agent: int | None, who: str, effect: Request, now: float) -> None:
+    def on_request(self, agent: int | None, who: str, effect: Request, now: float) -> None:
         """A filter, if `agent` says so at another agent, asks for a request to one of our hosts."""
         self._effects.request(effect, who, now, agent=agent)
         self._carry_out((), now)
 
-    def learned(self, learned: Learned, now: float) -> None:
+    def carry_out(self, learned: Learned, now: float) -> None:
         """A filter has learned otherwise than by judging."""
         asked, record = learned
         if record is not None:
             self._notes.append(record)
         self._carry_out(asked, now)
 
-    def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+    def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own."""
         self._context.suspects.attempt(
             finding_work(who, site),
-            lambda: self.found(who, site, finding, now),
+            lambda: self.on_finding(who, site, finding, now),
             lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
         )
         self._store.end_visit()
 
-    def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+    def on_finding(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
-        self.learned(self._context.panel.on_finding(who, site, finding), now)
+        self.carry_out(self._context.panel.on_finding(who, site, finding), now)
         self.close()
 
     # -- what became of the lease
@@ -213,13 +213,13 @@ class Settler:
             self._frontier.skip(visit.lease, now)
             self._note_skip(visit.refused, visit.lease.entry.url.via)
             if visit.saved_by:
-                self.totals.saved(visit.saved_by)
+                self.totals.count_saved(visit.saved_by)
             if visit.lease.entry.url.purpose is Purpose.SITEMAP:
-                self.sitemaps.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})")
+                self.sitemaps.on_given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})")
             elif visit.lease.entry.url.purpose is Purpose.REVISIT:
-                self.revisits.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})", now)
+                self.revisits.on_given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})", now)
             elif visit.lease.entry.url.purpose is Purpose.REQUISITE:
-                self.requisites.given_up(visit.lease.entry, f"{visit.refused.reason} {visit.refused.by}", now)
+                self.requisites.on_given_up(visit.lease.entry, f"{visit.refused.reason} {visit.refused.by}", now)
             elif visit.lease.entry.url.purpose not in FILTERS_OWN:
                 self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
@@ -247,14 +247,14 @@ class Settler:
         what = f"answers to requests of {asked_by(prober)[1]}"
         self._context.suspects.attempt(
             answer_work(entry.seq),
-            lambda: self.learned(self._effects.answered(prober, answer), now),
+            lambda: self.carry_out(self._effects.on_answer(prober, answer), now),
             lambda why: QuarantineRecord("answer", what, now, why, who=prober, url=url.text, purpose=url.purpose),
         )
 
     def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
         """A seed given without a scheme cannot be reached by https: its http form is asked for in its place."""
         self.totals.request(outcome.wire_bytes)
-        self.totals.failed(outcome.cause, terminal=False)
+        self.totals.count_failure(outcome.cause, terminal=False)
         self._frontier.skip(visit.lease, now, requested=outcome)
         self.admission.give_way(visit.lease.entry.url, outcome, now)
 
@@ -262,34 +262,34 @@ class Settler:
         entry = visit.lease.entry
         self.totals.request(outcome.wire_bytes)
         for name in visit.said:
-            self.totals.would_save(name)
+            self.totals.count_would_save(name)
         is_page = isinstance(outcome, Fetched) and outcome.refused is None
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
         match outcome:
             case Failed() if retry is not None:
-                self.totals.failed(outcome.cause, terminal=False)
+                self.totals.count_failure(outcome.cause, terminal=False)
                 self._store.failures.put(entry.url.key, failure_record(outcome, retry.attempt, now, final=False))
             case Failed():
                 self._fail(entry.url, outcome, entry.attempt + 1, now)
             case Redirect():
                 self._redirect(visit, outcome, now)
             case Fetched(refused=None):
-                self._fetched(visit, outcome, now)
+                self._on_fetched(visit, outcome, now)
             case Fetched():
-                self._unwanted(entry.url, outcome, now)
+                self._on_unwanted(entry.url, outcome, now)
 
     # -- what became of the URL
 
-    def _lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
+    def _on_lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
         failure = Failed(entry.url, cause, detail)
         if entry.url.purpose in FILTERS_OWN:
             self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
         elif entry.url.purpose is Purpose.SITEMAP:
-            self.sitemaps.given_up(entry, f"{cause}: {detail}")
+            self.sitemaps.on_given_up(entry, f"{cause}: {detail}")
         elif entry.url.purpose is Purpose.REVISIT:
             self.revisits.unreachable(entry, failure, now)
         elif entry.url.purpose is Purpose.REQUISITE:
-            self.requisites.given_up(entry, f"{cause} {detail}", now, state="failed")
+            self.requisites.on_given_up(entry, f"{cause} {detail}", now, state="failed")
         elif entry.url.purpose is Purpose.ROBOTS:
             self.robots.no_hop(failure, now)
         else:
@@ -297,14 +297,14 @@ class Settler:
 
     def _fail(self, url: CrawlURL, outcome: Failed, attempts: int, now: float) -> None:
         """No more tries: say why, and keep an error's or a partial body if there is one."""
-        self.totals.failed(outcome.cause, terminal=True)
+        self.totals.count_failure(outcome.cause, terminal=True)
         self._store.failures.put(url.key, failure_record(outcome, attempts, now))
         if (answer := partial_answer(url, outcome)) is not None:
             self._keep(page_record(answer, None, "", None, now, failure=outcome), outcome.body)
         self._store.seen.settle(url.key, State.DONE)
         self._settle_pairs(url, answer.head.status if answer is not None else 0, b"", now)
 
-    def _unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
+    def _on_unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
         """A head gate refused the body: the URL is done, its answer is no page."""
         assert outcome.refused is not None
         status = outcome.head.status
@@ -315,7 +315,7 @@ class Settler:
         self._learn((self._context.panel.unread(unread_page(outcome)),), now)
         self._settle_pairs(url, status, b"", now)
 
-    def _fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
+    def _on_fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
         page, deliberation, url = visit.page, visit.deliberation, visit.lease.entry.url
         assert page is not None
         assert deliberation is not None
@@ -323,8 +323,8 @@ class Settler:
         record = page_record(outcome, page, visit.charset, deliberation.judgement, now, ai=stated)
         is_kept = deliberation.judgement.keep and not self._context.ai.withholds(stated)
         self._keep(record, outcome.body if is_kept else b"")
-        self.sitemaps.dated(url, outcome.head, now)
-        self.requisites.needed(visit, now)
+        self.sitemaps.on_page(url, outcome.head, now)
+        self.requisites.on_page(visit, now)
         self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         of_class = self._effects.class_of_links(url.key, deliberation.judgement)
@@ -333,7 +333,7 @@ class Settler:
             self._store.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
             if not (verdict.keep and verdict.follow):
-                count = self.totals.saved if self._context.panel.enforces(verdict.filter) else self.totals.would_save
+                count = self.totals.count_saved if self._context.panel.enforces(verdict.filter) else self.totals.count_would_save
                 count(verdict.filter)
         self._learn((deliberation, sifted.deliberation), now)
         self._name_again(url, sifted, deliberation.judgement, now)
@@ -374,7 +374,7 @@ class Settler:
         if target and self._outbox is not None:
             self._outbox.edge(url.key, key, target, outcome.head.status)
         if target:
-            self._judge_pairs(self._pairs.after_redirect(url, target, now), now)
+            self._judge_pairs(self._pairs.on_redirect(url, target, now), now)
         else:
             self._settle_pairs(url, outcome.head.status, b"", now)
 
@@ -411,7 +411,7 @@ class Settler:
             self._settle_pairs(url, 0, b"", now)
 
     def _settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
-        self._judge_pairs(self._pairs.after_end(url, status, fingerprint, now), now)
+        self._judge_pairs(self._pairs.on_end(url, status, fingerprint, now), now)
 
     def _judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
         for pair in pairs:

@@ -188,7 +188,7 @@ class ReplicaGate:
             write(memory, pending_key(page), Pending(original, is_replica))
         return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
-    def offered(self, page: Known, original: Known, memory: Memory) -> Effects:
+    def on_candidate(self, page: Known, original: Known, memory: Memory) -> Effects:
         """Compare a kept page with one of another agent, which is to be kept of the two; both are known here by now."""
         rp = compare.distance(page, original)
         found = compare.likeness(page, original, rp, self._limits, memory) if rp < self._limits.d else None

@@ -149,7 +149,7 @@ class YieldOfPages:
             return False
         if not measure.has_text:
             return None
-        if (news := measure.asked_for_news()) and tree.showed(parts, news, is_kept=word is Said.NEW):
+        if (news := measure.asked_for_news()) and tree.on_page(parts, news, is_kept=word is Said.NEW):
             measure.text = news.to_bytes(8, "big")
             return False
         return None if word is Said.DOUBT else True
@@ -193,7 +193,7 @@ class YieldOfRedirects:
     def observe(self, measure: PairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         url, origin = measure.url, origin_of(measure.url)
         tree = self._sites.tree(memory, measure.key[:8])
-        source = tree.ended(measure.key)
+        source = tree.take(measure.key)
         worth = source is not None and source.worth
         if worth or source is None or source.n_waiting:
             tree.learn(Fetch(measure.key, parse(url, origin), measure.text, worth))
@@ -296,10 +296,10 @@ class YieldOfLinks:
 def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, *, worth: bool) -> Effects:
     """Tell what named a URL whether it was worth it; return the releases that all of it comes to."""
     if via[:8] == tree.site:
-        tree.arrived(via, worth)
+        tree.on_settled(via, worth)
     elif via and sites.glance(memory, via[:8]).n_sources:
         other = sites.tree(memory, via[:8])
-        other.arrived(via, worth)
+        other.on_settled(via, worth)
         sites.save(memory, other)
         return (*_released(tree), *_released(other))
     return _released(tree)

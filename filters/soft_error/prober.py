@@ -146,17 +146,17 @@ class Prober:
             case = case._replace(landings=[*case.landings[:1], answer.counted_as])
         if asked.is_control:
             for key in asked.directories:
-                yield from self._controlled(case, key)
+                yield from self._on_control(case, key)
         elif answer.failure:
-            yield from self._failed(case)
+            yield from self._on_failure(case)
         elif case.is_error:
             yield from self._honest(case)
         else:
-            yield from self._landed(case)
+            yield from self._on_landing(case)
 
     # of controls
 
-    def _controlled(self, case: _Case, key: bytes) -> Iterator[Effect]:
+    def _on_control(self, case: _Case, key: bytes) -> Iterator[Effect]:
         """Learn what a place shows without a name; go on with what waited for that."""
         answer, asked, landings, memory = case
         directory = DIRECTORIES.get(memory, key) or Directory()
@@ -202,7 +202,7 @@ class Prober:
 
     # of probes
 
-    def _failed(self, case: _Case) -> Iterator[Effect]:
+    def _on_failure(self, case: _Case) -> Iterator[Effect]:
         """Nothing was learned; what the first of two probes said stands."""
         key = case.keys[0]
         directory = DIRECTORIES.get(case.memory, key) or Directory()
@@ -223,7 +223,7 @@ class Prober:
         if directory.suspect and (target is None or target.hint not in ERRORS | GATES):
             yield from _take_back(directory, key, "honest_404", memory)
 
-    def _landed(self, case: _Case) -> Iterator[Effect]:
+    def _on_landing(self, case: _Case) -> Iterator[Effect]:
         """What is missing leads somewhere, or looks like something."""
         answer, landings, memory, keys = case.answer, case.landings, case.memory, case.keys
         directory, host = read_places(memory, *keys)

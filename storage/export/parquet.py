@@ -47,7 +47,7 @@ _NAMES: Final = {
         "n",
         "final_status",
         "urls",
-        "told",
+        "notes",
         "round",
         "characters",
     ),

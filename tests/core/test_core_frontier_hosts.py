@@ -88,7 +88,7 @@ def test_a_name_is_asked_for_once_and_its_hosts_wait() -> None:
     waited(world)
     assert world.frontier.lookups() == []
     world.addresses.unknown.clear()
-    world.frontier.resolved("a.example", world.now)
+    world.frontier.on_resolved("a.example", world.now)
     assert leased(world).entry.seq == 1
     world.now += 0.2
     assert leased(world).entry.seq == 2

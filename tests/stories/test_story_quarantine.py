@@ -19,7 +19,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
-from thresher.storage.tables.channels import heard_durably
+from thresher.storage.tables.channels import received_durably
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -147,4 +147,4 @@ async def test_what_cannot_be_read_is_set_aside_in_the_visit_that_acknowledges_i
     (record,) = _offered(path)
     assert (record.what, record.sender, record.number, record.why.split(":")[0]) == ("unreadable messages", 3, 1, "cannot be read")
     with Store.open(path, None, 0.0) as store:
-        assert heard_durably(store, 3) == 1
+        assert received_durably(store, 3) == 1
