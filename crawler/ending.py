@@ -26,7 +26,7 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     parts += [f"{governed(reason)}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
     if status.held:
         alone = f", {status.left_alone:,} of them left alone" if status.left_alone else ""
-        parts.append(f"postponed by filters: {_count(status.held, 'URL')}{alone}")
+        parts.append(f"held by filters: {_count(status.held, 'URL')}{alone}")
     if status.needs_browser:
         parts.append(f"need a browser: {', '.join(f'{n:,} {what}' for what, n in status.needs_browser.items())}")
     if status.quarantined:

@@ -75,7 +75,7 @@ class Turn(NamedTuple):
     said: tuple[str, ...] = ()  # observers that would hold or refuse it
 
 
-FREE = Turn()
+NO_OBJECTION = Turn()
 
 
 class Panel:
@@ -139,7 +139,7 @@ class Panel:
         """Ask again, before a URL is requested, who holds, rewrites or refuses it by now, and which observers would."""
         asked_again = [(spec, part) for spec, again, part in self._again if again(url.key, self._memories[spec.name])]
         if not asked_again:
-            return FREE
+            return NO_OBJECTION
         batch = LinkBatch.of(url)
         holds: list[Asked] = []
         refused: dict[int, Verdict] = {}
@@ -152,7 +152,7 @@ class Panel:
             elif ruling.refused:
                 said.append(spec.name)
         if not (holds or refused):
-            return Turn((), None, tuple(said)) if said else FREE
+            return Turn((), None, tuple(said)) if said else NO_OBJECTION
         audited, kept = self._audit(batch, refused, holds)
         return Turn(tuple(kept), None if audited else refused.get(0), tuple(said))
 
@@ -202,7 +202,7 @@ class Panel:
         audited, kept_effects = self._audit(batch, refused, effects)
         if refused:
             admitted[[i for i in refused if i not in audited]] = False
-        _set_aside(batch, kept_effects, admitted)
+        _leave_out_changed(batch, kept_effects, admitted)
         judgement = LinkJudgement(admitted, refused)
         return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said)
 
@@ -349,7 +349,7 @@ def _merge(ruling: LinkRuling, *, into: dict[int, Verdict]) -> None:
         into.setdefault(i, verdict)
 
 
-def _set_aside(batch: LinkBatch, effects: Iterable[Asked], admitted: Any) -> None:
+def _leave_out_changed(batch: LinkBatch, effects: Iterable[Asked], admitted: Any) -> None:
     """Take the links that an effect rewrites or holds out of the admitted ones."""
     aside = {effect.url for _, effect in effects if isinstance(effect, Rewrite | Hold)}
     if aside:

@@ -4,7 +4,7 @@ By shape (static gate): a path segment that occurs more than `max_segment_repeat
 `max_params` query parameters.
 By yield: of each shape (path_shapes.py) the answers are counted that were nothing new: no 200, a copy or a soft error by the panel's word,
 or a page that shows, beside what its URL says, what one of the last eight of its shape has shown (pattern_yield/news.py). After
-`max_per_prefix` of them a shape is spent, unless one answer in twenty was new: that is an opinion, and its URLs are postponed
+`max_per_prefix` of them a shape is spent, unless one answer in twenty was new: that is an opinion, and its URLs are held
 (filters/tail/) when they are found, and those that wait when their turn comes. A calendar (dates of one form) is spent after `max_calendar`
 such answers. After ten times as many answers, whatever they were, its URLs are refused: calendars never end, and the limit is the user's.
 

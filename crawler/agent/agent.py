@@ -84,7 +84,7 @@ class Agent:
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
         self._suspensions, self._loop_lag = SuspensionDetector(), LoopLag()
-        self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.set_apart)
+        self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.isolate)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._last = LastRequisites(self._settler.requisites, self._frontier, self._in_flight, self._clock)
@@ -101,7 +101,7 @@ class Agent:
         self._quiet = asyncio.Event()  # after the end has begun: set when nothing is in flight, or when it is no longer waited for
         self._status = Status() if team is None else Report()
         self._rate = Rate()
-        self._paused, self._prepared = "", False
+        self._low_disk, self._prepared = "", False
         self._left_behind = left_behind or Status()  # counts of shards that no agent has any more: they count for the limits, too
         round_ = store.rounds.last()
         self._used_before = (round_.pages_before, round_.bytes_before) if round_ is not None else (0, 0)  # of limits: they are a round's
@@ -219,7 +219,7 @@ class Agent:
 
     def _take(self) -> Lease | None:
         """Reserve the next URL; without one, keep the frontier's answer. The only caller of `Frontier.pop`."""
-        why = self._hold_back()
+        why = self._why_throttled()
         if why:
             self._wait = Wait(None, why)
             return None
@@ -253,11 +253,11 @@ class Agent:
         self._lookups.start(self._group)
         self._check_end()
 
-    def _hold_back(self) -> str:
+    def _why_throttled(self) -> str:
         """Return why no request may start now, or ""."""
         if self._ending is not None:
             return "stopping"
-        if why := self._paused or self._trouble():
+        if why := self._low_disk or self._trouble():
             return why
         if self._committer.behind:
             return "the disk is slower than the crawl"
@@ -289,7 +289,7 @@ class Agent:
         if limit and not self._last.are_lacking(limit):
             self._end(Ending(0, f"{limit} reached"))
             return
-        is_busy = self._in_flight or self._lookups.tasks or self._hold_back()
+        is_busy = self._in_flight or self._lookups.tasks or self._why_throttled()
         if is_busy or not (why := self._why_idle(self._wait)):
             return
         if limit:
@@ -298,7 +298,7 @@ class Agent:
             self._finish(why)
 
     def _serve_tails(self) -> bool:
-        """Let hosts that have nothing else go on with what filters postponed; return whether any does."""
+        """Let hosts that have nothing else go on with what filters held; return whether any does."""
         self._committer.whole(self._draw_from_tails)
         if self._tails_at is None:
             return False
@@ -306,7 +306,7 @@ class Agent:
         return True
 
     def _draw_from_tails(self) -> None:
-        self._tails_at = self._settler.postponed.serve(self._clock(), self._tails_at or b"")
+        self._tails_at = self._settler.tail_service.serve(self._clock(), self._tails_at or b"")
 
     def _why_idle(self, wait: Wait) -> str:
         """Return why the frontier has nothing due within `limits.max_wait`, by its last answer; "" if it may have something."""
@@ -320,14 +320,14 @@ class Agent:
             return "nothing is left to do"
         return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
 
-    def _resting(self) -> str:
+    def _why_done(self) -> str:
         """Return why one of several agents has nothing to do until a message comes; "" if it has work, or work that is not committed."""
         is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
         if (limit := self._over_limit(in_flight=0)) and not self._last.are_lacking(limit):
             return (self._why_idle(self._dry) if self._dry is not None else "") or f"{limit} reached"
-        return "" if self._hold_back() else self._why_idle(self._wait)
+        return "" if self._why_throttled() else self._why_idle(self._wait)
 
     def _finish(self, why: str) -> None:
         """End the crawl, since nothing is left to do."""
@@ -409,7 +409,7 @@ class Agent:
             await asyncio.sleep(_TICK_S)
             self._throttle.note(max(0.0, loop.time() - planned), is_behind=self._context.batch_reader.is_behind)
             if ticks % _DISK_EVERY == 0:
-                self._paused = low_disk(self._directory, self._settings.limits.min_free_disk)
+                self._low_disk = low_disk(self._directory, self._settings.limits.min_free_disk)
             ticks += 1
             self._suspensions.look()
             self._requests.flush()
@@ -423,9 +423,9 @@ class Agent:
         waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
         status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):
-            status.resting = self._resting() if self._member.is_quiet else ""
+            status.idle = self._why_done() if self._member.is_quiet else ""
             is_over = bool(self._over_limit(in_flight=0))
-            status.has_tail = not is_over and self._tails_at is not None and self._settler.postponed.has_any
+            status.has_tail = not is_over and self._tails_at is not None and self._settler.tail_service.has_any
             status.answered_before = self._before[1]
             self._member.fill(status)
         self._report(status)

@@ -100,21 +100,21 @@ class Suspects:
         """Return what proves that work kills whoever does it, None if nothing does."""
         return self._trials.guilty(work) if self._any_trial else None
 
-    def attempt(self, work: bytes, do: Callable[[], None], aside: Callable[[str], QuarantineRecord]) -> None:
+    def attempt(self, work: bytes, do: Callable[[], None], row: Callable[[str], QuarantineRecord]) -> None:
         """Do work, or quarantine it if it has killed earlier lives; joins the visit that acknowledges it.
 
         aside: returns the row of the quarantine, by why it is there
         """
         if (trial := self.guilty(work)) is not None:
-            self.set_aside(work, aside(words_of(trial)))
+            self.quarantine(work, row(words_of(trial)))
             return
         with self.trying(work):
             do()
         self.done(work)
 
-    def set_aside(self, work: bytes, aside: QuarantineRecord) -> None:
+    def quarantine(self, work: bytes, row: QuarantineRecord) -> None:
         """Quarantine work that is not to be done."""
-        self._quarantine.add(self._shard, aside)
+        self._quarantine.add(self._shard, row)
         self.done(work)
 
     def done(self, work: bytes) -> None:

@@ -62,15 +62,15 @@ class Inbox:
         number = self._store.channels.received(sender) + 1
         work, suspects = message_work(sender, number), self._context.suspects
 
-        def aside(why: str) -> QuarantineRecord:
+        def row(why: str) -> QuarantineRecord:
             return QuarantineRecord("message", kind_of(packed), now, why, payload=packed, sender=sender, number=number)
 
         try:
             deed = self.read(packed)
         except Exception as error:  # of any kind: nothing has been changed yet
-            suspects.set_aside(work, aside(unreadable(error)))
+            suspects.quarantine(work, row(unreadable(error)))
         else:
-            suspects.attempt(work, lambda: self.do(deed, now), aside)
+            suspects.attempt(work, lambda: self.do(deed, now), row)
         self._store.channels.hear(sender)
         self._store.end_visit()
 

@@ -6,7 +6,7 @@ have been sent after its sender's report and before its receiver's. Therefore al
 end if that second wave shows the same counts of messages as the first [MAT87: two equal waves prove that no message was under way at the
 first].
 
-*Tails.* What filters have postponed is served last, over all hosts of all agents. So when all agents rest, and any of them has a tail that
+*Tails.* What filters have held is served last, over all hosts of all agents. So when all agents rest, and any of them has a tail that
 may still be served, all are ordered to serve their tails. The crawl is at its end when no agent has such a tail.
 
 *Limits.* `limits.max_pages` is shared out among the agents; the shares never add up to more. An agent that has used up its share gets a
@@ -65,7 +65,7 @@ class TerminationDetector:
             for other in self._reports:
                 self._tell(other, AgentOrder(serve_tails=True))
         elif counts == self._before:
-            return "; ".join(dict.fromkeys(report.resting for _, report in sorted(self._reports.items())))
+            return "; ".join(dict.fromkeys(report.idle for _, report in sorted(self._reports.items())))
         else:
             self._before = None
         return ""
@@ -73,7 +73,7 @@ class TerminationDetector:
     def _is_wave(self) -> bool:
         """Return whether all agents rest, none only because its share of pages is used up, and every message was carried out."""
         reports = self._reports
-        if not all(report.resting for report in reports.values()) or (self._max_pages is not None and self._is_uneven(self._max_pages)):
+        if not all(report.idle for report in reports.values()) or (self._max_pages is not None and self._is_uneven(self._max_pages)):
             return False
         return all(_heard(reports, to, agent) == n for agent, report in reports.items() for to, n in report.sent.items())
 
@@ -86,7 +86,7 @@ class TerminationDetector:
 
     def _is_hungry(self, agent: int) -> bool:
         report = self._reports[agent]
-        has_work = not report.resting or report.resting.startswith(LIMITS)
+        has_work = not report.idle or report.idle.startswith(LIMITS)
         return has_work and report.pages + report.in_flight >= self._granted.get(agent, 0)
 
     def _share(self, agent: int, report: Report, max_pages: int) -> None:
@@ -111,7 +111,7 @@ class TerminationDetector:
             used = report.pages + report.in_flight
             spare = self._granted[agent] - used
             if spare > 0:
-                self._let_have(agent, used + (0 if report.resting else spare // 2))
+                self._let_have(agent, used + (0 if report.idle else spare // 2))
 
     def _let_have(self, agent: int, n_pages: int) -> None:
         """Order a new share. A smaller one counts only when the agent has confirmed it."""

@@ -75,7 +75,7 @@ class Frontier:
         if record is not None and record.parked == Reason.HOST_BUDGET:
             self._bench.unpark(queue, record, now)
         elif record is not None and self._bench.pages_closed and not record.parked:
-            self._bench.waiting.join(queue, record, now)
+            self._bench.waiting.push_due(queue, record, now)
         return refusal
 
     def close_pages(self, now: float) -> None:
@@ -131,7 +131,7 @@ class Frontier:
         self._store.put(queue, entry)
         if host is not None:
             host.remove(waiting)
-            self._intake.hold(host, entry, self._now)
+            self._intake.insert(host, entry, self._now)
         return True
 
     def is_drained(self, queue: bytes, now: float) -> bool:
@@ -225,7 +225,7 @@ class Frontier:
         record, first = host.record, host.head
         assert first is not None
         self._outage.note_failure(host.key, cause, now, answered_before=record.has_answered)
-        entries = [entry for entry in host.held(now) if hostname_of(entry.url.host) == hostname]
+        entries = [entry for entry in host.in_memory(now) if hostname_of(entry.url.host) == hostname]
         if self._outage.is_down or not RETRIES[cause].counts_as_try:
             entries = [entry for entry in entries if entry.seq == 0]
             host.blocked_until, host.why = now + TRIAL_MAX_S, str(cause)
@@ -245,7 +245,7 @@ class Frontier:
         at = self._pace.retry_at(entry, cause, host.record, now) if entry.seq else None
         if at is None:
             return None
-        host.put_off(self._store, entry, at, entry.attempt + 1, self._bench.heads)
+        host.defer(self._store, entry, at, entry.attempt + 1, self._bench.heads)
         return at
 
     # -- after a lease
@@ -274,7 +274,7 @@ class Frontier:
         self._bench.release(host, now, was_used=requested is not None)
         self._settle(host, now)
 
-    def give_back(
+    def defer(
         self, lease: Lease, now: float, *, until: float = 0.0, why: str = "", requested: Outcome | None = None, origin_only: bool = False
     ) -> None:
         """Leave the URL queued, its host blocked until `until`; `origin_only`: the URL alone if others may be of another origin.
@@ -283,9 +283,9 @@ class Frontier:
         """
         host, entry = self._land(lease, now)
         if origin_only and until > now and entry.seq and host.may_serve_others(entry):
-            host.put_off(self._store, entry, until, entry.attempt, self._bench.heads)
+            host.defer(self._store, entry, until, entry.attempt, self._bench.heads)
         else:
-            host.put_back(entry)
+            host.restore(entry)
             host.blocked_until, host.why = until, why
         if requested is not None:
             self._respond(host, requested, now)
@@ -310,7 +310,7 @@ class Frontier:
 
     def _retry(self, host: HostQueue, entry: Entry, failure: Failed, now: float, *, excused: bool) -> Retry | None:
         if excused or not RETRIES[failure.cause].counts_as_try:
-            host.put_back(entry)
+            host.restore(entry)
             return Retry(host.record.next_at, entry.attempt)
         at = self._try_later(host, entry, failure.cause, now)
         return None if at is None else Retry(at, entry.attempt + 1)
@@ -347,7 +347,7 @@ class Frontier:
             return
         record = self._store.host(queue)
         if record is not None and record.due > now and not record.parked:
-            self._bench.waiting.join(queue, record, now)
+            self._bench.waiting.push_due(queue, record, now)
 
     def on_link(self, site: bytes) -> None:
         """Tell the hosts of a site that are ready that more sites link to it than when they stood in line."""

@@ -34,7 +34,7 @@ class Intake:
         if host is None:
             return self._push_waiting(queue, entry, now)
         self._add_row(queue, host.record, entry, now)
-        self.hold(host, entry, now)
+        self.insert(host, entry, now)
         return None
 
     def strangers(self, hosts: Iterable[str]) -> set[str]:
@@ -79,7 +79,7 @@ class Intake:
             self._count_rows(queue, host.record, 1, now)
             rank = rank_of[links.site_depths[i]]
             if not host.is_unmoved_by((Lane.FRESH, rank, seq), now):
-                self.hold(host, Entry(Lane.FRESH, rank, seq, 0, links.url(i)), now)
+                self.insert(host, Entry(Lane.FRESH, rank, seq, 0, links.url(i)), now)
 
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""
@@ -106,7 +106,7 @@ class Intake:
         if record.due:
             self._store.save_host(queue, record)
         else:
-            self._bench.waiting.join(queue, record, now)
+            self._bench.waiting.push_due(queue, record, now)
 
     def new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
         """Return the record of a host never seen before, None if its site has too many."""
@@ -118,7 +118,7 @@ class Intake:
         self.n_known_hosts += 1
         return HostRecord(name=queue_name(url.host), site=url.site)
 
-    def hold(self, host: HostQueue, entry: Entry, now: float) -> None:
+    def insert(self, host: HostQueue, entry: Entry, now: float) -> None:
         """Let a row that is new in the store take its place among those in memory, and its host another if it goes first."""
         host.insert(entry, self._bench.heads)
         if host.leased is not None:

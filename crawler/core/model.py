@@ -379,7 +379,7 @@ class Release(msgspec.Struct, frozen=True):
     holder: str
 
 
-class Free(msgspec.Struct, frozen=True):
+class ReleaseURL(msgspec.Struct, frozen=True):
     """Let the filter that asks hold the URL of this key no longer."""
 
     key: bytes
@@ -448,7 +448,7 @@ class Tell(msgspec.Struct, frozen=True):
     news: bytes  # msgpack of the filter's `news_type`
 
 
-Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Worthless | Recall | Study | Tell
+Effect = Rewrite | Hold | Release | ReleaseURL | Request | Revise | Park | Worthless | Recall | Study | Tell
 
 
 class Judgement(msgspec.Struct, frozen=True):

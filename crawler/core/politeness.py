@@ -258,13 +258,13 @@ class Pace:
             record.incident_at = now
         elif not isinstance(outcome, Failed):
             record.failures //= 2
-        resting = Rule.BACK_OFF if excused else self._back_off(record, rules, outcome, now)
+        rule = Rule.BACK_OFF if excused else self._back_off(record, rules, outcome, now)
         gap, record.rule = self._gap(record, rules, outcome.elapsed_s)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             gap = max(gap, RETRIES[outcome.cause].waits[0] * self._retry.scale)
         record.next_at = now + self.stretch(gap, rules)
         if record.backoff_until > record.next_at:
-            record.next_at, record.rule = record.backoff_until, resting or Rule.BACK_OFF
+            record.next_at, record.rule = record.backoff_until, rule or Rule.BACK_OFF
 
     def _forgive(self, record: HostRecord, rules: HostRules, now: float) -> None:
         if record.backoff_s and now - max(record.incident_at, record.backoff_until) >= rules.politeness.backoff_forgive:

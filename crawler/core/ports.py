@@ -22,7 +22,7 @@ class Lane(IntEnum):
     RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
     ANNOUNCED = 3  # what sitemaps named and no link: rank by directory depth; a small share is served before FRESH is empty
-    TAIL = 4  # drawn from what filters postponed, when the host had nothing else: rank 0
+    TAIL = 4  # drawn from what filters held, when the host had nothing else: rank 0
 
 
 class Entry(NamedTuple):

@@ -1,4 +1,4 @@
-"""Rules of a round of revisits: what may be asked conditionally, who is audited, when a page is gone and when a host is halted. Pure.
+"""Rules of a round of revisits: what may be asked conditionally, who is audited, when a page is gone and when a host is parked. Pure.
 
 Conditional requests [RFC 9110, 13]: If-None-Match with the ETag, If-Modified-Since with the Last-Modified, each as it was received. What
 cannot be a validator is not sent: an ETag that is none by its syntax or is longer than 1 KB; a Last-Modified that is no date, is later than
@@ -15,7 +15,7 @@ import xxhash
 
 LONGEST_ETAG: Final = 1024  # bytes
 WINDOW: Final = 20  # last answers of a host in a round that are looked at
-MOST_LOST: Final = 10  # of them may be lost; then the host is halted
+MOST_LOST: Final = 10  # of them may be lost; then the host is parked
 GONE: Final = frozenset((404, 410))
 
 _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
@@ -76,7 +76,7 @@ def has_lied(asked: Validators, answered: Validators, *, is_change: bool, said_a
 
 
 def is_gone(status: int, missing_since: float, now: float, *, is_doubted: bool) -> bool:
-    """Return whether a page is gone for good.    missing_since: its first 404 in a row, 0: this one.    is_doubted: its host was halted"""
+    """Return whether a page is gone for good.    missing_since: its first 404 in a row, 0: this one.    is_doubted: its host was parked"""
     if status == 410:
         return True
     return status == 404 and missing_since > 0 and now // _DAY_S != missing_since // _DAY_S and not is_doubted

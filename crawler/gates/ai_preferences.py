@@ -81,7 +81,7 @@ class AiPreferences:
         stated += [("page", says, 0.0) for says in signals]
         return stated
 
-    def withholds(self, stated: list[Stated]) -> bool:
+    def disallows(self, stated: list[Stated]) -> bool:
         """Return whether the body of a page is not to be kept for what is said of it."""
         return self.obeys and reserves(stated)
 

@@ -278,7 +278,7 @@ class Supervisor:
             self._end = Ending(0, "limits.max_time reached")
         elif why and max_pages is not None and self.status.pages >= max_pages:
             self._end = Ending(0, "limits.max_pages reached")
-        elif why and any(report.resting.startswith(LIMITS) for report in self._reports.values()):
+        elif why and any(report.idle.startswith(LIMITS) for report in self._reports.values()):
             self._end = Ending(0, why)
         elif why:
             before = self._left_behind.pages + self._left_behind.redirects

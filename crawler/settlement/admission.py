@@ -206,7 +206,7 @@ class Admission:
             return self.enqueue(url, now, cash)
         verdict = deliberation.judgement.refused.get(i)
         if verdict is None:
-            return self._effects.set_aside(url, deliberation.effects, now)
+            return self._effects.hold_or_rewrite(url, deliberation.effects, now)
         reason = verdict.reason or Reason.REFUSED_BY_FILTER
         self._skip(Skip(url.text, reason, verdict.filter), url.via)
         self._totals.count_saved(verdict.filter)

@@ -338,9 +338,9 @@ class _Answer:
             n_lost = watch.history.bit_count()
             if watch.n_answers >= MOST_LOST and 2 * n_lost < min(watch.n_answers, WINDOW):
                 watch.is_doubted = False
-        elif self._context.settings.recrawl.halt and watch.trusted != watch.round and not watch.halted:
+        elif self._context.settings.recrawl.park and watch.trusted != watch.round and not watch.parked:
             n = min(watch.n_answers, WINDOW)
-            watch.halted = f"{watch.history.bit_count()} of its last {n} answers were losses, the last one: {self._words()}"
+            watch.parked = f"{watch.history.bit_count()} of its last {n} answers were losses, the last one: {self._words()}"
             watch.is_doubted = True
             self._frontier.park(self._queue, Reason.SUDDEN_LOSS, self._now)
         self._store.rounds.save_watch(self._queue, watch)

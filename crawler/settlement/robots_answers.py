@@ -43,8 +43,8 @@ class RobotsAnswers:
         until, why = (
             (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn(visit.robots_origins, outcome, now, lease.entry.url)
         )
-        if visit.postponed is not None:
-            self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
+        if visit.deferred is not None:
+            self._frontier.defer(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
         else:
             self._frontier.finish(lease, outcome, now, is_page=False)
             self._wake(() if hop else visit.robots_origins, now)
@@ -56,8 +56,8 @@ class RobotsAnswers:
     def _later(self, visit: Visit, failure: Failed, now: float) -> None:
         """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
         self._totals.count_failure(failure.cause, terminal=False)
-        if visit.postponed is not None:
-            self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
+        if visit.deferred is not None:
+            self._frontier.defer(visit.lease, now, why=str(failure.cause), requested=failure)
             return
         self._frontier.finish(visit.lease, failure, now, is_page=False)
         self._context.robots.wait_for(failure.url, visit.robots_origins)
@@ -103,4 +103,4 @@ class RobotsAnswers:
         if isinstance(outcome, Failed):
             self._totals.count_failure(outcome.cause, terminal=False)
         self._context.ai.learn(visit.policy_of, outcome, now)
-        self._frontier.give_back(visit.lease, now, requested=outcome, origin_only=True)
+        self._frontier.defer(visit.lease, now, requested=outcome, origin_only=True)

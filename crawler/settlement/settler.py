@@ -35,12 +35,12 @@ from thresher.crawler.settlement.archiving import Archiver
 from thresher.crawler.settlement.effects import Effector, asked_by
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
-from thresher.crawler.settlement.postponed import Postponed
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.revisits import Revisits
 from thresher.crawler.settlement.robots_answers import RobotsAnswers
 from thresher.crawler.settlement.sitemaps import Sitemaps
+from thresher.crawler.settlement.tail_service import TailService
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
@@ -68,7 +68,7 @@ class Settler:
         self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
         self.revisits = Revisits(store, frontier, context, totals, self.admission, learn=self._learn_links)
         self.requisites = Requisites(store, frontier, context, totals, outbox=self._outbox)
-        self.postponed = Postponed(store, context, self._effects, close=self.close)
+        self.tail_service = TailService(store, context, self._effects, close=self.close)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, self._outbox)
         self._pairs = Pairs(store, context.urls, self._outbox)
         self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
@@ -91,7 +91,7 @@ class Settler:
             self.revisits.on_answer(visit, visit.outcome, now)
         elif visit.asks_again and isinstance(visit.outcome, Redirect) and visit.target == visit.outcome.url.text:
             self.totals.request(visit.outcome.wire_bytes)
-            self._frontier.give_back(visit.lease, now, requested=visit.outcome)
+            self._frontier.defer(visit.lease, now, requested=visit.outcome)
         elif purpose is Purpose.REQUISITE:
             self.requisites.on_answer(visit, visit.outcome, now)
         elif visit.gives_way and isinstance(visit.outcome, Failed):
@@ -101,9 +101,9 @@ class Settler:
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.on_unleased(visit.lease.entry.seq)
-        self.postponed.on_settled(visit, now)
-        self._effects.let_aliases_go(visit.lease.entry.url.key)
-        if self._store.held.is_releasing or self._store.aliases.is_freeing:
+        self.tail_service.on_settled(visit, now)
+        self._effects.release_aliases(visit.lease.entry.url.key)
+        if self._store.held.is_releasing or self._store.aliases.is_releasing:
             self._carry_out((), now)
         self._store.rounds.prune(self._store.first_uncommitted)
         self.close()
@@ -132,7 +132,7 @@ class Settler:
         for entry in terminal:
             self._on_lost(entry, cause, detail, now)
             self._effects.on_end(entry.url.key, was_asked=True, is_good=False)
-            self._effects.let_aliases_go(entry.url.key)
+            self._effects.release_aliases(entry.url.key)
             self.close()
             self._store.end_visit()
 
@@ -204,10 +204,10 @@ class Settler:
     # -- what became of the lease
 
     def _without_request(self, visit: Visit, now: float) -> None:
-        """The URL was refused or held, or its host postponed, before any request."""
+        """The URL was refused or held, or deferred, before any request."""
         if visit.held:
             self._frontier.skip(visit.lease, now)
-            self._effects.hold_back(visit.lease.entry.url, visit.held, now)
+            self._effects.hold_at_turn(visit.lease.entry.url, visit.held, now)
             self._carry_out((), now)
         elif visit.refused is not None:
             self._frontier.skip(visit.lease, now)
@@ -226,8 +226,8 @@ class Settler:
             else:
                 self._reply(visit, now)
         else:
-            until, why = visit.postponed or (0.0, "")
-            self._frontier.give_back(visit.lease, now, until=until, why=why, origin_only=True)
+            until, why = visit.deferred or (0.0, "")
+            self._frontier.defer(visit.lease, now, until=until, why=why, origin_only=True)
 
     def _answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A filter's own request was answered: only that filter learns."""
@@ -321,7 +321,7 @@ class Settler:
         assert deliberation is not None
         stated = self._context.ai.of(url, outcome.head.headers, page.directives.signals)
         record = page_record(outcome, page, visit.charset, deliberation.judgement, now, ai=stated)
-        is_kept = deliberation.judgement.keep and not self._context.ai.withholds(stated)
+        is_kept = deliberation.judgement.keep and not self._context.ai.disallows(stated)
         self._keep(record, outcome.body if is_kept else b"")
         self.sitemaps.on_page(url, outcome.head, now)
         self.requisites.on_page(visit, now)
@@ -337,8 +337,8 @@ class Settler:
                 count(verdict.filter)
         self._learn((deliberation, sifted.deliberation), now)
         self._name_again(url, sifted, deliberation.judgement, now)
-        if self.postponed.is_good(visit) and not of_class:
-            self._effects.freed_by([key for key, row, _ in sifted.known if row.state is State.HELD], now)
+        if self.tail_service.is_good(visit) and not of_class:
+            self._effects.release_inherited([key for key, row, _ in sifted.known if row.state is State.HELD], now)
         self._settle_pairs(url, page.status, page.fingerprint, now)
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:

@@ -122,7 +122,7 @@ class Sites:
     def __init__(self) -> None:
         self._memory: Memory | None = None
         self._glances: dict[bytes, Glance] = {}
-        self._free: set[str] = set()  # names of sites where nothing is cut
+        self._uncut: set[str] = set()  # names of sites where nothing is cut
         self._names: dict[bytes, str] = {}
         self._any_old = False  # that any site glanced at has shown
         self._held: dict[str, Recent] = {}
@@ -141,7 +141,7 @@ class Sites:
     def glance(self, memory: Memory, site: bytes) -> Glance:
         """Return the beginning of a site's head. site: 8 bytes."""
         if memory is not self._memory or len(self._glances) > _MOST_SITES:
-            self._memory, self._glances, self._free, self._names = memory, {}, set(), {}
+            self._memory, self._glances, self._uncut, self._names = memory, {}, set(), {}
         found = self._glances.get(site)
         if found is None:
             value = memory.get(head_key(site))
@@ -155,7 +155,7 @@ class Sites:
         if memory is self._memory:
             self._glances[site] = Glance(head.low, head.n_limited, head.n_old, head.credit, head.awaits, head.kinds)
             if head.n_limited:
-                self._free.discard(self._names.pop(site, ""))
+                self._uncut.discard(self._names.pop(site, ""))
 
     def any_old(self, memory: Memory, site: bytes) -> bool:
         """Return whether a site, or any other that was met, has had a page that showed nothing new."""
@@ -163,13 +163,13 @@ class Sites:
 
     def all_free(self, memory: Memory, names: Sequence[str], keys: Sequence[bytes]) -> bool:
         """Return whether nothing is cut on the sites of some URLs. keys: 16 bytes of each."""
-        if memory is self._memory and self._free.issuperset(names):
+        if memory is self._memory and self._uncut.issuperset(names):
             return True
         limited = False
         for name, key in dict(zip(names, keys, strict=True)).items():
             if self.glance(memory, key[:8]).n_limited:
                 limited = True
             else:
-                self._free.add(name)
+                self._uncut.add(name)
                 self._names[key[:8]] = name
         return not limited

@@ -1,4 +1,4 @@
-"""When is what is left of a host's postponed URLs worth nothing? One bound over all its classes, valid whenever one looks.
+"""When is what is left of a host's held URLs worth nothing? One bound over all its classes, valid whenever one looks.
 
 **Strata.** A stratum is a set of URLs that was known before the first of them was drawn. They are drawn without replacement in the order
 of a keyed hash (audits.py), so that the drawn ones are a random sample however the site ordered its links. Of `size` URLs m are good; then

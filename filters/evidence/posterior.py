@@ -31,7 +31,7 @@ def expected(recent: Recent, prior: float, *, strength: float = STRENGTH) -> flo
 
 
 def lower_share(n: float, s: float, z: float = 1.64) -> float:
-    """Return a lower bound of a share of which s of n were seen [WIL27]. For beliefs that postpone: not valid at every look.
+    """Return a lower bound of a share of which s of n were seen [WIL27]. For beliefs that hold URLs: not valid at every look.
 
     z: 1.64 for one error in twenty on one side
     """

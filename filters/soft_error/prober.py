@@ -283,7 +283,7 @@ class Prober:
             kind = suspect.hint or (Kind.LOGIN if suspect.form == "password" else directory.kind or Kind.NOT_FOUND)
             directory.n_soft += 1
             DIRECTORIES.put(memory, key, directory)
-            if not suspect.is_set_aside:
+            if not suspect.is_gate:
                 n_walls += kind in WALLS
                 yield Revise(suspect.page, soft_error(kind, "same_target" if _is_landing(suspect, case) else "same_text"))
                 yield from _revise_first(suspect, host_key, kind, memory)
@@ -300,7 +300,7 @@ class Prober:
 
     def _restore(self, suspect: Suspect, case: _Case) -> Iterator[Effect]:
         """Take back what was said of a page at sight, if an answer says otherwise."""
-        if not suspect.is_set_aside or case.answer.failure or case.answer.hint == suspect.hint:
+        if not suspect.is_gate or case.answer.failure or case.answer.hint == suspect.hint:
             return
         host = HOSTS.get(case.memory, case.asked.host) or Host()
         host.n_walls, host.is_good = max(0, host.n_walls - 1), True

@@ -117,7 +117,7 @@ class Suspect(msgspec.Struct, array_like=True, frozen=True):
     url: str
     is_strong: bool  # the hint
     is_target: bool  # a redirect led to it
-    is_set_aside: bool = False  # it was called a gate at once: an honest answer takes that back
+    is_gate: bool = False  # it was called a gate at once: an honest answer takes that back
     form: str = ""  # what it asks its reader for
 
 

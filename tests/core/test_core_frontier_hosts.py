@@ -222,7 +222,7 @@ def test_a_crawl_delay_holds_from_the_request_that_found_it() -> None:
     world.push("http://a.example/1")
     lease = leased(world)
     world.frontier.set_crawl_delay(lease.queue, 7.0)
-    world.frontier.give_back(lease, world.now, requested=page(lease.entry.url))
+    world.frontier.defer(lease, world.now, requested=page(lease.entry.url))
     assert waited(world).until == world.now + 7.0
     world.frontier.set_crawl_delay(lease.queue, None)
     world.now += 7.0

@@ -302,7 +302,7 @@ def test_a_redirect_that_changed_leads_only_where_it_leads_now(store: Store) -> 
 
 def release(store: Store, holder: str) -> list[bytes]:
     store.held.release(holder)
-    return store.held.free(10, holder)
+    return store.held.take_released(10, holder)
 
 
 def test_a_url_is_free_when_its_last_holder_lets_go(store: Store) -> None:
@@ -325,10 +325,10 @@ def test_what_a_holder_holds_is_freed_a_part_at_a_time_kills_in_between_included
         store.held.hold(key, "pattern")
     store.held.hold(keys[3], "dust")
     store.held.release("pattern")
-    assert store.held.free(10, "pattern") == [key for key in keys[:10] if key != keys[3]]
+    assert store.held.take_released(10, "pattern") == [key for key in keys[:10] if key != keys[3]]
     after_a_kill = Held(store)
     assert after_a_kill.is_releasing
-    assert [after_a_kill.free(10) for _ in range(3)] == [keys[10:20], keys[20:], []]
+    assert [after_a_kill.take_released(10) for _ in range(3)] == [keys[10:20], keys[20:], []]
     assert not after_a_kill.is_releasing
     assert (store.held.keys("pattern"), store.held.holders(keys[3])) == ([], ["dust"])
 
@@ -351,15 +351,15 @@ def test_the_aliases_of_a_url_are_let_go_a_part_at_a_time(store: Store) -> None:
         store.aliases.put(key, "https://a.example/b", "sessionid", url("b").key)
     store.aliases.forget(keys[0])
     assert (store.aliases.has_any(url("b").key), store.aliases.has_any(url("c").key)) == (True, False)
-    assert store.aliases.free(10) == [], "none was let go"
-    store.aliases.let_go(url("b").key)
+    assert store.aliases.take_released(10) == [], "none was let go"
+    store.aliases.release(url("b").key)
     freed = []
-    while found := store.aliases.free(3):
+    while found := store.aliases.take_released(3):
         freed.append(found)
         for key in found:
             store.aliases.forget(key)
     assert freed == [keys[1:4], keys[4:]]
-    assert not store.aliases.is_freeing
+    assert not store.aliases.is_releasing
 
 
 def test_a_request_waits_with_a_number_and_a_name(store: Store) -> None:

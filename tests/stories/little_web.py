@@ -98,7 +98,7 @@ class LittleWeb:
         times = self._times[host]
         return [arrival - answer for (_, answer), (arrival, _) in pairwise(times)]
 
-    def hold_back(self, place: str) -> asyncio.Event:
+    def stall(self, place: str) -> asyncio.Event:
         """Answer a place only once the event is set."""
         return self._gates.setdefault(place, asyncio.Event())
 
@@ -152,7 +152,7 @@ class LittleWeb:
         await writer.drain()
 
 
-def nothing_postponed_is_fetched(configuration: Settings) -> Settings:
+def no_held_url_is_fetched(configuration: Settings) -> Settings:
     """Return the configuration with the tails of hosts left alone."""
     return msgspec.structs.replace(configuration, filters=msgspec.structs.replace(configuration.filters, tail_yield=1.0))
 

@@ -16,7 +16,7 @@ async def test_the_second_ctrl_c_gives_up_what_is_in_flight(tmp_path: Path) -> N
     """A server that never answers; without the second the crawl waits for it."""
     async with LittleWeb() as web:
         web.page("a.test/")
-        gate = web.hold_back("a.test/")
+        gate = web.stall("a.test/")
         crawl = thresher.Crawl(tmp_path / "x", settings=settings(web, seeds=["a.test/"]))
 
         def twice(place: str) -> None:

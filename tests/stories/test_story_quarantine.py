@@ -112,7 +112,7 @@ async def test_a_finding_that_kills_the_agent_is_set_aside_not_studied_again_and
     spec = FilterSpec("pupil", Mode.ENFORCE, learner=pupil)
 
     def study(agent: Agent) -> None:
-        agent._studied("pupil", SITE, b"\xa4rule")
+        agent._on_finding("pupil", SITE, b"\xa4rule")
 
     with pytest.raises(ExceptionGroup):
         await _life(path, spec, study)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from benchmarks.quality.deferral.graph import Graph
 from thresher.config.settings import Filters, Settings
-from thresher.crawler.core.model import CrawlURL, Directives, Effect, Free, Hold, LinkBatch, Page, RedirectPair, Release
+from thresher.crawler.core.model import CrawlURL, Directives, Effect, Hold, LinkBatch, Page, RedirectPair, Release, ReleaseURL
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.base import Relinks
@@ -95,7 +95,7 @@ class RealFilters:
             asked += [effect for _, effect in self._panel.learn(self._panel.relinks(naming, page.judgement))[0]]
         asked += self._ended(number, text)
         held = {self._number(effect.url): effect.holder for effect in asked if isinstance(effect, Hold)}
-        return Judged(held, [effect for effect in asked if isinstance(effect, Release | Free)])
+        return Judged(held, [effect for effect in asked if isinstance(effect, Release | ReleaseURL)])
 
     def holder(self, number: int) -> str:
         """Return who holds a URL whose turn has come, "" if nobody does."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import Free, Hold, Judgement, Page
+from thresher.crawler.core.model import Hold, Judgement, Page, ReleaseURL
 from thresher.filters.base import Effects, LinkJudgement, Relinks
 from thresher.filters.depth_cutoff.evidence import UNLIMITED
 from thresher.filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, NamedAgain, rule_of
@@ -80,7 +80,7 @@ class Crawled:
         """Let a page that was fetched name known URLs; return those that it frees."""
         assert self.relinks.listens(SPACE.url(on), self.memory)
         measure = self.relinks.measure(Relinks(SPACE.url(on), [SPACE.key(url) for url in urls]))
-        freed = {effect.key for effect in self.relinks.observe(measure, judgement, self.memory) if isinstance(effect, Free)}
+        freed = {effect.key for effect in self.relinks.observe(measure, judgement, self.memory) if isinstance(effect, ReleaseURL)}
         return [url for url in urls if SPACE.key(url) in freed]
 
     def limit(self, url: str) -> int:

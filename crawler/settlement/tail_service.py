@@ -14,7 +14,7 @@ from thresher.storage.store import Store
 _HOSTS_AT_ONCE = 200  # whose tails are looked at in one commit: some milliseconds
 
 
-class Postponed:
+class TailService:
     """Tells the tails what visits came to, and draws from them."""
 
     def __init__(self, store: Store, context: VisitContext, effects: Effector, *, close: Callable[[], None]) -> None:
