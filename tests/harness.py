@@ -30,9 +30,11 @@ import msgspec
 
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.opening import AnyWeb
 from thresher.crawler.demo.plan import Kind
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.demo.truth import Truth
+from thresher.crawler.demo.web import Web
 from thresher.storage.shards import open_view
 
 ROOT = Path(__file__).parents[1]
@@ -312,6 +314,12 @@ def differences(reference: Findings, found: Findings) -> tuple[list[str], list[s
 
 
 # -- what the server saw --------------------------------------------------------------------------------------------------------------
+
+
+def unlabelled(web: AnyWeb) -> Web:
+    """Return the demo web of a server that serves no labelled one, under its own type."""
+    assert isinstance(web, Web)
+    return web
 
 
 def refetches(log: Log, truth: Truth) -> Counter[str]:

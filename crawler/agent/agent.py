@@ -35,7 +35,7 @@ from thresher.crawler.revisit import revisit
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.status import AgentOrder, Rate, Report, Status, fill_hosts, usage
+from thresher.crawler.status import AgentOrder, Rate, Report, StateName, Status, fill_hosts, usage
 from thresher.crawler.visit import Visit, visit
 from thresher.filters.base import FilterSpec
 from thresher.storage import failpoint
@@ -416,10 +416,10 @@ class Agent:
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
 
-    def _publish(self, state: str) -> None:
+    def _publish(self, state: StateName) -> None:
         status = self._fill(self._clock())
         self._loop_lag.fill(status)
-        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
+        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state
         waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
         status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):

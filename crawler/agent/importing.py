@@ -61,7 +61,7 @@ class Importer:
     def __init__(self, directory: Path, store: Store) -> None:
         self._store = store
         self._at = store.clock
-        self._context = assemble(directory, store, store.settings, lambda: self._at)  # type: ignore[arg-type]
+        self._context = assemble(directory, store, store.settings, lambda: self._at)  # type: ignore[arg-type]  # all that is done with a clock is to call it
         rng = random.Random(0)  # noqa: S311 - nothing is requested
         urls, resolver = self._context.urls, self._context.resolver
         self._frontier = Frontier(store.queues, resolver, store.settings, urls=urls, rng=rng, started_at=store.clock)

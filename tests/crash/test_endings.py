@@ -32,6 +32,7 @@ from harness import (
     send,
     shortest_gap,
     status,
+    unlabelled,
     until,
     wait_until,
     write_config,
@@ -146,7 +147,7 @@ def test_a_signal_stops_gracefully_and_resume_finds_the_rest(
         assert life.end() == 0, life.said
     assert differences(whole, findings(store)) == NOTHING
     log = server.read_log()
-    assert refetches(log, server.web.truth()) == {}
+    assert refetches(log, unlabelled(server.web).truth()) == {}
     assert set(n_robots(log).values()) == {1}
     assert shortest_gap(log) >= DELAY_S - 0.001
 
@@ -256,7 +257,7 @@ async def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, ser
     assert await running == 0
     assert differences(whole, findings(store)) == NOTHING
     assert len(server.read_log()) > n_before
-    assert refetches(server.read_log(), server.web.truth()) == {}
+    assert refetches(server.read_log(), unlabelled(server.web).truth()) == {}
 
 
 async def test_a_crawl_that_waits_for_the_disk_can_be_stopped(store: Path) -> None:
@@ -310,7 +311,7 @@ def test_an_agent_that_slept_blames_nobody(tmp_path: Path) -> None:
             time.sleep(LONG_S + 0.5)  # the process sleeps: that is the case
             life.signal_agent(signal.SIGCONT)
             assert life.end() == 0, life.said
-        again = refetches(server.read_log(), server.web.truth()).total()
+        again = refetches(server.read_log(), unlabelled(server.web).truth()).total()
     with View(store) as view:
         failures = [failure for url, _ in view.all_urls() if (failure := view.failures.get(url.key))]
         assert {failure.attempts for failure in failures} <= {0}

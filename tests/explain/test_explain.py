@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -42,10 +43,10 @@ def told(small: SmallStore, url: str, settings: Settings | None = None, now: flo
         return Explainer(view, settings or view.settings, now).story(url)
 
 
-def robots(small: SmallStore, kind: str, body: bytes = b"", **record: float) -> None:
+def robots(small: SmallStore, kind: Any, body: bytes = b"", **record: float) -> None:
     times = {"fetched_at": NOW, "expires_at": NOW + 100} | record
     name = file_hash(body) if kind == "rules" else b""
-    made = RobotsRecord("https://a.example", kind, times["fetched_at"], times["expires_at"], 200, name)  # type: ignore[arg-type]
+    made = RobotsRecord("https://a.example", kind, times["fetched_at"], times["expires_at"], 200, name)
     small.store.robots.put(small.space.origin_key("https://a.example"), made, body)
 
 

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hostile_store import NOW, SmallStore, page_of, read
+from hostile_store import page_of, read
+from small_store import NOW, SmallStore
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import Cause, State

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -38,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def url(name: str, **place: int) -> CrawlURL:
+def url(name: str, **place: Any) -> CrawlURL:
     key = SITE + name.encode().rjust(8, b".")[-8:]
     return CrawlURL(f"https://a.example/{name}", "a.example", "https://a.example", key, via=b"v" * 16, **place)
 

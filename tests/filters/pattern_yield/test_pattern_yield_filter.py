@@ -150,6 +150,7 @@ def test_holds_are_asked_for_by_pattern_and_their_tail_is_told_what_it_came_to()
     recent = crawl.panel.specs[0].recent
     assert recent is not None
     found = recent(holder("a.example/edit/<n>"), DictMemory())
+    assert found is not None
     assert (round(found.n), found.s, found.streak) == (11, 0, 12)
     assert recent("pattern_yield of/another", DictMemory()) == Recent()
 
