@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.tail.hold import (
+from thresher.filters.tail.membership import (
     Membership,
     Outcome,
     Source,
