@@ -19,7 +19,9 @@ class Ending:
 def finished(why: str, status: Status, *, answered_before: int, max_error_rate: float) -> Ending:
     """Return the end of a crawl that has nothing to do: it names what is left, and what most failures came from.
 
-    status: of the whole crawl, as of now.    answered_before: pages and redirects of earlier lives.
+    Args:
+        status: The status of the whole crawl, as of now.
+        answered_before: Pages and redirects of earlier lives.
     """
     parts = [why]
     parts += [f"{state}: {_count(n, 'host')}" for state, n in status.hosts_held_up.items()]

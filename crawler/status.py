@@ -106,7 +106,11 @@ def fill_hosts(status: Status, hosts: FrontierSnapshot) -> None:
 
 
 def merged(reports: Sequence[Status], left_behind: Status | None = None) -> Status:
-    """Return the status of all agents as one.    left_behind: what the shards count that have no agent any more"""
+    """Return the status of all agents as one.
+
+    Args:
+        left_behind: What the shards count that have no agent any more.
+    """
     whole = Status(state=_state_of({report.state for report in reports}))
     for report in (*reports, *([] if left_behind is None else [left_behind])):
         for name in Status.__struct_fields__:

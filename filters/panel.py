@@ -89,7 +89,11 @@ class Panel:
         audit_share: float,
         stands: Callable[[str], bool] = lambda target: True,
     ) -> None:
-        """stands: whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise."""
+        """Create the panel.
+
+        Args:
+            stands: Whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise.
+        """
         self.specs = tuple(specs)
         self._stands = stands
         self._audit_below = int(audit_share * _AUDIT_SCALE)
@@ -166,7 +170,11 @@ class Panel:
         return any(part.listens(source, self._memories[spec.name]) for spec, part in self._learning[Gate.RELINKS])
 
     def relinks(self, naming: Relinks, judgement: Judgement) -> Deliberation[Judgement]:
-        """Return what those who want to hear of it learn from the known URLs that a page names. judgement: of the page."""
+        """Return what those who want to hear of it learn from the known URLs that a page names.
+
+        Args:
+            judgement: The panel's judgement of the page.
+        """
         measures = tuple(part.measure(naming) for _, part in self._learning[Gate.RELINKS])
         return Deliberation(Gate.RELINKS, judgement, (), measures)
 
@@ -175,7 +183,11 @@ class Panel:
         return [part.measure for _, part in self._learning[Gate.PAGE]]
 
     def page(self, page: Page, measures: Sequence[Any] | None = None) -> Deliberation[Judgement]:
-        """Judge a page; nothing is learned yet. measures: by the `measurers` in their order, if they have been asked already."""
+        """Judge a page; nothing is learned yet.
+
+        Args:
+            measures: By the `measurers` in their order, if they have been asked already.
+        """
         made = self._judge(Gate.PAGE, measures if measures is not None else [measure(page) for measure in self.measurers()])
         if NEEDS_BROWSER.isdisjoint(page.flags):
             return made
@@ -231,7 +243,11 @@ class Panel:
         return None if part is None else _encode(part.reduce(answer))
 
     def on_reduced_answer(self, prober: str, reduced: bytes, read: Any = None) -> Learned:
-        """Tell a filter of the answer to a request that may have been made by another agent.    read: by `read_answer`, if it was"""
+        """Tell a filter of the answer to a request that may have been made by another agent.
+
+        Args:
+            read: By `read_answer`, if it was.
+        """
         part = self._probers.get(prober)
         if part is None:
             return (), None
@@ -250,7 +266,11 @@ class Panel:
         return None if part is None else msgspec.msgpack.decode(news, type=part.news_type)
 
     def on_news(self, name: str, news: bytes, read: Any = None) -> Learned:
-        """Let a filter learn what it was told at another agent.    read: by `read_news`, if it was"""
+        """Let a filter learn what it was told at another agent.
+
+        Args:
+            read: By `read_news`, if it was.
+        """
         part = self._correspondents.get(name)
         if part is None:
             return (), None

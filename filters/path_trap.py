@@ -59,7 +59,11 @@ _NO_VERDICT = Verdict(NAME)
 
 
 def spec(settings: PathTrap, *, judges: Collection[str] = ()) -> FilterSpec:
-    """Build the filter. judges: filters that drop pages."""
+    """Build the filter.
+
+    Args:
+        judges: Filters that drop pages.
+    """
     links, pages = YieldTrap(settings), YieldCount(settings, judges=judges)
     return FilterSpec(
         NAME,
@@ -115,7 +119,11 @@ class Shape(msgspec.Struct, array_like=True):
     lately: list[int] = []  # what was shown lately, as 4 bytes of its hash
 
     def learn(self, *, shows: int, is_old: bool, is_new: bool) -> None:
-        """Count one answer. shows: hash of what the page shows beside its URL, 0 if that is not known."""
+        """Count one answer.
+
+        Args:
+            shows: Hash of what the page shows beside its URL, 0 if that is not known.
+        """
         self.answered += 1
         if is_old or (shows and shows in self.lately):
             self.barren += 1

@@ -66,7 +66,10 @@ class Agent:
     ) -> None:
         """Put the parts together. Needs a running loop.
 
-        directory: of the shard.    filters: in place of the registry's.    team: what several agents have in common; None: it is alone
+        Args:
+            directory: The directory of the shard.
+            filters: Used in place of the registry's.
+            team: What several agents share; None: this agent is alone.
         """
         self._directory = directory
         self._store = store

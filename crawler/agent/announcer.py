@@ -32,7 +32,11 @@ class Announcer:
             self._wake.set()
 
     async def run(self, told: Callable[[], None]) -> None:
-        """Admit until cancelled.    told: called after each chunk: its URLs may be fetched now"""
+        """Admit until cancelled.
+
+        Args:
+            told: Called after each chunk: its URLs may be fetched now.
+        """
         while True:
             await self._wake.wait()
             if not self._settler.sitemaps.is_busy:

@@ -18,7 +18,12 @@ class Lookups:
     def __init__(
         self, frontier: Frontier, resolver: Names, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]
     ) -> None:
-        """failed: called with a name that has no address.    done: called after each look-up"""
+        """Create the lookups.
+
+        Args:
+            failed: Called with a name that has no address.
+            done: Called after each look-up.
+        """
         self._frontier = frontier
         self._resolver = resolver
         self._failed = failed

@@ -76,7 +76,11 @@ class Suspects:
     limit = 3
 
     def __init__(self, directory: Path, tables: Tables, *, shard: int = 0) -> None:
-        """directory: of the shard, which has this number."""
+        """Create the suspects.
+
+        Args:
+            directory: The directory of the shard, which has this number.
+        """
         self._table = tables.suspects
         self._trials = tables.trials
         self._quarantine = tables.quarantine
@@ -192,7 +196,8 @@ class Suspects:
 def is_about_to_know(directory: Path, tables: Tables) -> bool:
     """Return whether the next life will set aside what the last one left in the slot, and the last one could not yet.
 
-    directory: of the shard whose agent is gone
+    Args:
+        directory: The directory of the shard whose agent is gone.
     """
     with suppress(FileNotFoundError):
         work, said = _left((directory / _FILE).read_bytes())

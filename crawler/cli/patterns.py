@@ -133,7 +133,11 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
 
 
 def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:
-    """Tell the answers again: yield each as it was decided, or else what all of them teach. judging: filters that judged the pages."""
+    """Tell the answers again: yield each as it was decided, or else what all of them teach.
+
+    Args:
+        judging: Filters that judged the pages.
+    """
     replay = Replay(settings, judges=judging, samples=wants_replay)
     told = [answer for answer in answers.answers if choice.names(answer.url.site)]
     if wants_replay:

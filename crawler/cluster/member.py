@@ -69,7 +69,11 @@ class Member:
         return self._channels.is_quiet
 
     def obey(self, order: AgentOrder, n_pages: int) -> None:
-        """Take an order of the supervisor.    n_pages: fetched, and in flight"""
+        """Take an order of the supervisor.
+
+        Args:
+            n_pages: Fetched, and in flight.
+        """
         self._wave = order.wave or self._wave
         if order.grant:
             self._grant, self.may_have = order.grant, max(order.may_have, n_pages)

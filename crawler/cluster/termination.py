@@ -28,7 +28,12 @@ class TerminationDetector:
     """Decides from the newest report of each agent."""
 
     def __init__(self, n_agents: int, max_pages: int | None, tell: Callable[[int, AgentOrder], None]) -> None:
-        """max_pages: of the whole crawl, None if unlimited.    tell: sends an order to an agent"""
+        """Create the termination detector.
+
+        Args:
+            max_pages: `limits.max_pages` of the whole crawl; None if there is no such limit.
+            tell: Sends an order to an agent.
+        """
         self._n_agents = n_agents
         self._max_pages = max_pages
         self._tell = tell

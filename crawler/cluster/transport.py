@@ -77,7 +77,11 @@ class PeerTransport:
         self._arrived = asyncio.Event()
 
     async def run(self, settled: Callable[[], None]) -> None:
-        """Listen, call the others, and carry out what they send, until cancelled. settled: called when messages were carried out."""
+        """Listen, call the others, and carry out what they send, until cancelled.
+
+        Args:
+            settled: Called when messages were carried out.
+        """
         place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # the path of a socket must be short
         try:
             loop, own = asyncio.get_running_loop(), f"/proc/self/fd/{place}/{self._me}"

@@ -64,7 +64,11 @@ class Chain:
         return "; ".join(f"{cookie.name}={cookie.value}" if cookie.name else cookie.value for cookie in sent)
 
     def take(self, url: str, lines: Iterable[str], now: float) -> None:
-        """Take the Set-Cookie headers of an answer.    now: seconds since the Unix epoch"""
+        """Take the Set-Cookie headers of an answer.
+
+        Args:
+            now: Seconds since the Unix epoch.
+        """
         for line in lines:
             if (read := parse_cookie(line, url, now)) is not None:
                 cookie, is_gone = read
@@ -90,7 +94,9 @@ class ChainCookies:
         """Let the chain of a URL that was answered by a redirect go on at its target.
 
         Returns whether the target is to be asked for again although the chain has passed it: it has learned a cookie since.
-        at_most: hops of a chain
+
+        Args:
+            at_most: Hops of a chain.
         """
         chain = self._waiting.pop(url, None) or Chain()
         asked_with = chain.n_changes

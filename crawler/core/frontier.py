@@ -43,7 +43,11 @@ class Frontier:
     def __init__(
         self, store: QueueStore, addresses: AddressBook, settings: Settings, *, urls: URLSpace, rng: random.Random, started_at: float
     ) -> None:
-        """started_at: the beginning of this life; hosts with something queued from an earlier one first wait their whole delay."""
+        """Create the frontier.
+
+        Args:
+            started_at: The beginning of this life; hosts with something queued from an earlier one first wait their whole delay.
+        """
         self._store = store
         self._urls = urls
         self._max_crawl_delay = settings.politeness.max_crawl_delay
@@ -94,7 +98,8 @@ class Frontier:
     def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
         """Queue new links of a page, those `at` of the batch, whose `seen` rows are written and whose hosts are no `strangers`.
 
-        first: sequence number of the first of them, which those of the others follow
+        Args:
+            first: Sequence number of the first of them, which those of the others follow.
         """
         self._intake.push_links(links, at, first, worth, now)
 
@@ -117,8 +122,12 @@ class Frontier:
     def raise_rank(self, waiting: Entry, rank: int) -> bool | None:
         """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
 
-        waiting: its row's lane and rank, with the URL as it is now.    rank: its new one
-        Nothing happens, and it returns False, if it does not wait there any more, None if it is leased and may be given back.
+        Args:
+            waiting: The row's present lane and rank, with the URL as it is now.
+            rank: The row's new rank.
+
+        Returns:
+            Whether the row was moved. False: it is no longer in the queue. None: it is leased, and may be deferred.
         """
         queue = self._urls.queue_key(waiting.url.host)
         host = self._bench.hosts.get(queue)
@@ -279,7 +288,8 @@ class Frontier:
     ) -> None:
         """Leave the URL queued, its host blocked until `until`; `origin_only`: the URL alone if others may be of another origin.
 
-        requested: what a request made in its place (robots.txt) came to.
+        Args:
+            requested: What a request made in its place (robots.txt) came to.
         """
         host, entry = self._land(lease, now)
         if origin_only and until > now and entry.seq and host.may_serve_others(entry):

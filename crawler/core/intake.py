@@ -45,8 +45,15 @@ class Intake:
     def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
         """Queue new links of a page, those `at` of the batch, whose `seen` rows are written and whose hosts are no `strangers`.
 
-        first: sequence number of the first of them. What it comes to is the same as if each were pushed, in their order; but rows are
-        written a queue at a time, and no object is made of a URL that stays in the store.
+        The result is the same as if each were pushed in its order; but rows are written a queue at a time, and no object is made of a URL
+        that stays in the store.
+
+        Args:
+            links: The links of the page.
+            at: Positions in `links` of those to be queued.
+            first: Sequence number of the first of them; the others follow in order.
+            worth: What the page is worth to the crawl's order.
+            now: The time, in seconds.
         """
         rank_of = {depth: self._order.rank(depth, worth) for depth in set(links.site_depths[at.start : at.stop])}
         queue_of = {host: self._urls.queue_key(host) for host in set(links.hosts[at.start : at.stop])}

@@ -145,7 +145,8 @@ class AddressUse(Protocol):
     def start(self, address: str, *, is_own: bool = False) -> float:
         """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
 
-        is_own: of one's own site: the time between two starts is neither waited for nor begun.
+        Args:
+            is_own: Whether the request goes to one's own site: the time between two starts is then neither waited for nor begun.
         """
         ...
 

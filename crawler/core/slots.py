@@ -88,7 +88,11 @@ class Slots:
     """All hosts that are ready but for address and site, and all reservations."""
 
     def __init__(self, settings: Politeness, room: Callable[[bytes], int | None]) -> None:
-        """room: pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use."""
+        """Create the slots.
+
+        Args:
+            room: Pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use.
+        """
         self.shared: AddressUse | None = None  # what other agents do at the addresses, if there are any
         self._settings = settings
         self._room = room

@@ -185,7 +185,11 @@ class Workbench:
     # -- places
 
     def place(self, host: HostQueue, now: float, *, may_leave: bool = False) -> None:
-        """Find out where the host stands now. Not while leased. may_leave: it has had a turn, so others may have its place."""
+        """Find out where the host stands now. Not while leased.
+
+        Args:
+            may_leave: It has had a turn, so others may have its place.
+        """
         self._leave(host)
         if host.needs_rows():
             if may_leave and self.is_crowded(now) and host.is_out_of_rows():
@@ -306,7 +310,11 @@ class Workbench:
         return self._fill(now) or n == 8 * _ROUND
 
     def release(self, host: HostQueue, now: float, *, n_pages: int = 0, was_used: bool = True) -> None:
-        """Free the reservation of address and site. was_used: a request was made."""
+        """Free the reservation of address and site.
+
+        Args:
+            was_used: A request was made.
+        """
         for spent in self.slots.release(host, now, n_pages=n_pages, was_used=was_used):
             self.park(spent, Reason.SITE_BUDGET)
 

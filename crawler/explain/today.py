@@ -71,7 +71,11 @@ class Today(msgspec.Struct, kw_only=True):
 def decide(
     url: CrawlURL, depth: int | None, settings: Settings, space: URLSpace, view: View | None, now: float, *, is_seed: bool = False
 ) -> Today:
-    """Ask every gate; a seed is asked of the static one alone. depth: clicks from a seed, None if nothing is known of the way there."""
+    """Ask every gate; a seed is asked of the static one alone.
+
+    Args:
+        depth: Clicks from a seed, None if nothing is known of the way there.
+    """
     filters = specs(settings, settings.seeds)
     rulings = _static(url, filters)
     if view is None:

@@ -96,7 +96,12 @@ class AddressConnections:
     """Opens sockets and knows which connections are idle. Of one event loop."""
 
     def __init__(self, guard: Sockets, at_most: int, *, elsewhere: ConnectionUse | None = None) -> None:
-        """at_most: at one address.    elsewhere: what other agents have, if there are any."""
+        """Create the address connections.
+
+        Args:
+            at_most: At one address.
+            elsewhere: What other agents have, if there are any.
+        """
         self._guard = guard
         self._at_most = at_most
         self._elsewhere = elsewhere
@@ -150,7 +155,11 @@ class AddressConnections:
         return opened
 
     def on_idle(self, address: str, connection: object, close: Callable[[], None]) -> None:
-        """Keep a connection in mind that carries no request, or close it if its place is waited for. close: closes it at once."""
+        """Keep a connection in mind that carries no request, or close it if its place is waited for.
+
+        Args:
+            close: Closes it at once.
+        """
         key = _canonical(address)
         if key in self._waiting:
             close()

@@ -22,7 +22,11 @@ class Recording:
     __slots__ = ("broken", "cipher", "pieces", "request", "sent_at", "tls")
 
     def __init__(self, now: float) -> None:
-        """now: seconds since the Unix epoch."""
+        """Create the recording.
+
+        Args:
+            now: Seconds since the Unix epoch.
+        """
         self.sent_at = now
         self.request = b""
         self.pieces: list[bytes] = []
@@ -53,7 +57,11 @@ class Exchange:
     )
 
     def __init__(self, budget: int, recording: Recording | None = None, *, is_proxied: bool = False) -> None:
-        """is_proxied: the peer is a proxy, whose address says nothing of the host's."""
+        """Create the exchange.
+
+        Args:
+            is_proxied: The peer is a proxy, whose address says nothing of the host's.
+        """
         self.budget = budget  # wire bytes
         self.is_proxied = is_proxied
         self.is_at_proxy = False  # a connection to the proxy is being made

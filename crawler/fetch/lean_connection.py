@@ -61,7 +61,11 @@ class LeanConnection(asyncio.Protocol):
     # What the client asks for
 
     def begin(self, exchange: Exchange, request: bytes, shown: bytes = b"") -> None:
-        """Send a request.    shown: as an archive may have it; b"" if that is the same"""
+        """Send a request.
+
+        Args:
+            shown: As an archive may have it; b"" if that is the same.
+        """
         self._exchange = exchange
         exchange.is_reused = self._n_served > 0
         exchange.address = "" if exchange.is_proxied else self.address

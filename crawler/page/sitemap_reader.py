@@ -33,7 +33,11 @@ class SitemapReader:
         self._turn = asyncio.Semaphore(1)
 
     async def read(self, file: BinaryIO) -> Reading:
-        """Read a sitemap within the limits. file: its body, at the end"""
+        """Read a sitemap within the limits.
+
+        Args:
+            file: Its body, at the end.
+        """
         async with self._turn:
             n_bytes = file.tell()
             file.seek(0)

@@ -149,7 +149,11 @@ class Supervisor:
         write_status(self._directory, status)
 
     def _survey(self, state: StateName) -> None:
-        """Bring the status of the crawl up to date.    state: given to agents that ended without a last status"""
+        """Bring the status of the crawl up to date.
+
+        Args:
+            state: Given to agents that ended without a last status.
+        """
         for agent in range(self._n_agents):
             report = self._reports.get(agent)
             if report is not None and report.state in _ENDED:
@@ -214,7 +218,8 @@ class Supervisor:
     async def _on_death(self, agent: int, code: int, before: int) -> int | None:
         """Wait and return None if an agent that died is to be started again; else return the exit code. Either is noted.
 
-        before: its progress when it was started.
+        Args:
+            before: Its progress when it was started.
         """
         how = f"{how_ended(code)}, {self._directory / NAME} says more"
         if -code in _BY_DAMAGE and await self._is_damaged(agent):  # before this process reads the store itself
@@ -269,7 +274,8 @@ class Supervisor:
     def _consider_end(self, why: str) -> None:
         """End the crawl if no agent has anything to do, or at a limit that counts for all agents together; requests may be in flight.
 
-        why: the reason that the TerminationDetector gave, "" if there is work left.
+        Args:
+            why: The reason that the TerminationDetector gave, "" if there is work left.
         """
         max_bytes, max_pages, max_time = self._limits.max_bytes, self._limits.max_pages, self._limits.max_time
         if max_bytes is not None and self.status.wire_bytes >= max_bytes:

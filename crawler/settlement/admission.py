@@ -57,8 +57,9 @@ class Admission:
     ) -> list[int]:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order.
 
-        gift: cash for each of them, where another agent has the source and says so.
-        of_class: what an opinion puts last names them: those of its site that nobody named before wait in that class
+        Args:
+            gift: Cash for each of them, where another agent has the source and says so.
+            of_class: What an opinion puts last names them: those of its site that nobody named before wait in that class.
         """
         for skip in sifted.skips:
             self._skip(skip, source.key)

@@ -145,7 +145,11 @@ class Collection:
 
 
 def _advance(record: RoundRecord, last: bytes, stage: str) -> None:
-    """Note how far a table is done.    last: key up to which it is, b"": to its end"""
+    """Note how far a table is done.
+
+    Args:
+        last: Key up to which it is, b"": to its end.
+    """
     if last:
         record.cursor = last + b"\0"
     else:

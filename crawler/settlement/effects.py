@@ -327,7 +327,8 @@ class Effector:
     def request(self, effect: Request, who: str, now: float, *, agent: int | None = None) -> None:
         """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard.
 
-        agent: another, at which the filter asks
+        Args:
+            agent: Another, at which the filter asks.
         """
         assert effect.purpose in FILTERS_OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
         text = self._canonical(effect.url)

@@ -162,7 +162,11 @@ class Outbox:
     # -- sitemaps
 
     def submit(self, key: bytes, submitted: Submitted) -> None:
-        """Let a sitemap's owner read it. key: of the sitemap"""
+        """Let a sitemap's owner read it.
+
+        Args:
+            key: The key of the sitemap.
+        """
         self._send(key, submitted)
 
     def announce(self, sitemap: str, found: Iterable[tuple[bytes, Entry]]) -> None:

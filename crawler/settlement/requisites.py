@@ -39,7 +39,11 @@ class Requisites:
     """Who needs what, and what becomes of it."""
 
     def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None) -> None:
-        """outbox: to the other agents, if there are any."""
+        """Create the requisites.
+
+        Args:
+            outbox: To the other agents, if there are any.
+        """
         self._store = store
         self._tables = store.requisites
         self._frontier = frontier
@@ -57,7 +61,13 @@ class Requisites:
             self.want(source, visit.requisites, hop, 0, now)
 
     def want(self, source: CrawlURL, texts: Sequence[str], hop: int, hops: int, now: float) -> None:
-        """Ask for what nobody has asked for yet.    texts: canonical, distinct    hop: 1 to 3    hops: redirects since it was named"""
+        """Ask for what nobody has asked for yet.
+
+        Args:
+            texts: Canonical, distinct.
+            hop: 1 to 3.
+            hops: Redirects since it was named.
+        """
         keys: Sequence[bytes] = [self._context.urls.key(text) for text in texts]
         if self._outbox is not None:
             texts, keys = self._own(source, texts, keys, hop, hops)

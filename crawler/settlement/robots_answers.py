@@ -22,7 +22,11 @@ class RobotsAnswers:
     """Writes them."""
 
     def __init__(self, frontier: Frontier, context: VisitContext, totals: Totals, sitemaps: Sitemaps, outbox: Outbox | None) -> None:
-        """outbox: to the other agents, if there are any."""
+        """Create the robots answers.
+
+        Args:
+            outbox: To the other agents, if there are any.
+        """
         self._frontier = frontier
         self._context = context
         self._totals = totals
@@ -83,7 +87,11 @@ class RobotsAnswers:
                 self._frontier.wake(self._context.urls.queue_key(origin), now)
 
     def _learn(self, origins: Iterable[str], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
-        """Write the rules of the origins; return until when their hosts wait, and why. asked_for: what was to be requested"""
+        """Write the rules of the origins; return until when their hosts wait, and why.
+
+        Args:
+            asked_for: What was to be requested.
+        """
         until, why = 0.0, ""
         for origin in origins:
             if is_asker(origin):

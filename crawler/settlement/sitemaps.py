@@ -58,7 +58,12 @@ class Sitemaps:
         outbox: Outbox | None,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
     ) -> None:
-        """post: to the other agents, if there are any.    learn: lets filters learn from a judgement of links"""
+        """Create the sitemaps of an agent.
+
+        Args:
+            outbox: Messages to the other agents, if there are any.
+            learn: Lets filters learn from a judgement of links.
+        """
         self._store = store
         self._tables = store.sitemaps
         self._frontier = frontier
@@ -72,7 +77,11 @@ class Sitemaps:
     # -- which sitemaps there are
 
     def on_robots(self, origin: str, record: RobotsRecord, asked_for: CrawlURL | None, now: float) -> None:
-        """An origin's robots.txt has been read. asked_for: the page in whose place it was requested, if there is one"""
+        """An origin's robots.txt has been read.
+
+        Args:
+            asked_for: The page in whose place it was requested, if there is one.
+        """
         if self._context.settings.sitemaps == "off" or record.kind == "unreachable":
             return
         if self._is_guest(origin, asked_for):

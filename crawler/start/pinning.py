@@ -59,7 +59,11 @@ def token_of(settings: Settings) -> str:
 
 
 async def pin(settings: Settings, seeds: Sequence[str], bare: Sequence[str] = (), *, public: Callable[[str], bool] = is_public) -> Pinned:
-    """Pin the endpoints of canonical seeds.    bare: those of them given without a scheme, whose http form counts, too."""
+    """Pin the endpoints of canonical seeds.
+
+    Args:
+        bare: Those of them given without a scheme, whose http form counts, too.
+    """
     origins = dict.fromkeys([*map(origin_of, seeds), *(origin_of(http_form(seed)) for seed in bare)])
     by_host: dict[str, list[str]] = {}
     for origin in origins:
@@ -181,7 +185,11 @@ class _Pinning:
         return await self._fetcher.fetch(self._space.url(text, purpose=purpose), max_body=max_bytes, total_timeout=timeout)
 
     async def _gap(self, origin: str, outcome: Outcome, crawl_delay: float | None) -> float:
-        """Leave the host its gap after a response; return the gap. Raises UsageError where it asks for more than is waited for here."""
+        """Leave the host its gap after a response; return the gap.
+
+        Raises:
+            UsageError: If it asks for more than is waited for here.
+        """
         polite = self._settings.politeness
         asked = crawl_delay if crawl_delay is not None and polite.respect_crawl_delay else 0.0
         gap_s = max(polite.min_delay, min(polite.delay_factor * outcome.elapsed_s, polite.max_delay), asked)

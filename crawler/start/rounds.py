@@ -23,9 +23,12 @@ _OPEN = ("hosts", "urls", "asking")
 
 
 def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str:
-    """Begin a further round; return what to tell the operator.    older_than_s: asks for what was visited longer ago
+    """Begin a further round; return what to tell the operator.
 
     Raises UsageError. A kill between two shards leaves the rest to the next call, which goes on with the same round.
+
+    Args:
+        older_than_s: Asks for what was visited longer ago.
     """
     Selection(where)
     whole = _used(path)

@@ -64,7 +64,8 @@ class Place(msgspec.Struct, array_like=True):
     def learn(self, depth: int, *, is_new: bool, is_good: bool) -> bool:
         """Take one more fetch into account; return whether the place was held wrongly.
 
-        is_good: a 200 that every filter kept and followed
+        Args:
+            is_good: A 200 that every filter kept and followed.
         """
         at = min(depth, _DEEPEST)
         if at >= len(self.fetched):

@@ -106,7 +106,11 @@ class DepthOfPages:
     measure_type = PageMeasure
 
     def __init__(self, sites: Sites, settings: DepthCutoff, *, samples: bool = True) -> None:
-        """samples: of a plain site one page in sixteen is enough."""
+        """Create the depth of pages.
+
+        Args:
+            samples: Whether one page in sixteen of a plain site is enough to learn from.
+        """
         self._sites = sites
         self._rule = rule_of(settings)
         self._samples = samples

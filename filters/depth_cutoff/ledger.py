@@ -79,7 +79,11 @@ class Ledger:
     """Read from a memory, changed, and written back by `save`."""
 
     def __init__(self, memory: Memory, site: bytes, rule: Rule) -> None:
-        """site: 8 bytes."""
+        """Create the ledger.
+
+        Args:
+            site: 8 bytes.
+        """
         self._memory, self._site, self._rule = memory, site, rule
         value = memory.get(head_key(site))
         self.head = HEAD.decode(value) if value else Head()
@@ -95,7 +99,11 @@ class Ledger:
         return places(parts, self.vocabulary.count)
 
     def cut(self, where: Places, depth: int, *, is_poor: bool) -> Place | None:
-        """Return the place that cuts a URL off, None if it is to be fetched. is_poor: worthless pages alone have named it."""
+        """Return the place that cuts a URL off, None if it is to be fetched.
+
+        Args:
+            is_poor: Worthless pages alone have named it.
+        """
         inner = self._get(where.pattern + INNER) if is_poor else None
         if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit:
             return inner
@@ -178,7 +186,11 @@ class Ledger:
         self._limit(pattern, prior, is_host=not around)
 
     def links(self, key: bytes, depth: int, n_new: int) -> None:
-        """Count the URLs that a page named first. key: of its URL within the site"""
+        """Count the URLs that a page named first.
+
+        Args:
+            key: The key of its URL within the site.
+        """
         if self.head.awaits[:_HASH_BYTES] == key:
             self._level(depth).new_links += n_new * self.head.awaits[_HASH_BYTES]
 

@@ -181,7 +181,11 @@ class Prober:
             HOSTS.put(case.memory, case.asked.host, host)
 
     def _control_of_pairs(self, case: _Case, place: probe.Place, key: bytes, directory: Directory, *, is_itself: bool) -> Iterator[Effect]:
-        """Go on with redirects of URLs with a parameter. is_itself: they lead to the URL without it, so it names nothing."""
+        """Go on with redirects of URLs with a parameter.
+
+        Args:
+            is_itself: They lead to the URL without it, so it names nothing.
+        """
         answer, asked, landings, memory = case
         suspect = directory.suspect
         if not (is_itself or suspect in (*landings, answer.target_key, answer.key)):

@@ -235,7 +235,11 @@ def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Director
 
 
 def echo_key(host: bytes, look: Look) -> bytes:
-    """Return the key of what a host's pages say but for what quotes their URLs.    host: key"""
+    """Return the key of what a host's pages say but for what quotes their URLs.
+
+    Args:
+        host: Key.
+    """
     return host[:_SITE] + xxhash.xxh3_64_digest(host[_SITE:] + look.text)
 
 

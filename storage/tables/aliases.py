@@ -25,7 +25,11 @@ class Aliases:
         self._may_release = True  # until it is seen that no target's aliases are being freed
 
     def put(self, key: bytes, to_text: str, rule: str, to_key: bytes = b"") -> None:
-        """Record an alias.    to_key: of its target, on which it depends; b"": on none"""
+        """Record an alias.
+
+        Args:
+            to_key: Key of the target, on which the alias depends; b"": it depends on none.
+        """
         self._rows.put(ALIASES, key, ALIAS.encode(AliasRecord(to_text, rule, to_key)))
         if to_key:
             self._rows.put(ALIAS_OF, to_key + key, b"")
