@@ -38,7 +38,11 @@ def check_data_file(path: Path) -> None:
 
 
 def page_problems(path: Path) -> list[str]:
-    """Return what is wrong with the pages of a file that nobody writes; raises `StoreError` where it may not even be mapped."""
+    """Return what is wrong with the pages of a file that nobody writes.
+
+    Raises:
+        StoreError: If it may not even be mapped.
+    """
     check_data_file(path)
     return _walk(path)
 

@@ -46,9 +46,9 @@ class Offered:
     def _do(self, key: bytes, record: QuarantineRecord, now: float) -> None:
         match record.kind:
             case "finding":
-                self._settler.found(record.who, record.site, record.payload, now)
+                self._settler.on_finding(record.who, record.site, record.payload, now)
             case "answer":
-                self._settler.requested(Asker.read(record.who), Request(record.url, Purpose(record.purpose)), now)
+                self._settler.on_request(Asker.read(record.who), Request(record.url, Purpose(record.purpose)), now)
                 self._settler.close()
             case _:
                 try:

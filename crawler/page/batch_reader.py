@@ -117,7 +117,7 @@ class BatchReader:
         """Whether more pages wait than the next batch takes."""
         return len(self._waiting) > _PAGES
 
-    def set_apart(self, host: str) -> None:
+    def isolate(self, host: str) -> None:
         """Have the host's pages parsed apart from now on. Any thread may say so."""
         if len(self._apart) >= _APART:
             self._apart.clear()
