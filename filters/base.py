@@ -105,6 +105,8 @@ NOTHING_REFUSED = LinkRuling()
 class _NothingLearned(tuple[Effect, ...]):
     """No effects; a type of its own, since there is only one empty tuple."""
 
+    __slots__ = ()
+
 
 NOTHING_LEARNED: Effects = _NothingLearned()  # of `observe`: the memory is as it was, the journal need not keep the measure
 

@@ -21,7 +21,7 @@ dispatch_delete = _design == "dispatch_delete"
 
 def reached(name: str) -> None:
     """Die here if the environment asks for it."""
-    global _left
+    global _left  # noqa: PLW0603 - one countdown of the process
     if name != _name:
         return
     _left -= 1

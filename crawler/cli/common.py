@@ -67,7 +67,7 @@ def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, va
         ctx.meta.setdefault(_FLAGS, []).append(Flag(option.opts[0], keys, value))
 
 
-def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence[str] = (), multiple: bool = False) -> Callable[[F], F]:  # noqa: A002
+def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence[str] = (), multiple: bool = False) -> Callable[[F], F]:  # noqa: A002 - click has it
     """Return a flag that sets options; one with `words` takes one of them."""
     return click.option(
         name,

@@ -67,7 +67,7 @@ class Inbox:
 
         try:
             deed = self.read(packed)
-        except Exception as error:  # of any kind: nothing has been changed yet
+        except Exception as error:  # noqa: BLE001 - of any kind: nothing has been changed yet
             suspects.set_aside(work, aside(unreadable(error)))
         else:
             suspects.attempt(work, lambda: self.do(deed, now), aside)
