@@ -73,7 +73,8 @@ async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> N
     """
     async with LittleWeb() as web:
         needed = shop(web)
-        crawled = await crawl(tmp_path, whole(web, ["shop.test/"]))
+        labels = {web.url("shop.test/"): "Läden"}
+        crawled = await crawl(tmp_path, whole(web, ["shop.test/"], labels=labels))
         by_url = answers(tmp_path)
         pages = {web.url("shop.test/"), *(web.url(f"shop.test/{n}") for n in range(12))}
         assert len([url for url in needed if url.endswith("png")]) == 61
@@ -87,6 +88,7 @@ async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> N
         assert told[web.url("cdn.test/type.css")]["hopsFromSeed"] == ["EE"]
         assert told[web.url("cdn.test/type.css")]["via"] == [web.url("shop.test/style.css")]
         assert told[web.url("fonts.test/f.woff2")]["purpose"] == ["requisite"]
+        assert {url: told[url].get("label") for url in needed | pages} == {url: ["Läden"] for url in needed | pages}
     assert {record.state for record in fates(tmp_path).values()} == {"fetched"}
     assert faults(tmp_path) == []
 
