@@ -97,8 +97,8 @@ def flag_options(command: F) -> F:
             _flag("--exclude", "scope.exclude", metavar="RE2", multiple=True, help="Never fetch URLs that match; may be repeated."),
             _flag("--max-pages", "limits.max_pages", metavar="N", help="Stop after so many pages."),
             _flag("--max-depth", "limits.max_depth", metavar="N", help="Follow links up to so many clicks from a seed."),
-            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so many seconds, or as in '10 min'."),
-            _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host, in seconds."),
+            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so long: 600, or 10min."),
+            _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host: 2, or 500ms."),
             _flag(
                 "--dedup",
                 "archive.dedup",
