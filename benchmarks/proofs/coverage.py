@@ -12,7 +12,6 @@ import json
 import os
 import resource
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 from benchmarks.support.checkout import ROOT
 from benchmarks.support.ending import exit_with
+from thresher.crawler.children import python
 
 PRODUCT = ("config", "crawler", "filters", "storage")
 UNITS = {  # the folder of tests, and the room that they are about
@@ -62,11 +62,10 @@ def run(tests: Sequence[str], rooms: Sequence[str], options: Sequence[str], fold
     config = folder / "coverage.ini"
     config.write_text(_CONFIG.format(rooms=", ".join(rooms), folder=folder))
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE_"))}
-    coverage = (sys.executable, "-m", "coverage")
-    words = [*coverage, "run", f"--rcfile={config}", "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *tests, *options]
-    code = subprocess.run(words, cwd=ROOT, env=environ, check=False).returncode
-    for step in (["combine", "-q"], ["json", "-q", "-o", str(folder / "coverage.json")]):
-        subprocess.run([*coverage, step[0], f"--rcfile={config}", *step[1:]], cwd=ROOT, env=environ, check=True)
+    pytest = ("-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *tests, *options)
+    steps = (("run", *pytest), ("combine", "-q"), ("json", "-q", "-o", str(folder / "coverage.json")))
+    commands = [python.command("coverage", step[0], f"--rcfile={config}", *step[1:]) for step in steps]
+    code, *_ = (subprocess.run(words, cwd=ROOT, env=environ, check=False).returncode for words in commands)
     return code
 
 

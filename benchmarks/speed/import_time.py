@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 
 from benchmarks.support.ending import exit_with
+from thresher.crawler.children import python
 from thresher.crawler.core.errors import UsageError
 
 _PROGRAMS = {"python": "pass", "import thresher": "import thresher"}
@@ -22,12 +22,12 @@ _BAR_MS = 60.0
 
 def cpu_ms(program: str, folder: Path) -> float:
     """Run a program in a process of its own; return its CPU time in ms."""
-    # preloaded variables of this shell are not a user's
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    child = os.posix_spawn(sys.executable, [sys.executable, "-c", f"import os; os.chdir({str(folder)!r})\n{program}"], environ)
+    words = python.code(f"import os; os.chdir({str(folder)!r})\n{program}")
+    child = os.posix_spawn(words[0], words, environ)
     _, status, used = os.wait4(child, 0)
     if os.waitstatus_to_exitcode(status):
-        raise UsageError(f"{sys.executable} -c '{program}': expected a Python that has Thresher. Install it with pip install -e .")
+        raise UsageError(f"python -c '{program}': expected a Python that has Thresher. Install it with pip install -e .")
     return 1000 * (used.ru_utime + used.ru_stime)
 
 
