@@ -60,6 +60,13 @@ def _watch(event: str, args: tuple[object, ...]) -> None:
 sys.addaudithook(_watch)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let one of several workers run all tests of a group, so that what they share is made once."""
+    config.addinivalue_line("markers", "xdist_group(name): tests that one worker runs, since they share a crawl or an installation")
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadgroup"
+
+
 @pytest.fixture(autouse=True)
 def loopback_only() -> Iterator[list[str]]:
     """Fail the test that tried to leave loopback. Yields what was tried so far."""
