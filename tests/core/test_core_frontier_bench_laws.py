@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from thresher.crawler.core.model import Cause, CrawlURL, Outcome
 
 seeds = st.integers(min_value=0, max_value=2**32)
-fewer = settings(max_examples=8, deadline=None)
+fewer = settings(max_examples=5, deadline=None)
 
 
 @fewer
