@@ -51,7 +51,7 @@ async def test_a_drip_holds_no_crawl(
     async with faulty_web() as web:
         web.say("a.test/", late)
         web.say("b.test/", drip)
-        async with asyncio.timeout(20):  # a minute if the limits wait for the drips
+        async with asyncio.timeout(45):  # a minute if the limits wait for the drips
             found = await crawl(tmp_path, web, "a.test/", "b.test/", meanwhile=meanwhile, limits={"min_free_disk": 0, **limits})
     assert found.ending.code == code
     assert found["b.test/"].state == "queued"
