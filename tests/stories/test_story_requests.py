@@ -78,7 +78,7 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
             ["a.test/"],
             limits=Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=1),
             retry=Retry(scale=1e-6, max_tries=2),
-            dns=Dns(static={".test": web.address}, servers=["127.0.0.1:9"], timeout=0.05),
+            dns=Dns(static={".test": web.address}, servers=["127.0.0.1:9"]),
         )
         crawled = await crawl(tmp_path / "c", configuration, [pages(prober), links(holder)])
     told = {web.place(answer.url): (answer.failure or web.place(answer.target), answer.status) for answer in prober.answers}
