@@ -96,7 +96,7 @@ class Archiver:
         Args:
             whole: Head and body.
         """
-        url, captures = outcome.url, self._store.captures
+        url, captures = outcome.url, self._store.tables.captures
         headers = [*_target(url), *_connection(wire, message)]
         if not (wire.is_whole and message.has_head):
             return _record("response", date, HTTP_RESPONSE, whole, [*headers, ("WARC-Truncated", _why(outcome, wire))])
@@ -148,7 +148,7 @@ class Archiver:
         via = url.via
         if url.purpose is Purpose.REQUISITE:
             for _ in range(url.site_depth - 1 + url.hops):  # style sheets and redirects between the page and this
-                needed = self._store.requisites.get(via)
+                needed = self._store.tables.requisites.get(via)
                 via = needed.via if needed is not None else via
         known = self._labels.of((url.key, via))
         return known.get(url.key) or known.get(via)
@@ -157,8 +157,8 @@ class Archiver:
         """Return the text of a known URL, "" of any other."""
         text = self._texts.get(key)
         if text is None:
-            row, needed = self._store.seen.row(key), self._store.requisites.get(key)
-            text = self._store.seen.record(row.seq).text if row is not None else needed.text if needed is not None else ""
+            row, needed = self._store.tables.seen.row(key), self._store.tables.requisites.get(key)
+            text = self._store.tables.seen.record(row.seq).text if row is not None else needed.text if needed is not None else ""
             if len(self._texts) >= _REMEMBERED:
                 self._texts.clear()
             self._texts[key] = text

@@ -39,7 +39,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
     texts, labels = Texts(view), Labels.of_view(view)
     anchors_of = _anchors_of(view) if wanted & _ANCHORS else _no_anchors
     for visit, page in current_pages(view):
-        seqs = view.links.read(visit)
+        seqs = view.tables.links.read(visit)
         found = texts.of_seqs(seqs)
         label = labels.of((page.key,)).get(page.key) if "label" in wanted else None
         said = anchors_of(visit, page) if found else {}
@@ -57,7 +57,7 @@ def _anchors_of(view: View) -> Callable[[int, PageRecord], Mapping[str, Anchor]]
     space = URLSpace(view.secret, url_rules(view.settings))
 
     def read(visit: int, page: PageRecord) -> Mapping[str, Anchor]:
-        body = view.bodies.get(visit) if page.has_body and page.mime_type in _HTML else None
+        body = view.tables.bodies.get(visit) if page.has_body and page.mime_type in _HTML else None
         return (anchors(body, content_type_of(page), page.url, space) or {}) if body is not None else {}
 
     return read

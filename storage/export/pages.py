@@ -57,7 +57,7 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
             elif newest >= end or (view.span is not None and view.is_later(newest)):
                 settled_since[page.key] = visit
     for visit in settled_since.values():
-        record = view.pages.read(visit)
+        record = view.tables.pages.read(visit)
         if record is not None:
             yield visit, record
 
@@ -66,7 +66,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
     """Yield the rows of the export. A body is there only until the next row is asked for."""
     for row in described_pages(view, wanted):
         if row.page.has_body and wanted & _OF_BODY:
-            row.body = view.bodies.get(row.visit)
+            row.body = view.tables.bodies.get(row.visit)
         yield row
         row.body = None
 

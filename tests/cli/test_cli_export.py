@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from command import Command
+from injecting import crash_at
 from small_store import BODY, NOW, SEED, SmallStore, build
 
 from thresher.crawler.core.errors import UsageError
@@ -41,10 +42,10 @@ from thresher.crawler.core.model import State
 from thresher.storage.store import Store
 with Store.open(Path(sys.argv[1]), None, 0.0) as store:
     for line in sys.stdin:
-        _, record = store.pages.since(int(line))[0]
+        _, record = store.tables.pages.since(int(line))[0]
         record.title = "fetched again"
-        store.pages.put(record, b"new body")
-        store.seen.settle(record.key, State.DONE)
+        store.tables.pages.put(record, b"new body")
+        store.tables.seen.settle(record.key, State.DONE)
         store.end_visit()
         store.flush().result()
         print("done", flush=True)
@@ -192,7 +193,7 @@ def test_an_export_killed_before_its_end_leaves_the_old_file(crawl: Path, tmp_pa
     file = tmp_path / "pages.csv"
     file.write_text("old")
     command = [sys.executable, "-c", EXPORT, "export", str(crawl), "--format", "csv", "--force", "-o", str(file)]
-    killed = subprocess.run(command, cwd=ROOT, env={**os.environ, "CRAWL_CRASH_AT": "export_rename:1"}, check=False)
+    killed = subprocess.run(command, cwd=ROOT, env={**os.environ, **crash_at("export_rename:1")}, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert file.read_text() == "old"
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
@@ -327,7 +328,7 @@ def test_a_page_whose_verdict_is_revised_is_exported_as_it_stands_now(thresher: 
     url = small.url("/x")
     small.known(url, State.DONE)
     small.page(url)
-    small.store.verdicts.revise(url.key, Verdict("exact_duplicate", keep=False, follow=False), NOW)
+    small.store.tables.verdicts.revise(url.key, Verdict("exact_duplicate", keep=False, follow=False), NOW)
     small.close()
     (row,) = exported(thresher, tmp_path)
     assert (row["keep"], row["follow"]) == (False, False)

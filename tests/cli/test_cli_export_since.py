@@ -44,9 +44,9 @@ class Growing:
         small.page(page, links=(seq,), fetched_at=self.now)
         old, new = small.url(f"/old{n}"), small.url(f"/new{n}")
         small.known(old, State.DONE)
-        small.store.redirects.put(old.key, new.key, new.text, 301, self.now)
+        small.store.tables.redirects.put(old.key, new.key, new.text, 301, self.now)
         small.settle(old)
-        small.store.skips.add(f"https://a.example/skipped{n}", Reason.EXCLUDED, page.key, "scope")
+        small.store.tables.skips.add(f"https://a.example/skipped{n}", Reason.EXCLUDED, page.key, "scope")
         small.store.end_visit()
 
     @contextmanager

@@ -41,11 +41,11 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         url = small.url(text, via=via)
         seq = small.known(url, State.DONE)
         small.page(url, links=(seq,))
-    small.store.skips.add("https://d.example/", Reason.EXCLUDED, small.space.key("https://other.example/3"), "scope")
+    small.store.tables.skips.add("https://d.example/", Reason.EXCLUDED, small.space.key("https://other.example/3"), "scope")
     small.store.end_visit()
     old = small.url("https://b.example/old", via="https://b.example/y")
     small.known(old, State.DONE)
-    small.store.redirects.put(old.key, old.key, old.text, 301, NOW)
+    small.store.tables.redirects.put(old.key, old.key, old.text, 301, NOW)
     small.settle(old)
     small.store.close(NOW + 100)
     return path

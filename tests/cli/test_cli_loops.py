@@ -42,13 +42,13 @@ def looping(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, url in urls.items():
         small.known(url, State.QUEUED if name in ("/waits", "/long7") else State.DONE)
     for name, target in CHAINS.items():
-        small.store.redirects.put(urls[name].key, urls[target].key, urls[target].text, 302, NOW)
+        small.store.tables.redirects.put(urls[name].key, urls[target].key, urls[target].text, 302, NOW)
         small.settle(urls[name])
     bad = small.url("/bad")
     small.known(bad, State.DONE)
-    small.store.redirects.put(bad.key, b"", "javascript:void(0)", 302, NOW)
+    small.store.tables.redirects.put(bad.key, b"", "javascript:void(0)", 302, NOW)
     small.page(urls["/new"])
-    small.store.redirects.put_pair(urls["/old"].key, urls["/new"].key, urls["/new"].text, 1, 200)
+    small.store.tables.redirects.put_pair(urls["/old"].key, urls["/new"].key, urls["/new"].text, 1, 200)
     small.close()
     return path
 
@@ -93,7 +93,7 @@ def test_a_crawl_of_loops_alone_is_no_bad_log(tmp_path: Path, thresher: Command)
     small = SmallStore(tmp_path / "crawl")
     url = small.url("/self")
     small.known(url, State.DONE)
-    small.store.redirects.put(url.key, url.key, url.text, 302, NOW)
+    small.store.tables.redirects.put(url.key, url.key, url.text, 302, NOW)
     small.settle(url)
     small.close()
     ran = thresher("soft-errors", tmp_path / "crawl")

@@ -141,9 +141,9 @@ def test_a_page_that_is_revised_to_not_kept_counts_as_lost_and_a_redirect_by_its
         small.known(url, State.DONE)
         small.page(url, keep=not first, verdicts=verdict_records(first))
         if newest is not None:
-            small.store.verdicts.revise(url.key, newest, NOW)
-    small.store.verdicts.revise(small.url("/twice").key, given_back, NOW + 1)
-    small.store.verdicts.revise(small.url("/moved").key, dropped, NOW)
+            small.store.tables.verdicts.revise(url.key, newest, NOW)
+    small.store.tables.verdicts.revise(small.url("/twice").key, given_back, NOW + 1)
+    small.store.tables.verdicts.revise(small.url("/moved").key, dropped, NOW)
     small.close()
     (row,) = lines(thresher("stats", tmp_path / "revised", "--by", "filter", "--json").out)
     assert row == {

@@ -37,6 +37,7 @@ from harness import (
     wait_until,
     write_config,
 )
+from injecting import crash_at
 
 from thresher.config.load import load
 from thresher.crawler.agent.suspension import LONG_S
@@ -313,7 +314,7 @@ def test_an_agent_that_slept_blames_nobody(tmp_path: Path) -> None:
             assert life.end() == 0, life.said
         again = refetches(server.read_log(), unlabelled(server.web).truth()).total()
     with View(store) as view:
-        failures = [failure for url, _ in view.all_urls() if (failure := view.failures.get(url.key))]
+        failures = [failure for url, _ in view.all_urls() if (failure := view.tables.failures.get(url.key))]
         assert {failure.attempts for failure in failures} <= {0}
         assert view.counters.all("cause:").keys() <= {"cause:slept"}
         assert again <= view.counters.get("cause:slept") <= 32
@@ -365,11 +366,11 @@ def test_a_writer_that_dies_ends_the_agent(store: Path) -> None:
 
 def test_a_page_that_killed_its_process_is_counted_and_parsed_apart(store: Path, tmp_path: Path, whole: Findings) -> None:
     """F65, F69: one crash while parsing: the agent is restarted, the page is known as a suspect, and is stored all the same."""
-    with resume(store, CRAWL_CRASH_AT=f"parsing:5:{tmp_path / 'crashed'}") as life:
+    with resume(store, **crash_at("parsing:5", once=tmp_path / "crashed")) as life:
         assert life.end() == 0, life.said
     assert (tmp_path / "crashed").exists()
     with View(store) as view:
-        assert [record.crashes for _, record in view.suspects.all()] == [1]
+        assert [record.crashes for _, record in view.tables.suspects.all()] == [1]
     assert differences(whole, findings(store)) == NOTHING
 
 
@@ -378,7 +379,7 @@ def test_a_page_that_killed_three_processes_is_kept_unparsed(store: Path, server
     with Store.open(store, None, 0.0) as opened:
         seed = URLSpace(opened.secret, URLRules(ports=None)).seed(server.web.seeds()[0])
         for _ in range(3):
-            opened.suspects.add_crash(seed.key)
+            opened.tables.suspects.add_crash(seed.key)
     with resume(store, "--set", "limits.max_pages=1") as life:
         assert life.end() == 0, life.said
     with View(store) as view:

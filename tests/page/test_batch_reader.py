@@ -41,10 +41,10 @@ async def batch_reader(path: Path, clock: Callable[[], float] = lambda: 7.0) -> 
     settings = Settings()
     parser = Parser(settings.parse, "thresher", 100)
     with Store.create(path / "crawl", settings, 0.0) as store:
-        suspects = Suspects(path / "crawl", store)
+        suspects = Suspects(path / "crawl", store.tables)
         try:
-            panel = Panel([], store.memory, audit_share=0.0)
-            links = LinkGate(URLS, store.seen, panel, settings)
+            panel = Panel([], store.tables.memory, audit_share=0.0)
+            links = LinkGate(URLS, store.tables.seen, panel, settings)
             yield BatchReader(parser, suspects, links, panel, urls=URLS, settings=settings, clock=clock)
             assert not any((path / "crawl" / "working").read_bytes())  # nobody is suspected
         finally:

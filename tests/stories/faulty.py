@@ -358,8 +358,8 @@ def _read(path: Path, ending: Ending, url: Callable[[str], str]) -> Found:
         urls, texts = {}, {}
         for record, row in view.all_urls():
             visit, found = pages.get(record.key, (0, None))
-            body = view.bodies.get(visit) if found is not None and found.has_body else None
-            urls[record.text] = Known(row, found, body or b"", view.failures.get(record.key), edges.get(record.key))
+            body = view.tables.bodies.get(visit) if found is not None and found.has_body else None
+            urls[record.text] = Known(row, found, body or b"", view.tables.failures.get(record.key), edges.get(record.key))
             texts[row.seq] = record.text
         attempts = {}
         for key, value in view.rows(QUEUE):

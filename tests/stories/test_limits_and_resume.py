@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from harness import Findings, Life, crawl, demo, differences, findings, options, refetches, resume, unlabelled, write_config
+from injecting import crash_at
 
 from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.demo.log import ROBOTS, Log
@@ -160,7 +161,8 @@ async def test_a_readmission_that_is_killed_is_carried_out_by_the_next_life(
     with place.crawl(tmp_path, "scope.type=host") as life:
         assert life.end() == 0, life.said
     reconfigure(tmp_path / "store", (), (), (), ("scope.type=any",))
-    monkeypatch.setenv("CRAWL_CRASH_AT", f"before_state_commit:1:{tmp_path / 'crashed'}")
+    for name, value in crash_at("before_state_commit:1", once=tmp_path / "crashed").items():
+        monkeypatch.setenv(name, value)
     supervisor = Supervisor(tmp_path / "store", Silent(sys.stderr))
     assert await supervisor.run() == 0
     assert supervisor.status.restarts == 1

@@ -38,7 +38,7 @@ async def crawled(path: Path, tail_yield: float) -> tuple[list[str], dict[str, S
     states = {name: found.state(url) for name, url in urls.items()}
     with View(path, at_once=True) as view:
         by_text = {row.text: row.key for row, _ in view.all_urls()}
-        holders = {name: view.held.holders(by_text[url]) for name, url in urls.items() if states[name] is State.HELD}
+        holders = {name: view.tables.held.holders(by_text[url]) for name, url in urls.items() if states[name] is State.HELD}
     return [place.partition("/")[2] for place in web.requests], states, holders
 
 

@@ -119,7 +119,7 @@ async def test_an_etag_of_a_megabyte_and_a_304_that_nobody_asked_for_change_noth
         assert crawled.pages[web.url("a.test", "/a")].status == 200
         with View(tmp_path / "c") as view:
             urls = URLSpace(view.secret, url_rules(view.settings))
-            check = view.rounds.check(urls.key(web.url("a.test", "/a")))
+            check = view.tables.rounds.check(urls.key(web.url("a.test", "/a")))
         assert check is not None
         assert check.failed == "status 304 that nobody asked for"
 
@@ -153,7 +153,7 @@ async def test_only_so_many_versions_are_kept_and_the_newest_is_exported(tmp_pat
                 await again(path, web, **sections)
             await again(path, web, **sections)  # what is outdated goes with a later commit
             with View(path) as view:
-                bodies = [view.bodies.get(visit) or b"" for visit, page in view.all_pages() if page.url == web.url("a.test", "/a")]
+                bodies = [view.tables.bodies.get(visit) or b"" for visit, page in view.all_pages() if page.url == web.url("a.test", "/a")]
                 (newest,) = [page for _, page in current_pages(view) if page.url == web.url("a.test", "/a")]
             assert len(bodies) == n
             assert b"fourth" in bodies[-1]
@@ -323,7 +323,7 @@ async def test_a_round_that_is_stopped_while_it_is_queued_is_queued_to_its_end_l
             life.stop()
             assert (await life.run()).code == 3
         with View(tmp_path / "c") as view:
-            record = view.rounds.last()
+            record = view.tables.rounds.last()
         assert record is not None
         assert (record.stage, 0 < record.n_queued < 11) == ("urls", True)
         await go_on(tmp_path / "c", web)
