@@ -220,7 +220,7 @@ def weights(tags: Tags) -> I64:
 
 
 def close(tags: Tags, starts: I64, ends: I64) -> Bools:
-    """Tell of pairs of tags whether the one is the end tag of the other, both clean; names of 8 bytes and more are not looked at."""
+    """Return of pairs of tags whether the one is the end tag of the other, both clean; names of 8 bytes and more are not looked at."""
     at, last = tags.at, tags.at.size - 1
     are_there = ends <= last
     ends = np.minimum(ends, last)
