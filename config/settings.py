@@ -224,8 +224,8 @@ class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     max_declared_size: Bytes = 64 << 20
-    skip_extensions: list[str] = field(default_factory=lambda: _NOT_PAGES.split())  # of the URL's path, without the dot
-    skip_announced: list[str] = field(default_factory=lambda: _ANNOUNCED.split())  # media types, by a link's `type`; * for any letters
+    skip_extensions: list[str] = field(default_factory=_NOT_PAGES.split)  # of the URL's path, without the dot
+    skip_announced: list[str] = field(default_factory=_ANNOUNCED.split)  # media types, by a link's `type`; * for any letters
 
 
 class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

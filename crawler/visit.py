@@ -163,12 +163,12 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
     )
     try:
         made = await _after_response(lease, outcome, context)
-        made.said = turn.said
-        return made
     except (ThresherError, MemoryError):  # no page's fault alone: the store is damaged, its disk refuses, there is no memory left
         raise
-    except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
+    except Exception as error:  # noqa: BLE001 - one page's fault in our own code must not end the crawl: it is recorded with its traceback
         return failed_by_us(lease, outcome, error)
+    made.said = turn.said
+    return made
 
 
 def failed_by_us(lease: Lease, outcome: Outcome, error: Exception) -> Visit:

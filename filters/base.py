@@ -106,6 +106,8 @@ NOTHING_REFUSED = LinkRuling()
 class _NothingLearned(tuple[Effect, ...]):
     """No effects; a type of its own, since there is only one empty tuple."""
 
+    __slots__ = ()
+
 
 NOTHING_LEARNED: Effects = _NothingLearned()  # `observe` returns it if the memory did not change: the journal then skips the measure
 

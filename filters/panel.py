@@ -87,7 +87,7 @@ class Panel:
         memory_of: Callable[[str], Memory],
         *,
         audit_share: float,
-        stands: Callable[[str], bool] = lambda target: True,
+        stands: Callable[[str], bool] = lambda _target: True,
     ) -> None:
         """Create the panel.
 

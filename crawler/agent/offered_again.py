@@ -53,7 +53,7 @@ class Offered:
             case _:
                 try:
                     deed = None if self._inbox.send_on(record.payload) else self._inbox.read(record.payload)
-                except Exception as error:  # nothing has been done: it stays
+                except Exception as error:  # noqa: BLE001 - nothing has been done: it stays
                     self._store.tables.quarantine.change(key, replace(record, offered=False, at=now, why=unreadable(error)))
                     return
                 if deed is not None:

@@ -81,6 +81,6 @@ def _opened(path: str) -> Iterator[io.BufferedReader]:
     with open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-") as file:
         if file.peek(2)[:2] == _GZIP:
             with gzip.GzipFile(fileobj=file) as unpacked:
-                yield io.BufferedReader(cast(io.RawIOBase, unpacked))
+                yield io.BufferedReader(cast("io.RawIOBase", unpacked))
         else:
             yield file

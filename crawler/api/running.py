@@ -258,7 +258,7 @@ class _Telling:
             said = self._on_page(page)
             if inspect.isawaitable(said):
                 await said
-        except Exception as error:  # the caller's own code: the crawl ends, and the caller gets it
+        except Exception as error:  # noqa: BLE001 - the caller's own code: the crawl ends, and the caller gets it
             self._error = error
             self._stop(f"on_page raised {type(error).__name__}")
             return False
@@ -322,7 +322,7 @@ def _apart(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], obj
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 found.append(runner.run(whole()))
-        except BaseException as error:  # it is raised where the caller waits
+        except BaseException as error:  # noqa: BLE001 - it is raised where the caller waits
             found.append(error)
 
     thread = threading.Thread(target=work, name="thresher", daemon=True)

@@ -160,7 +160,8 @@ _OF_FILTER = (
 
 def _by_filter(view: View) -> Iterator[Row]:
     """What each filter says of pages and redirects as of now, and what it saved, or would save if it did not only observe: links, and
-    copies' links."""
+    copies' links.
+    """
     status = _status(view)
     rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(_OF_FILTER, 0))
     for column, counts in (("saved", status.saved), ("would_save", status.would_save)):

@@ -69,7 +69,7 @@ class Inbox:
 
         try:
             deed = self.read(packed)
-        except Exception as error:  # of any kind: nothing has been changed yet
+        except Exception as error:  # noqa: BLE001 - of any kind: nothing has been changed yet
             suspects.quarantine(work, row(unreadable(error)))
         else:
             suspects.attempt(work, lambda: self.do(deed, now), row)

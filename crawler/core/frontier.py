@@ -222,7 +222,7 @@ class Frontier:
         for host in self._bench.looked_up(hostname):
             self._bench.place(host, now)
 
-    def unresolvable(self, hostname: str, failure_cause: Cause, detail: str, now: float) -> list[Entry]:
+    def unresolvable(self, hostname: str, failure_cause: Cause, now: float) -> list[Entry]:
         """Treat the URLs that wait for the name as failed; return those that become terminal, whose rows are gone."""
         terminal: list[Entry] = []
         for host in self._bench.looked_up(hostname):

@@ -87,7 +87,7 @@ class Connection(asyncio.Protocol):
         self._is_reading = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one but does not inherit from it
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is one but does not inherit from it
         here, peer = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
         if not (here and peer and here[0].startswith("127.") and peer[0].startswith("127.")):
             self._server.n_refused += 1

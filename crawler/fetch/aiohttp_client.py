@@ -113,7 +113,7 @@ class AiohttpClient:
             socket_factory=places.open_socket,
         )
         connector.connections, connector.places, connector.proxy = connections, places, proxy
-        connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections, places)
+        connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections, places)  # noqa: SLF001 - its one way in
         self._session = aiohttp.ClientSession(
             connector=connector,
             headers=headers,
@@ -127,7 +127,7 @@ class AiohttpClient:
             max_headers=256,
             read_bufsize=_READ_BUFFER,
         )
-        self._session._retry_connection = False  # it would send any request twice, politeness or not
+        self._session._retry_connection = False  # noqa: SLF001 - it would send any request twice, politeness or not
 
     def get(
         self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()

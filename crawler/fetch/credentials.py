@@ -117,7 +117,7 @@ def _content(path: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         raise UsageError(f"{where}: cannot be read: {getattr(error, 'strerror', None) or error}. Name a file, or leave it out") from None
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise UsageError(f"{where}: expected a file, found something else. Name a file")

@@ -205,7 +205,7 @@ class Fetcher:
             if not watch.absorb():
                 raise
             cause, detail = watch.fault.cause, watch.fault.detail
-        except Exception as error:  # the edge where the clients' exceptions end: causes.py names each, and shows what it does not know
+        except Exception as error:  # noqa: BLE001 - the edge where the clients' exceptions end: causes.py names each, and shows what it does not know
             cause, detail = self._client.blame(error, fetch.exchange)
         finally:
             watch.stop()
@@ -383,7 +383,7 @@ def _is_odd_transfer(head: Head) -> bool:
     return any(value.lower() not in ("", "chunked", "identity") for value in head.all(b"transfer-encoding"))
 
 
-def _client_class(name: str) -> type[LeanClient] | type[AiohttpClient]:
+def _client_class(name: str) -> type[LeanClient | AiohttpClient]:
     """Return the class of a client; importing aiohttp takes a fifth of a second."""
     if name == "lean":
         return LeanClient

@@ -200,7 +200,7 @@ class BatchReader:
                 self.step.host = ticket.outcome.url.host
                 try:
                     stage(ticket)
-                except Exception as error:  # one page's fault is its own journey's, which records it; the others go on
+                except Exception as error:  # noqa: BLE001 - one page's fault is its own journey's, which records it; the others go on
                     ticket.read.set_exception(error)
                 if self._clock() > late:
                     soon(self._take, steps)

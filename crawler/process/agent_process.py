@@ -77,7 +77,7 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
         with store:
             code = uvloop.run(_crawl(directory, store, settings, ownership, operator)).code
             store.close(commit=code != DiskError.exit_code)
-    except Exception as error:  # the edge of the process: the supervisor notes that it died, the log holds why
+    except Exception as error:  # noqa: BLE001 - the edge of the process: the supervisor notes that it died, the log holds why
         known = _known(error)
         if known is None or known.exit_code == code:
             _log_death(error, operator)

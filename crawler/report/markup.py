@@ -27,7 +27,7 @@ class Markup(str):
 Child = str | int | float | None | Iterable["Child"]
 
 
-def element(name: str, /, *children: Child, **attributes: str | int | float | None) -> Markup:
+def element(name: str, /, *children: Child, **attributes: str | float | None) -> Markup:
     """Return an element. A child may be a sequence of children, None is none; `class_` is class, `aria_label` is aria-label."""
     said = "".join(f' {_name(key)}="{_text(value)}"' for key, value in attributes.items() if value is not None)
     if name in _VOID:

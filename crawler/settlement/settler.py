@@ -128,7 +128,7 @@ class Settler:
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
         self.totals.count_failure(cause, terminal=False)
-        terminal = self._frontier.unresolvable(hostname, cause, detail, now)
+        terminal = self._frontier.unresolvable(hostname, cause, now)
         self._store.end_visit()
         for entry in terminal:
             self._on_lost(entry, cause, detail, now)

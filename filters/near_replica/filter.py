@@ -42,7 +42,7 @@ from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.compare import CompareLimits, Likeness
 from thresher.filters.near_replica.mirror_hosts import (
-    NAME as NAME,
+    NAME as NAME,  # noqa: PLC0414 - whoever has the filter has its name
 )
 from thresher.filters.near_replica.mirror_hosts import (
     MirrorGate,

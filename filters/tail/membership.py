@@ -39,7 +39,7 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 def membership(source: Source, opinion: str) -> Membership | None:
-    """Return the class that a URL first named by this page waits in; None: it is fresh.    opinion: class that holds it, or none: "" """
+    """Return the class that a URL first named by this page waits in; None: it is fresh.    opinion: class that holds it; "": none."""
     if opinion:
         return Membership(opinion, is_inherited=False)
     inherited = source.holder or source.follow_holder

@@ -186,7 +186,7 @@ class World:
                 self.addresses.unknown.discard(name)
                 self.frontier.on_resolved(name, self.now)
             else:
-                gone = self.frontier.unresolvable(name, cause, "no such name", self.now)
+                gone = self.frontier.unresolvable(name, cause, self.now)
                 self.terminal_lookups += gone
                 self.ended += gone
         return bool(names)

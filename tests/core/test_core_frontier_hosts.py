@@ -135,7 +135,7 @@ def test_a_hop_whose_name_does_not_resolve_is_returned() -> None:
     world.frontier.request_ahead(URLS.url("http://gone.example/robots.txt", purpose=Purpose.ROBOTS), world.now)
     waited(world)
     assert world.frontier.lookups() == ["gone.example"]
-    entries = world.frontier.unresolvable("gone.example", Cause.DNS_FAIL, "", world.now)
+    entries = world.frontier.unresolvable("gone.example", Cause.DNS_FAIL, world.now)
     assert [entry.seq for entry in entries] == [0]
     assert waited(world).until is None
 

@@ -396,7 +396,7 @@ async def test_a_jump_of_the_wall_clock_neither_hurries_nor_stalls_the_crawl(sto
     for n_pages, command in ((10, agent("main()")), (20, ahead)):
         supervisor = Supervisor(store, Display(), agent=command)
         running = asyncio.ensure_future(supervisor.run())
-        await until(lambda: running.done() or supervisor.status.pages >= n_pages)  # noqa: B023
+        await until(lambda: running.done() or supervisor.status.pages >= n_pages)  # noqa: B023 - called here and now
         os.kill(os.getpid(), signal.SIGTERM)
         assert await running == 3
     assert await asyncio.wait_for(Supervisor(store, Display()).run(), 60) == 0
