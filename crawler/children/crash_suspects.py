@@ -10,7 +10,7 @@ guilty once our own code has raised an exception over it, or two processes are g
            "a" ‖ number of a request 8 ‖ nought 8      "f" ‖ site 8 ‖ hash of the filter 8   a finding; "g": what is gathered for it
            "q" ‖ key in the quarantine 10 ‖ nought 6   what is tried once more
 
-The store's own errors and a want of memory are nobody's fault: the first leave no name, the second count as a death without a word.
+The store's own errors and a want of memory accuse no work: the first leave no name, the second count as a death without an exception.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def offered_work(key: bytes) -> bytes:
 
 
 def words_of(trial: TrialRecord | None) -> str:
-    """Return in words what speaks against some work, "" if nothing does."""
+    """Return in words the evidence against some work, "" if there is none."""
     if trial is None:
         return ""
     return trial.raised or f"the agent was gone {trial.deaths} times over it"
@@ -101,7 +101,7 @@ class Suspects:
         return self._table.crashes(key) if self._any else 0
 
     def guilty(self, work: bytes) -> TrialRecord | None:
-        """Return what proves that work kills whoever does it, None if nothing does."""
+        """Return the proof that work kills the process that does it, None if there is none."""
         return self._trials.guilty(work) if self._any_trial else None
 
     def attempt(self, work: bytes, do: Callable[[], None], row: Callable[[str], QuarantineRecord]) -> None:
@@ -122,7 +122,7 @@ class Suspects:
         self.done(work)
 
     def done(self, work: bytes) -> None:
-        """Forget what was said of work that is done, or set aside."""
+        """Forget the trial of work that is done, or quarantined."""
         if self._any_trial:
             self._trials.forget(work)
 

@@ -26,7 +26,7 @@ class Trials:
         self._rows = rows
 
     def guilty(self, work: bytes) -> TrialRecord | None:
-        """Return what proves that work kills whoever does it, None if nothing does.
+        """Return the proof that work kills the process that does it, None if there is none.
 
         An exception is proof: the same work raises it again. A process that is gone without a word may have been killed by another; of
         two that are gone over the same work, so short a time each, it is to blame.
@@ -59,7 +59,7 @@ class Trials:
             self._rows.counters.add(ACCUSED)
 
     def forget(self, work: bytes) -> None:
-        """Delete what was said of work that is done, or set aside."""
+        """Delete the trial of work that is done, or quarantined."""
         self._rows.delete(TRIALS, work)
 
     def any(self) -> bool:
