@@ -210,7 +210,7 @@ def _audited(spec: FilterSpec, share: float, subject: LinkBatch) -> Deliberation
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
 @pytest.mark.parametrize("how", ["refuse", "rewrite"])
-def test_the_share_of_what_is_set_aside_that_passes_is_the_audit_share(how: str, share: float) -> None:
+def test_the_share_of_what_is_held_or_rewritten_that_passes_is_the_audit_share(how: str, share: float) -> None:
     """Mutation: `_audit` compared the key's first bytes, which are the site's: all of a site passed, or none."""
     spec = {
         "refuse": links("judge", refuses=everything),
