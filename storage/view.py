@@ -16,6 +16,7 @@ import lmdb
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import State
+from thresher.crawler.core.ports import SeenRow
 from thresher.storage.check import check_data_file
 from thresher.storage.disk import rows_within
 from thresher.storage.faults import as_readers
@@ -39,7 +40,6 @@ from thresher.storage.schema import (
     EdgeRecord,
     Meta,
     PageRecord,
-    SeenRow,
     SkipLine,
     UrlRecord,
 )

@@ -16,7 +16,7 @@ from thresher.crawler.core.governing import governed, options_of
 from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.order.by_name import order_by_name
 from thresher.crawler.core.politeness import Rulebook, rule_of
-from thresher.crawler.core.ports import Entry, HostRecord, Lane
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, SeenRow
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.explain.announced import Announced, announced
@@ -28,7 +28,7 @@ from thresher.storage.export.fields import iso
 from thresher.storage.export.judged import Standing, named_keys, verdict_object
 from thresher.storage.export.pages import page_object
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import PageRecord, SeenRow, SkipLine, UrlRecord
+from thresher.storage.schema import PageRecord, SkipLine, UrlRecord
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View
 

@@ -18,10 +18,10 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, queue_name, site_of
 from thresher.filters.base import LinkColumns, LinkJudgement
 from thresher.filters.panel import Deliberation, Panel
-from thresher.storage.schema import SeenRow
 from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.tables.seen import SeenSet
 

@@ -1,10 +1,9 @@
 """Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
 
-A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
-links to it, or a second redirect leads to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be
-worth more, under an order that uses cash (crawler/core/order/cash.py). One in whose name its host's robots.txt is being asked for is moved
-when that has been answered. Pages fetched since then are not moved, nor is what waits for another try. What a sitemap
-announced and a link comes to name is moved among what links name.
+A URL that waits and is found again nearer is moved forward (crawler/core/found_again.py). So is one that comes to be worth more, under an
+order that uses cash (crawler/core/order/cash.py). One in whose name its host's robots.txt is being asked for is moved when that has been
+answered. Pages fetched since then are not moved, nor is what waits for another try. What a sitemap announced and a link comes to name is
+moved among what links name.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ import logging
 
 import msgspec
 
+from thresher.crawler.core.found_again import Finding, Nearer, found_again, nearest_of
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, LinkBatch, Purpose, Reason, State
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.placing import place as place_of
-from thresher.crawler.core.ports import Entry
-from thresher.crawler.core.url import directory_depth, origin_of
+from thresher.crawler.core.ports import Entry, SeenRow
+from thresher.crawler.core.url import origin_of
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.outbox import Outbox
@@ -26,11 +26,9 @@ from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.panel import Deliberation
-from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
 from thresher.storage.tables.bare_seeds import http_form
 
-_ANNOUNCED = Purpose.ANNOUNCED
 _log = logging.getLogger(__name__)
 _REMEMBERED = 32_768  # URLs whose finders are; 5 MB
 
@@ -62,24 +60,10 @@ class Admission:
         """
         for skip in sifted.skips:
             self._skip(skip, source.key)
-        site, step, hops = source.key[:8], not is_redirect, source.hops + 1 if is_redirect else 0
-        depth, distance = source.site_depth + step, source.seed_distance + step
-        each, gain = self._gift(source, sifted) if gift is None else gift, self._cash.gain
-        for key, row, text in sifted.known:
-            state, _, row_depth, row_distance, row_hops, purpose, seq, _, before = row
-            if state is State.QUEUED:
-                worth = gain(seq, before, each) if each else before
-                if (
-                    worth != before
-                    or distance < row_distance
-                    or hops < row_hops
-                    or purpose is _ANNOUNCED
-                    or (row_depth and (depth < row_depth or key[:8] != site or (is_redirect and row_hops)))
-                ):
-                    nearest = row._replace(seed_distance=min(distance, row_distance), hops=min(hops, row_hops), worth=worth)
-                    if purpose is _ANNOUNCED:
-                        nearest = nearest._replace(seed_distance=distance, hops=hops, purpose=Purpose.PAGE)
-                    self._rediscovered(source, key, row, nearest, text, step=step)
+        each = self._gift(source, sifted) if gift is None else gift
+        finding, worth = Finding.of(source, is_redirect=is_redirect), self._cash.giver(each)
+        for nearer in found_again(finding, sifted.known, State.QUEUED, worth=worth, first_site=self._first_site):
+            self._move_forward(nearer)
         numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.deliberation is not None and sifted.deliberation.said:
             for verdict in sifted.deliberation.said.values():
@@ -212,24 +196,11 @@ class Admission:
         self._totals.saved(verdict.filter)
         return self._refused(url, reason, verdict.filter, now)
 
-    def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
-        """Move a waiting URL forward if this link brings it nearer, or makes it worth more."""
-        if not step and row.hops:
-            depth = 0  # the second redirect that leads there: what many redirects lead to is to be known soon
-        elif key[:8] == source.key[:8]:
-            depth = source.site_depth + step
-        else:
-            is_found_twice = row.purpose is not _ANNOUNCED and self._found_by(row.seq)[:8] not in (
-                b"",
-                key[:8],
-                source.key[:8],
-            )  # third site
-            depth = 0 if is_found_twice else directory_depth(text)
-        nearest = nearest._replace(site_depth=depth if row.purpose is _ANNOUNCED else min(depth, row.site_depth))
+    def _move_forward(self, found: Nearer) -> None:
+        """Move a waiting URL forward that was found nearer, or has come to be worth more."""
+        key, text, row, nearest = found
         if row.seq in self._later:
-            nearest = _nearest(nearest, self._later[row.seq][1])
-        if nearest == row:
-            return
+            nearest = nearest_of(nearest, self._later[row.seq][1])
         origin = origin_of(text)
         via = self._found_by(row.seq)
         place = (nearest.seed_distance, nearest.site_depth, nearest.hops)
@@ -252,6 +223,9 @@ class Admission:
         if seq in self._later:
             self._move(*self._later.pop(seq))
 
+    def _first_site(self, seq: int) -> bytes:
+        return self._found_by(seq)[:8]
+
     def _found_by(self, seq: int) -> bytes:
         """Return the key of the page that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
         via = self._finders.get(seq)
@@ -269,14 +243,3 @@ class Admission:
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)
         self._tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
-
-
-def _nearest(one: SeenRow, other: SeenRow) -> SeenRow:
-    """Return the best of what two finders say of a URL."""
-    return one._replace(
-        seed_distance=min(one.seed_distance, other.seed_distance),
-        site_depth=min(one.site_depth, other.site_depth),
-        hops=min(one.hops, other.hops),
-        worth=max(one.worth, other.worth),
-        purpose=min(one.purpose, other.purpose),
-    )

@@ -28,7 +28,7 @@ from thresher.crawler.core.model import (
     Request,
     State,
 )
-from thresher.crawler.core.ports import Entry
+from thresher.crawler.core.ports import Entry, SeenRow
 from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.archiving import Archiver
@@ -46,7 +46,7 @@ from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement, Naming
 from thresher.filters.panel import Asked, Deliberation, Learned, Record
-from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
+from thresher.storage.schema import PageRecord, QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Asker
 

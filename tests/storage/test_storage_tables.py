@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from thresher.config.settings import Settings
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State, Verdict
-from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.filters.panel import Record
 from thresher.storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen
 from thresher.storage.schema import QUEUE as QUEUE_TABLE
-from thresher.storage.schema import FailureRecord, PageRecord, SeenRow
+from thresher.storage.schema import FailureRecord, PageRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.memory import Memory
@@ -83,7 +83,6 @@ def test_every_reason_has_a_code_of_its_own() -> None:
 
 
 ROWS = st.builds(
-    SeenRow,
     state=st.sampled_from(State),
     reason=st.none() | st.sampled_from(Reason),
     site_depth=st.integers(0, 65_535),
