@@ -144,7 +144,7 @@ class Life:
 
     def agent(self) -> int:
         """Return the pid of the agent that runs now, 0 if none does."""
-        return next(iter(children(self.process.pid)), 0)
+        return next(iter(agents(self.process.pid)), 0)
 
     def wait_for_agent(self, *, other_than: int = 0) -> int:
         """Wait until an agent runs; return its pid, 0 if the crawl ended first."""
@@ -165,7 +165,7 @@ class Life:
 
     def signal_agent(self, number: int, choose: Callable[[list[int]], int] = min) -> bool:
         """Signal the agent, or one of several; False if there is none."""
-        pids = children(self.process.pid)
+        pids = agents(self.process.pid)
         if pids:
             send(choose(pids), number)
         return bool(pids)
@@ -201,6 +201,18 @@ def children(pid: int) -> list[int]:
     except OSError:
         return []
     return [child for child in pids if alive(child)]
+
+
+def agents(pid: int) -> list[int]:
+    """Return the pids of a supervisor's agents: not of the child in which it looks at the store before it takes signals itself."""
+    return [child for child in children(pid) if b"agent_process" in _command(child)]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def alive(pid: int) -> bool:

@@ -79,7 +79,7 @@ class Inbox:
     def do(self, deed: Deed, now: float) -> None:
         """Do what a message asks for; the caller ends the visit."""
         deed(now)
-        self._settler.close()
+        self._settler.learning.write()
 
     def send_on(self, packed: bytes) -> bool:
         """Send a message on if its site has moved to another agent since it was sent; return whether it has."""
@@ -117,10 +117,10 @@ class Inbox:
                 url(links.source)
                 return lambda now: self._links(links, gated, now)
             case Edge() as edge:
-                return lambda now: settler.told_of_redirect(edge.original, edge.target, now)
+                return lambda now: settler.learning.told_of_redirect(edge.original, edge.target, now)
             case End() as end:
                 target = url(end.target)
-                return lambda now: settler.told_of_end(end.original, end.hops, target, end.status, end.fingerprint, now)
+                return lambda now: settler.learning.told_of_end(end.original, end.hops, target, end.status, end.fingerprint, now)
             case RobotsAsk() as ask:
                 hop = robots_hop(ask, url(ask.hop))
                 return lambda now: self._ask(ask, hop, now)
@@ -134,7 +134,7 @@ class Inbox:
                 return lambda now: settler.requested(Asker(wish.who, wish.prober), request, now)
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
-                return lambda now: settler.learned(panel.answered_elsewhere(answered.who, answered.reduced, read), now)
+                return lambda now: settler.learning.learned(panel.answered_elsewhere(answered.who, answered.reduced, read), now)
             case Submitted() as submitted:
                 url(submitted.sitemap)
                 return lambda now: settler.sitemaps.submit(submitted, now)
@@ -150,7 +150,7 @@ class Inbox:
                 return lambda now: settler.requisites.want(of, needed.texts, needed.step, needed.hops, now)
             case News() as news:
                 found = panel.read_news(news.who, news.news)
-                return lambda now: settler.learned(panel.told(news.who, news.news, found), now)
+                return lambda now: settler.learning.learned(panel.told(news.who, news.news, found), now)
 
     def _links(self, links: FoundLinks, gated: Gated, now: float) -> None:
         source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)

@@ -22,6 +22,7 @@ from thresher.crawler.core.url import origin_of
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
 from thresher.filters.base import LinkJudgement
@@ -59,7 +60,7 @@ class Admission:
         of_class: what an opinion puts last names them: those of its site that nobody named before wait in that class
         """
         for skip in sifted.skips:
-            self._skip(skip, source.key)
+            note_skip(self._tables, self._totals, skip, source.key)
         each = self._gift(source, sifted) if gift is None else gift
         finding, worth = Finding.of(source, is_redirect=is_redirect), self._cash.giver(each)
         for nearer in found_again(finding, sifted.known, State.QUEUED, worth=worth, first_site=self._first_site):
@@ -98,14 +99,14 @@ class Admission:
         if isinstance(answer, bytes):
             self.enqueue(url, now)
         else:
-            self._skip(Skip(url.text, *answer), b"")
+            note_skip(self._tables, self._totals, Skip(url.text, *answer), b"")
             self._tables.seen.add(url, State.REFUSED, answer[0], now)
 
     def give_way(self, url: CrawlURL, failure: Failed, now: float) -> None:
         """Refuse a seed given without a scheme that https does not reach, and queue its http form in its place."""
         http = self._context.urls.url(http_form(url.text))
         _log.warning("%s: no connection by https (%s, %s); %s is asked for", url.text, failure.cause, failure.detail, http.text)
-        self._skip(Skip(url.text, Reason.NO_HTTPS, str(failure.cause)), url.via)
+        note_skip(self._tables, self._totals, Skip(url.text, Reason.NO_HTTPS, str(failure.cause)), url.via)
         self._tables.seen.settle(url.key, State.REFUSED, Reason.NO_HTTPS)
         if self._tables.seen.row(http.key) is None:
             self.seed(http, now)
@@ -114,7 +115,7 @@ class Admission:
         """Make a new URL known and queue it with what it is given; return its sequence number, -1 if it is refused and only counted."""
         refusal = self._frontier.refuses(url)
         if refusal is not None:
-            self._skip(Skip(url.text, refusal, "limits"), url.via)
+            note_skip(self._tables, self._totals, Skip(url.text, refusal, "limits"), url.via)
             return self._refused(url, refusal, "limits", now)
         worth = self._cash.level_of(1.0 + cash)
         seq = self._tables.seen.add(url, State.QUEUED, None, now, worth)
@@ -192,7 +193,7 @@ class Admission:
         if verdict is None:
             return self._effects.set_aside(url, deliberation.effects, now)
         reason = verdict.reason or Reason.REFUSED_BY_FILTER
-        self._skip(Skip(url.text, reason, verdict.filter), url.via)
+        note_skip(self._tables, self._totals, Skip(url.text, reason, verdict.filter), url.via)
         self._totals.saved(verdict.filter)
         return self._refused(url, reason, verdict.filter, now)
 
@@ -239,7 +240,3 @@ class Admission:
         if len(self._finders) >= _REMEMBERED:
             self._finders.clear()
         self._finders.update(dict.fromkeys(seqs, via))
-
-    def _skip(self, skip: Skip, via: bytes) -> None:
-        self._totals.skip(skip.reason)
-        self._tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
