@@ -27,16 +27,16 @@ from thresher.crawler.cluster.inbox import Inbox
 from thresher.crawler.cluster.member import Member, Team
 from thresher.crawler.core.errors import DiskError, ThresherError
 from thresher.crawler.core.frontier import Frontier, Lease, Wait
-from thresher.crawler.core.model import Cause, Failed, Purpose
+from thresher.crawler.core.model import Cause, Failed
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.fetch.request_log import RequestLog
+from thresher.crawler.journeys import make_journey
 from thresher.crawler.page.loop_watch import LoopWatch
-from thresher.crawler.revisit import revisit
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import AgentOrder, Rate, Report, Status, fill_hosts, usage
-from thresher.crawler.visit import Visit, visit
+from thresher.crawler.visit import Visit
 from thresher.filters.base import FilterSpec
 from thresher.storage.store import Store
 
@@ -189,7 +189,7 @@ class Agent:
                     continue
             try:
                 began = self._suspensions.now()
-                made = await (revisit if lease.entry.url.purpose is Purpose.REVISIT else visit)(lease, self._context)
+                made = await make_journey(lease, self._context)
                 made.outcome = self._suspensions.excuse(made.outcome, began)
                 now = self._clock()
                 self._settle(made, now)

@@ -23,10 +23,11 @@ from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.requisites import MAX_HOPS
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.gates.link_gate import Skip, presentable
+from thresher.crawler.journeys import requisite_fault
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.visit import Visit, VisitContext, requisite_fault
+from thresher.crawler.visit import Visit, VisitContext
 from thresher.storage.schema import RequisiteRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requisites import ASKER

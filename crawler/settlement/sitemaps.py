@@ -28,11 +28,12 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.sitemap import Entry, Reading, decode_chunk
 from thresher.crawler.core.url import BadURL, directory_depth, is_home, origin_of, path_of, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
+from thresher.crawler.journeys import sitemap_fault
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.visit import Visit, VisitContext, sitemap_fault
+from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.panel import Deliberation
 from thresher.storage.schema import AnnouncedRecord, AnnouncerRecord, SitemapRecord
