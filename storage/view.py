@@ -18,6 +18,7 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
 from thresher.storage.check import check_data_file
+from thresher.storage.directory import check_version, decode_config, require_store
 from thresher.storage.disk import rows_within
 from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
@@ -46,7 +47,6 @@ from thresher.storage.schema import (
 from thresher.storage.seal import Seals
 from thresher.storage.segments import read_lines
 from thresher.storage.span import Span, cursor_after, spans_since
-from thresher.storage.store import check_version, decode_config, require_store
 from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
 
