@@ -37,7 +37,7 @@ async def _for_filter(lease: Lease, context: VisitContext) -> Visit:
     stop = await stopped(lease, context.links.check(url.text), context)
     if stop is not None:
         return stop
-    outcome = await request(url, context)
+    outcome = await request(url, context, [])
     return await guarded(lease, outcome, _answer_for_filter(lease, outcome, context))
 
 

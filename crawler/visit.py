@@ -141,9 +141,10 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, refused=Skip(url.text, verdict.reason or Reason.REFUSED_BY_FILTER, verdict.filter), saved_by=verdict.filter)
     if turn.held:
         return Visit(lease, held=turn.held)
-    outcome = await request(url, context)
+    said: list[str] = []
+    outcome = await request(url, context, said)
     made = await guarded(lease, outcome, _after_response(lease, outcome, context))
-    made.said = turn.said
+    made.said = (*turn.said, *said)
     return made
 
 
@@ -164,13 +165,18 @@ async def ask_policy(lease: Lease, context: VisitContext) -> Visit | None:
     return Visit(lease, outcome, policy_of=url.host)
 
 
-async def request(url: CrawlURL, context: VisitContext) -> Outcome:
-    """Request a page, as far as its head gates let its body be read."""
+async def request(url: CrawlURL, context: VisitContext, said: list[str]) -> Outcome:
+    """Request a page, as far as its head gates let its body be read.    said: takes the filters that would refuse it"""
+
+    def gate(head: Head) -> tuple[Reason, str] | None:
+        refusal = context.panel.head(head)
+        if refusal is None:
+            said.extend(context.panel.head_said(head))
+        return refusal
+
     cookie = context.cookies.header(url.text) if context.cookies is not None else ""
     bounds = context.overriding.of(url.text).fetch
-    return await context.fetcher.fetch(
-        url, head_gate=context.panel.head, cookie=cookie, max_body=bounds.max_body, total_timeout=bounds.total_timeout
-    )
+    return await context.fetcher.fetch(url, head_gate=gate, cookie=cookie, max_body=bounds.max_body, total_timeout=bounds.total_timeout)
 
 
 async def guarded(lease: Lease, outcome: Outcome, journey: Awaitable[Visit]) -> Visit:

@@ -210,11 +210,11 @@ class Prober(Protocol):
 class BackgroundLearner(Protocol):
     """A filter that thinks about a site for longer than the loop may wait. A `Study` that it asks for goes this way:
 
-    gather (in the loop) → study (pure, in another process: `crawler/children/studies.py` names it) → found (in the loop, in a commit of its
-    own)
+    gather (in the loop) → study (pure, in another process) → found (in the loop, in a commit of its own)
     """
 
     name: str
+    study: str  # `module:function`, bytes → bytes: the other process imports it
     finding_type: type[Any]  # what a study's bytes are, in msgpack
 
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:

@@ -69,6 +69,8 @@ class Admission:
         if sifted.deliberation is not None and sifted.deliberation.said:
             for verdict in sifted.deliberation.said.values():
                 self._totals.would_save(verdict.filter)
+        for name in sifted.said:
+            self._totals.would_save(name)
         if sifted.fresh is not None:
             numbers += self._admit_new(sifted.fresh, sifted.deliberation, each, now, of_class)
         if self._frontier.order.counts_sites:

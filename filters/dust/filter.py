@@ -269,6 +269,7 @@ class Miner:
     """What is studied off the loop, and what follows."""
 
     name = NAME
+    study = "thresher.filters.dust.study:study"
     finding_type = Finding
 
     def __init__(self, settings: Dust) -> None:

@@ -67,6 +67,7 @@ class Pupil:
     """A background learner of which the finding, or what is gathered, raises an exception."""
 
     name = "pupil"
+    study = "none:none"
     finding_type = str
 
     def __init__(self) -> None:
