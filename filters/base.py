@@ -1,4 +1,4 @@
-"""The contract of a filter, the same at every gate.
+"""The contract of a filter, the same at every gate. What it may do beside: capabilities.py; how both make one filter: spec.py.
 
 `measure` is pure and may be slow; its result is written to the journal. What costs too much to take of every subject may be taken later,
 from the subject that stands beside its measure and not in the journal: subjects never change, so that it is the same whenever it is taken.
@@ -22,7 +22,7 @@ nothing but recorded verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -31,21 +31,17 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.model import (
-    Answer,
-    CrawlURL,
     Effect,
     Head,
     Hold,
     Judgement,
     LinkBatch,
-    Mode,
     Page,
     Reason,
     RedirectPair,
     Verdict,
 )
 from thresher.crawler.core.ports import Memory
-from thresher.filters.evidence.decay import Recent
 
 Effects = tuple[Effect, ...]
 NO_EFFECTS: Effects = ()
@@ -77,13 +73,6 @@ class LinkColumns(NamedTuple):
     def of(cls, text: str, host: str, site: str) -> LinkColumns:
         """Make the columns of one URL."""
         return cls((text,), (host,), (site,))
-
-
-class Naming(NamedTuple):
-    """The links of a judged page that were known before, and wait or are held."""
-
-    source: CrawlURL
-    keys: Sequence[bytes]
 
 
 class LinkRuling(msgspec.Struct, frozen=True):
@@ -171,105 +160,3 @@ class HeadFilter(Protocol):
     name: str
 
     def refuses(self, head: Head, /) -> Reason | None: ...
-
-
-class RelinkListener(Protocol):
-    """A filter that hears which waiting or held URLs a page names again, with the panel's judgement of the page."""
-
-    name: str
-    measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
-
-    def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
-        """Return whether it may learn anything from what a page names. Asked of every page."""
-        ...
-
-    def measure(self, naming: Naming, /) -> Any:
-        """Reduce the naming to what learning needs. Pure."""
-        ...
-
-    def observe(self, measure: Any, judgement: Judgement, memory: Memory, /) -> Effects:
-        """Learn from it. `NOTHING_LEARNED` if it did not."""
-        ...
-
-
-class Prober(Protocol):
-    """A filter that makes requests of its own is told how each ended, and may write its memory then."""
-
-    name: str
-    answer_type: type[Any]  # what `reduce` returns: a msgspec type, for the journal
-
-    def reduce(self, answer: Answer, /) -> Any:
-        """Reduce the answer to what learning needs. Pure."""
-        ...
-
-    def answered(self, reduced: Any, memory: Memory, /) -> Effects:
-        """Learn from an answer."""
-        ...
-
-
-class BackgroundLearner(Protocol):
-    """A filter that thinks about a site for longer than the loop may wait. A `Study` that it asks for goes this way:
-
-    gather (in the loop) → study (pure, in another process) → found (in the loop, in a commit of its own)
-    """
-
-    name: str
-    study: str  # `module:function`, bytes → bytes: the other process imports it
-    finding_type: type[Any]  # what a study's bytes are, in msgpack
-
-    def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
-        """Yield a copy of what is to be studied, in pieces of a few milliseconds' work: the loop goes on between them."""
-        ...
-
-    def found(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
-        """Learn from the finding. What has come in meanwhile is in the memory, not in the finding."""
-        ...
-
-
-class PeerFilter(Protocol):
-    """A filter that knows of sites which other agents have: it tells their owners (`Tell`), and learns from what it is told.
-
-    Each news is told once, in the order of the teller; what its owner has been told twice must count once all the same, since one fact
-    may be found by two.
-    """
-
-    name: str
-    news_type: Any  # msgspec type, or a union of such, for lanes and journal
-
-    def told(self, news: Any, memory: Memory, /) -> Effects:
-        """Learn from the news."""
-        ...
-
-
-Again = Callable[[bytes, Memory], bool]
-
-
-def always(_key: bytes, _memory: Memory, /) -> bool:
-    """Have every URL judged again when its turn comes."""
-    return True
-
-
-class FilterSpec(msgspec.Struct, frozen=True):
-    """One configured filter: its mode and its parts by gate."""
-
-    name: str
-    mode: Mode
-    static: StaticFilter | None = None
-    learned: LinkFilter | None = None
-    head: HeadFilter | None = None
-    redirect: RedirectFilter | None = None
-    page: PageFilter | None = None
-    hears: RelinkListener | None = None
-    prober: Prober | None = None
-    learner: BackgroundLearner | None = None
-    peer_filter: PeerFilter | None = None  # only where there are several agents
-    again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
-    recent: Callable[[str, Memory], Recent | None] | None = (
-        None  # what a holder's fetches came to before its class was opened: asked right then
-    )
-    unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
-
-    def parts(self) -> Sequence[tuple[Gate, Any]]:
-        """Return the parts that learn, with their gates."""
-        parts = ((Gate.LEARNED, self.learned), (Gate.REDIRECT, self.redirect), (Gate.PAGE, self.page))
-        return [(gate, part) for gate, part in parts if part is not None]

@@ -35,8 +35,10 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkColumns, LinkJudgement, LinkRuling, Naming
+from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement, LinkRuling
+from thresher.filters.capabilities import Naming
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.spec import FilterSpec
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what

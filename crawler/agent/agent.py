@@ -38,7 +38,7 @@ from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import AgentOrder, Report, Status
 from thresher.crawler.visit import Visit
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 
 _GRACE_S = 10.0  # for requests in flight after a stop or at a limit

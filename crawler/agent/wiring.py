@@ -31,9 +31,9 @@ from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import VisitContext
-from thresher.filters.base import FilterSpec
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
 

@@ -15,13 +15,10 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
-from functools import cache
-from importlib import import_module
-from operator import attrgetter
 from typing import Final
 
 from thresher.crawler.children.parser_process import allow_seconds, receive, send
+from thresher.filters.capabilities import study_at
 
 LONGEST_S: Final = 300.0  # processor time of one study
 _MEMORY: Final = 2 << 30  # bytes of address space
@@ -42,14 +39,6 @@ def main() -> None:
         allow_seconds(LONGEST_S)
         send(sink, study_at(name.decode())(material))
         signal.setitimer(signal.ITIMER_PROF, 0.0)
-
-
-@cache
-def study_at(place: str) -> Callable[[bytes], bytes]:
-    """Return the function at `module:function`, as a filter names it (`BackgroundLearner.study`)."""
-    module, _, function = place.partition(":")
-    study: Callable[[bytes], bytes] = attrgetter(function)(import_module(module))
-    return study
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
-from thresher.filters.base import Naming
+from thresher.filters.capabilities import Naming
 from thresher.storage.schema import PageRecord
 from thresher.storage.tables import Tables
 

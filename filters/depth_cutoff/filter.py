@@ -22,24 +22,15 @@ import msgspec
 from thresher.config.settings import DepthCutoff
 from thresher.crawler.core.model import CrawlURL, Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict, Worthless
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import (
-    NO_EFFECTS,
-    NOTHING_LEARNED,
-    NOTHING_REFUSED,
-    Effects,
-    FilterSpec,
-    LinkJudgement,
-    LinkRuling,
-    Naming,
-    SetBack,
-    set_back,
-)
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, SetBack, set_back
+from thresher.filters.capabilities import Naming
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
 from thresher.filters.depth_cutoff.ledger import Fetch, Freed, Ledger
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.places import kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
 from thresher.filters.pattern_yield.patterns import parse
+from thresher.filters.spec import FilterSpec
 
 NAME = "depth_cutoff"
 _DEEPEST = 63  # holders of a place: one for each depth, this one for all deeper

@@ -37,7 +37,7 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.status import Status
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.storage.packing import unpack_queue_key, unpack_queue_value
 from thresher.storage.schema import HOST, HOSTS, QUEUE, ROBOTS, Codec, EdgeRecord, FailureRecord, PageRecord, SkipLine
 from thresher.storage.store import Store

@@ -26,7 +26,7 @@ from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.status import Status
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.running import Crawl, Outcome
 from thresher.storage.schema import PageRecord
 from thresher.storage.store import Store

@@ -7,8 +7,9 @@ from pathlib import Path
 from little_web import LittleWeb, crawl, settings
 
 from thresher.crawler.core.model import Head, Mode, Reason
-from thresher.filters.base import FilterSpec, LinkColumns
+from thresher.filters.base import LinkColumns
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.view import View
 
 

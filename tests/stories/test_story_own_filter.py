@@ -10,8 +10,9 @@ from little_web import LittleWeb, crawl, settings
 
 from thresher.crawler.core.model import Effect, Judgement, Mode, Page, Study, Verdict
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.view import View
 
 _N_PAGES = 3
