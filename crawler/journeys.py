@@ -49,7 +49,7 @@ async def _answer_for_filter(lease: Lease, outcome: Outcome, context: VisitConte
             return to_target(lease, outcome, context)
         case Fetched(refused=None):
             if context.cookies is not None:
-                context.cookies.ended(outcome.url.text)
+                context.cookies.on_end(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
             return Visit(lease, outcome, page=reading.page, charset=reading.charset)
         case _:
@@ -68,7 +68,7 @@ async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
             file.write(outcome.body)
             made.sitemap = await context.sitemaps.read(file)
             if Flag.TRUNCATED_SIZE in outcome.flags:
-                made.sitemap.told.append("cut where limits.max_sitemap_size ends")
+                made.sitemap.notes.append("cut where limits.max_sitemap_size ends")
     return made
 
 

@@ -1,17 +1,18 @@
 """The contract of a filter, the same at every gate. What it may do beside: capabilities.py; how both make one filter: spec.py.
 
-`measure` is pure and may be slow; its result is written to the journal. What costs too much to take of every subject may be taken later,
-from the subject that stands beside its measure and not in the journal: subjects never change, so that it is the same whenever it is taken.
-`decide` reads the filter's memory and changes nothing. `observe` is the only mutation, beside what a `Prober` learns from its requests:
-it sees the whole panel's judgement, so that a page which any filter dropped teaches no "kept" memory.
+`measure` is pure and may be slow; its result is written to the journal. A value that is too expensive to compute for every subject may be
+computed when it is first read: the measure keeps a reference to its subject, which is not written to the journal. Subjects never change, so
+the value does not depend on when it is computed. `decide` reads the filter's memory and changes nothing. Only `observe` and the handlers
+`on_answer`, `on_finding` and `on_news` change the memory. `observe` is given the whole panel's judgement, so that a page which any filter
+dropped teaches no "kept" memory.
 
 Gates, in the order of a URL's journey:
 
 | gate     | subject        | ruling         | asked                                                          |
 |----------|----------------|----------------|----------------------------------------------------------------|
-| static   | `LinkColumns`        | `Reason`s      | a page's links at a time, before the seen test; no memory, pure, counted only |
+| static   | `LinkColumns`  | `Reason`s      | a page's links at a time, before the seen test; no memory, pure, counted only |
 | learned  | `LinkBatch`    | `LinkRuling`   | once per new URL, a page's links at a time                     |
-| head     | `Head`         | `Reason` or no | when the headers are in; no memory                             |
+| head     | `Head`         | `Reason` or no | when the headers have arrived; no memory                       |
 | redirect | `RedirectPair` | `Verdict`      | when a redirect's end has settled                              |
 | page     | `Page`         | `Verdict`      | once per response, after the parse                             |
 
@@ -58,8 +59,8 @@ class Gate(IntEnum):
     ANSWER = 5  # no gate: what a filter learned from a request of its own
     UNREAD = 6  # no gate: an answer whose body the head gate refused
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
-    NAMED = 8  # no gate: a page named URLs that wait or are held
-    TOLD = 9  # no gate: what the same filter at another agent has found
+    RELINKS = 8  # no gate: a page links to known URLs that are queued or held
+    NEWS = 9  # no gate: what the same filter at another agent has found
 
 
 class LinkColumns(NamedTuple):
@@ -82,7 +83,7 @@ class LinkRuling(msgspec.Struct, frozen=True):
 
 
 class LinkJudgement(msgspec.Struct, frozen=True):
-    """The whole panel's word on a batch: which links are admitted, and the verdict that refused each of the others."""
+    """The whole panel's judgement of a batch: which links are admitted, and the verdict that refused each of the others."""
 
     admitted: npt.NDArray[np.bool_]
     refused: Mapping[int, Verdict]
@@ -94,8 +95,10 @@ NOTHING_REFUSED = LinkRuling()
 class _NothingLearned(tuple[Effect, ...]):
     """No effects; a type of its own, since there is only one empty tuple."""
 
+    __slots__ = ()
 
-NOTHING_LEARNED: Effects = _NothingLearned()  # of `observe`: the memory is as it was, the journal need not keep the measure
+
+NOTHING_LEARNED: Effects = _NothingLearned()  # `observe` returns it if the memory did not change: the journal then skips the measure
 
 S = TypeVar("S", contravariant=True)
 M = TypeVar("M")
@@ -122,21 +125,30 @@ class Filter(Protocol[S, M, R, J]):
         ...
 
 
-class SetBack(NamedTuple):
-    """A link that a filter sets back until later."""
+class HeldLink(NamedTuple):
+    """A link that a learned filter holds in a class of its host."""
 
-    at: int  # in the batch
-    holder: str
-    verdict: Callable[[], Verdict]  # what is said of it by a filter that observes
+    at: int  # position in the batch
+    holder: str  # name of the class
+    verdict: Callable[[], Verdict]  # recorded in place of the hold when the filter only observes
 
 
-def set_back(batch: LinkBatch, found: Sequence[SetBack], *, only_says: bool) -> tuple[LinkRuling, Effects]:
-    """Hold links of a batch, or only say that they would be."""
-    if not found:
+def hold_links(batch: LinkBatch, links: Sequence[HeldLink], *, only_observes: bool) -> tuple[LinkRuling, Effects]:
+    """Hold links of a batch.
+
+    Args:
+        batch: The new links of one page.
+        links: Those of them that are to be held.
+        only_observes: Whether the filter's mode is `observe`. The links are then not held; the verdicts say that they would be.
+
+    Returns:
+        The ruling and the effects that `decide` of a learned filter returns.
+    """
+    if not links:
         return NOTHING_REFUSED, NO_EFFECTS
-    if only_says:
-        return LinkRuling({link.at: link.verdict() for link in found}), NO_EFFECTS
-    return NOTHING_REFUSED, tuple(Hold(batch.texts[link.at], link.holder) for link in found)
+    if only_observes:
+        return LinkRuling({link.at: link.verdict() for link in links}), NO_EFFECTS
+    return NOTHING_REFUSED, tuple(Hold(batch.texts[link.at], link.holder) for link in links)
 
 
 LinkFilter = Filter[LinkBatch, Any, LinkRuling, LinkJudgement]

@@ -15,34 +15,34 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Effects
 
 
-class Naming(NamedTuple):
-    """The links of a judged page that were known before, and wait or are held."""
+class Relinks(NamedTuple):
+    """Links of a judged page to URLs that were known before and are queued or held."""
 
     source: CrawlURL
     keys: Sequence[bytes]
 
 
 class RelinkListener(Protocol):
-    """A filter that hears which waiting or held URLs a page names again, with the panel's judgement of the page."""
+    """A filter that learns which queued or held URLs a page links to again, with the panel's judgement of the page."""
 
     name: str
     measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
 
     def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
-        """Return whether it may learn anything from what a page names. Asked of every page."""
+        """Return whether the filter may learn anything from the links of this page. Asked of every page."""
         ...
 
-    def measure(self, naming: Naming, /) -> Any:
-        """Reduce the naming to what learning needs. Pure."""
+    def measure(self, relinks: Relinks, /) -> Any:
+        """Reduce the links to what learning needs. Pure."""
         ...
 
     def observe(self, measure: Any, judgement: Judgement, memory: Memory, /) -> Effects:
-        """Learn from it. `NOTHING_LEARNED` if it did not."""
+        """Learn from the links. `NOTHING_LEARNED` if the memory did not change."""
         ...
 
 
 class Prober(Protocol):
-    """A filter that makes requests of its own is told how each ended, and may write its memory then."""
+    """A filter that makes requests of its own: it is called when each has ended, and may write its memory then."""
 
     name: str
     answer_type: type[Any]  # what `reduce` returns: a msgspec type, for the journal
@@ -51,42 +51,55 @@ class Prober(Protocol):
         """Reduce the answer to what learning needs. Pure."""
         ...
 
-    def answered(self, reduced: Any, memory: Memory, /) -> Effects:
-        """Learn from an answer."""
+    def on_answer(self, reduced: Any, memory: Memory, /) -> Effects:
+        """Learn from an answer, as `reduce` returned it."""
         ...
 
 
 class BackgroundLearner(Protocol):
-    """A filter that thinks about a site for longer than the loop may wait. A `Study` that it asks for goes this way:
+    """A filter that computes for longer than the event loop may be blocked. It asks for a computation by the effect `Study`:
 
-    gather (in the loop) → study (pure, in another process) → found (in the loop, in a commit of its own)
+    gather (in the loop) → study (pure, in another process) → on_finding (in the loop, in a commit of its own)
     """
 
     name: str
     study: str  # `module:function`, bytes → bytes: the other process imports it
-    finding_type: type[Any]  # what a study's bytes are, in msgpack
+    finding_type: type[Any]  # type of a study's result, which is encoded in msgpack
 
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
-        """Yield a copy of what is to be studied, in pieces of a few milliseconds' work: the loop goes on between them."""
+        """Yield a copy of what is to be studied, in pieces of a few milliseconds' work each: other tasks run between them.
+
+        Args:
+            site: First 8 bytes of the keys of the site's URLs.
+            memory: The filter's memory.
+        """
         ...
 
-    def found(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
-        """Learn from the finding. What has come in meanwhile is in the memory, not in the finding."""
+    def on_finding(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
+        """Learn from the finding.
+
+        What the filter has observed since `gather` is in the memory, but not in the finding.
+
+        Args:
+            site: First 8 bytes of the keys of the site's URLs.
+            finding: The result of the study, a `finding_type`.
+            memory: The filter's memory.
+        """
         ...
 
 
 class PeerFilter(Protocol):
-    """A filter that knows of sites which other agents have: it tells their owners (`Tell`), and learns from what it is told.
+    """A filter that learns facts about sites of other agents: it sends them to the site's owner (`Tell`), where `on_news` is called.
 
-    Each news is told once, in the order of the teller; what its owner has been told twice must count once all the same, since one fact
-    may be found by two.
+    Each message is delivered once, in the order in which its sender sent it. Two agents may find the same fact, though: a fact that arrives
+    twice must count once.
     """
 
     name: str
-    news_type: Any  # msgspec type, or a union of such, for lanes and journal
+    news_type: Any  # a msgspec type, or a union of such types, for channels and journal
 
-    def told(self, news: Any, memory: Memory, /) -> Effects:
-        """Learn from the news."""
+    def on_news(self, news: Any, memory: Memory, /) -> Effects:
+        """Learn from a message of the same filter at another agent."""
         ...
 
 

@@ -20,10 +20,10 @@ _METHODS = {
     "learned": ("measure", "decide", "observe"),
     "redirect": ("measure", "decide", "observe"),
     "page": ("measure", "decide", "observe"),
-    "hears": ("listens", "measure", "observe"),
-    "prober": ("reduce", "answered"),
-    "learner": ("gather", "found"),
-    "peer_filter": ("told",),
+    "relinks": ("listens", "measure", "observe"),
+    "prober": ("reduce", "on_answer"),
+    "learner": ("gather", "on_finding"),
+    "peer_filter": ("on_news",),
 }
 
 

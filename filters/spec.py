@@ -17,7 +17,7 @@ Again = Callable[[bytes, Memory], bool]
 
 
 def always(_key: bytes, _memory: Memory, /) -> bool:
-    """Have every URL judged again when its turn comes."""
+    """Return True: every URL is judged again when its turn comes."""
     return True
 
 
@@ -31,15 +31,13 @@ class FilterSpec(msgspec.Struct, frozen=True):
     head: HeadFilter | None = None
     redirect: RedirectFilter | None = None
     page: PageFilter | None = None
-    hears: RelinkListener | None = None
+    relinks: RelinkListener | None = None
     prober: Prober | None = None
     learner: BackgroundLearner | None = None
-    peer_filter: PeerFilter | None = None  # only where there are several agents
-    again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
-    recent: Callable[[str, Memory], Recent | None] | None = (
-        None  # what a holder's fetches came to before its class was opened: asked right then
-    )
-    unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
+    peer_filter: PeerFilter | None = None  # used only where there are several agents
+    again: Again | None = None  # given a URL's key when its turn comes: does `learned` judge it again? A URL that it holds is not fetched
+    recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class came to before the class existed
+    unread: bool = False  # `page` also observes answers whose body the head gate refused, as pages without text that are not kept
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:
         """Return the parts that learn, with their gates."""

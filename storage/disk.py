@@ -101,7 +101,8 @@ class Disk:
     def rows(self, table: str, prefix: bytes, start: bytes, limit: int | None) -> Iterator[Row]:
         """Yield rows whose keys begin with `prefix` and are not below `start`, in order.
 
-        limit: as many will be asked for at most.
+        Args:
+            limit: As many will be asked for at most.
         """
         first, n = max(prefix, start), limit or _FIRST_CHUNK
         while True:

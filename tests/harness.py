@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -30,17 +30,22 @@ import msgspec
 
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.opening import AnyWeb
 from thresher.crawler.demo.plan import Kind
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.demo.truth import Truth
+from thresher.crawler.demo.web import Web
 from thresher.storage.shards import open_view
 
 ROOT = Path(__file__).parents[1]
 AGENT = "thresher-test"
 CONTACT = "https://example.org/bot"
 _PORTS = range(11_000, 32_000)  # below those that the kernel gives to clients, so that one stays free between two servers
-_LONGEST_S = 120.0
+_LONGEST_S = 600.0
 _POLL_S = 0.01
+
+# seconds: a server that answers is waited for, however slow the machine is
+PATIENT = {"connect_timeout": 300.0, "first_byte_timeout": 300.0, "read_timeout": 300.0, "total_timeout": 600.0}
 
 Options = dict[str, Any]
 
@@ -67,6 +72,29 @@ def demo(profile: str, directory: Path, *, port: int = 0, **changes: object) -> 
     return ServerProcess(profile, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
 
 
+class StoppingServer(ServerProcess):
+    """A demo server that stops after each of `counts` requests, until it `goes_on`."""
+
+    def __init__(self, profile: str, *, counts: Sequence[int], **others: Any) -> None:
+        super().__init__(profile, **others)
+        at = self._command.index("-m")
+        self._command[at : at + 2] = [str(Path(__file__).with_name("stopping_server.py")), ",".join(map(str, counts))]
+
+    def goes_on(self) -> None:
+        """Let it answer again."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def close(self) -> None:
+        if self.is_running:
+            self.goes_on()
+        super().close()
+
+
+def stopping_demo(profile: str, directory: Path, *counts: int, port: int = 0, **changes: object) -> StoppingServer:
+    """Return a `demo` server that stops after so many requests: no crawl of it ends before the test lets it go on."""
+    return StoppingServer(profile, counts=counts, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
+
+
 def options(server: ServerProcess, **sections: Any) -> Options:
     """Return the configuration of a crawl of the whole demo web, as fast as the server can; `sections` are laid over it."""
     base: Options = {
@@ -74,7 +102,7 @@ def options(server: ServerProcess, **sections: Any) -> Options:
         "scope": {"type": "any"},
         "limits": {"min_free_disk": 0, "max_pages_per_host": None, "max_wait": 5.0},
         "politeness": {"min_delay": 0.0, "delay_factor": 0.0, "address_delay": 0.0, "address_connections": 100},
-        "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port], "concurrency": 32},
+        "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port], "concurrency": 32, **PATIENT},
         "dns": {"static": server.web.static_dns()},
         "retry": {"scale": 0.005},
         "sitemaps": "off",  # the demo web has none, and its log is counted
@@ -144,7 +172,11 @@ class Life:
 
     def agent(self) -> int:
         """Return the pid of the agent that runs now, 0 if none does."""
-        return next(iter(agents(self.process.pid)), 0)
+        return next(iter(self._running_agents()), 0)
+
+    def _running_agents(self) -> list[int]:
+        """Return the pids of the agents. The command has had other children before: one that looks whether the store can be read."""
+        return [pid for pid in children(self.process.pid) if is_agent(pid)]
 
     def wait_for_agent(self, *, other_than: int = 0) -> int:
         """Wait until an agent runs; return its pid, 0 if the crawl ended first."""
@@ -163,9 +195,17 @@ class Life:
         if self.running:
             self.process.send_signal(number)
 
+    def stop(self, server: StoppingServer, n: int, number: int) -> int:
+        """Stop the crawl by a signal when the server has stopped after `n` requests in all; return the exit code."""
+        assert self.wait_for_requests(server, n), self.said
+        self.signal(number)
+        wait_until(lambda: not self.running or status(self.store)["state"] == "stopping")
+        server.goes_on()
+        return self.end()
+
     def signal_agent(self, number: int, choose: Callable[[list[int]], int] = min) -> bool:
         """Signal the agent, or one of several; False if there is none."""
-        pids = agents(self.process.pid)
+        pids = self._running_agents()
         if pids:
             send(choose(pids), number)
         return bool(pids)
@@ -203,16 +243,12 @@ def children(pid: int) -> list[int]:
     return [child for child in pids if alive(child)]
 
 
-def agents(pid: int) -> list[int]:
-    """Return the pids of a supervisor's agents: not of the child in which it looks at the store before it takes signals itself."""
-    return [child for child in children(pid) if b"agent_process" in _command(child)]
-
-
-def _command(pid: int) -> bytes:
+def is_agent(pid: int) -> bool:
+    """Return whether a process is an agent: not one that is only about to become one."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"agent_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return b""
+        return False
 
 
 def alive(pid: int) -> bool:
@@ -239,7 +275,7 @@ def wait_until(what: Callable[[], bool], timeout_s: float = _LONGEST_S) -> None:
 
 async def until(what: Callable[[], bool]) -> None:
     """Wait for what another process does."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(_LONGEST_S):
         while not what():  # noqa: ASYNC110 - no event comes from another process
             await asyncio.sleep(0.01)
 
@@ -324,6 +360,12 @@ def differences(reference: Findings, found: Findings) -> tuple[list[str], list[s
 
 
 # -- what the server saw --------------------------------------------------------------------------------------------------------------
+
+
+def unlabelled(web: AnyWeb) -> Web:
+    """Return the demo web of a server that serves no labelled one, under its own type."""
+    assert isinstance(web, Web)
+    return web
 
 
 def refetches(log: Log, truth: Truth) -> Counter[str]:

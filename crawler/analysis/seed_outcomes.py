@@ -67,7 +67,7 @@ def seed_outcomes(view: View) -> list[SeedOutcome]:
     space = URLSpace(view.secret, url_rules(view.settings))
     bare = BareSeeds.of(view).urls
     found = [_own(view, space, seed, is_bare=seed in bare) for seed in view.settings.seeds]
-    labels = Labels(view)
+    labels = Labels.of_view(view)
     for one in found:
         key = space.seed(one.seed).key
         one.label = labels.of((key,)).get(key)

@@ -27,8 +27,12 @@ class WaitingRows:
     def raise_rank(self, waiting: Entry, rank: int, now: float) -> bool | None:
         """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
 
-        waiting: its row's lane and rank, with the URL as it is now.    rank: its new one
-        Nothing happens, and it returns False, if it does not wait there any more, None if it is leased and may be given back.
+        Args:
+            waiting: The row's present lane and rank, with the URL as it is now.
+            rank: The row's new rank.
+
+        Returns:
+            Whether the row was moved. False: it is no longer in the queue. None: it is leased, and may be deferred.
         """
         queue = self._urls.queue_key(waiting.url.host)
         host = self._bench.hosts.get(queue)
@@ -41,7 +45,7 @@ class WaitingRows:
         self._store.put(queue, entry)
         if host is not None:
             host.remove(waiting)
-            self._intake.hold(host, entry, now)
+            self._intake.insert(host, entry, now)
         return True
 
     def withdraw(self, url: CrawlURL, seq: int, worth: int, now: float) -> bool:

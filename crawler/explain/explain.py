@@ -99,7 +99,7 @@ class Explainer:
             story.waiting = self._waiting(url, row)
         story.holders = self._view.tables.held.holders(url.key)
         of = class_of(self._view, url.key)
-        story.postponed = of._asdict() if of is not None else None
+        story.held_class = of._asdict() if of is not None else None
         alias = self._view.tables.aliases.get(url.key)
         if alias is not None:
             story.alias_of = {"url": alias.to_text, "rule": alias.rule}

@@ -17,7 +17,7 @@ def recorded(story: Story) -> str:
             crawl = f" The crawl is {story.crawl}." if story.crawl else ""
             return f"It waits to be fetched: {story.waiting.why}.{crawl}" if story.waiting else f"It is just being fetched.{crawl}"
         case "held":
-            return f"It is postponed by {', '.join(story.holders) or 'nobody'}.{_its_class(story)}"
+            return f"It is held by {', '.join(story.holders) or 'nobody'}.{_its_class(story)}"
         case "alias":
             alias = story.alias_of or {"url": "another URL", "rule": "that is gone"}
             return f"It was not fetched, as an alias of {alias['url']} (rule {alias['rule']})."
@@ -80,8 +80,8 @@ def _done(story: Story) -> str:
 
 
 def _its_class(story: Story) -> str:
-    """Say what became of the class that a postponed URL waits in."""
-    of = story.postponed
+    """Say what became of the class that a held URL waits in."""
+    of = story.held_class
     if of is None:
         return ""
     said = f" Of {of['known']:,} URLs of its class {of['drawn']:,} were fetched, {of['new']:,} of them gave something new"

@@ -60,7 +60,11 @@ class RobotsCache:
     """Standings by origin. Memory: the records of 16,384 origins, the rules of 512 files."""
 
     def __init__(self, table: RobotsTable, urls: URLSpace, settings: Settings, *, agent: str, not_before: float = 0.0) -> None:
-        """not_before: a file that was read earlier is asked for again, as at the beginning of a round of revisits."""
+        """Create the robots cache.
+
+        Args:
+            not_before: A file that was read earlier is asked for again, as at the beginning of a round of revisits.
+        """
         self._not_before = not_before
         self._table = table
         self._urls = urls

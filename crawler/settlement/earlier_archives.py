@@ -33,7 +33,7 @@ async def learn_earlier(store: Store, paths: Sequence[str], committer: Committer
             continue
         earlier = Earlier(Path(path))
         captures, n = iter(earlier), 0
-        while chunk := await asyncio.to_thread(lambda captures=captures: [*islice(captures, _AT_ONCE)]):  # type: ignore[misc]
+        while chunk := await asyncio.to_thread(lambda captures=captures: [*islice(captures, _AT_ONCE)]):  # type: ignore[misc]  # no type is inferred for a lambda's default
             for capture in chunk:
                 if store.tables.captures.earlier(capture.digest) is None:
                     store.tables.captures.remember(capture.digest, capture)

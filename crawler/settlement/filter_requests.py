@@ -28,17 +28,17 @@ class FilterRequests:
         self._effects = effects
         self._learning = learning
 
-    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A filter's own request was answered: only that filter learns."""
         self._totals.request(outcome.wire_bytes)
         if self._frontier.finish(visit.lease, outcome, now, is_page=False) is None:
             self._reply(visit, now)
 
-    def refused(self, visit: Visit, skip: Skip, now: float) -> None:
+    def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """A filter's request is forbidden: that is its answer."""
         self._reply(visit, now)
 
-    def unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
+    def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """The last try found no address."""
         self._tell(entry, Answer(entry.url, now, failure=str(failure.cause)), now)
 
@@ -54,7 +54,7 @@ class FilterRequests:
         assert asker is not None, f"nobody asked for request {entry.seq} of {url.text}"
         self._context.suspects.attempt(
             answer_work(entry.seq),
-            lambda: self._learning.learned(self._effects.answered(asker, answer), now),
+            lambda: self._learning.carry_out(self._effects.on_answer(asker, answer), now),
             lambda why: QuarantineRecord(
                 "answer", f"answers to requests of {asker.who}", now, why, who=asker.stored, url=url.text, purpose=url.purpose
             ),

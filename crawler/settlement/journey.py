@@ -16,14 +16,14 @@ from thresher.crawler.visit import Visit
 class Journey(Protocol):
     """The second half of a journey. Called within the visit's commit; nothing awaits."""
 
-    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """Its request has an outcome: end the lease, and write what follows."""
         ...
 
-    def refused(self, visit: Visit, skip: Skip, now: float) -> None:
+    def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """A gate, robots.txt or a filter refused the URL before any request; the lease has ended and the skip is counted."""
         ...
 
-    def unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
+    def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """Its host has no address, and no try is left; it has no lease."""
         ...

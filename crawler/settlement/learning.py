@@ -45,20 +45,20 @@ class Learning:
                 asked += [*deliberation.effects, *effects]
                 if record is not None:
                     self._notes.append(record)
-        self.carry_out(asked, now)
+        self.apply(asked, now)
 
     def learn_links(self, deliberation: Deliberation[LinkJudgement], now: float) -> None:
         """Let the filters observe what they said of links."""
         self.learn((deliberation,), now)
 
-    def learned(self, learned: Learned, now: float) -> None:
+    def carry_out(self, learned: Learned, now: float) -> None:
         """A filter has learned otherwise than by judging."""
         asked, record = learned
         if record is not None:
             self._notes.append(record)
-        self.carry_out(asked, now)
+        self.apply(asked, now)
 
-    def carry_out(self, asked: Iterable[Asked], now: float) -> None:
+    def apply(self, asked: Iterable[Asked], now: float) -> None:
         """Do what filters ask for; a URL that thereby needs no request any more is the end of the redirects that lead to it."""
         settled, notes = self._effects.apply(asked, now)
         self._notes += notes
@@ -67,15 +67,15 @@ class Learning:
 
     def settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
         """A URL has come to its end: judge the redirects that lead there."""
-        self.judge_pairs(self._pairs.after_end(url, status, fingerprint, now), now)
+        self.judge_pairs(self._pairs.on_end(url, status, fingerprint, now), now)
 
-    def told_of_redirect(self, original: bytes, target: str, now: float) -> None:
+    def on_foreign_redirect(self, original: bytes, target: str, now: float) -> None:
         """A URL of another agent redirects to one of ours."""
-        self.judge_pairs(self._pairs.after_foreign_redirect(original, target, now), now)
+        self.judge_pairs(self._pairs.on_foreign_redirect(original, target, now), now)
 
-    def told_of_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+    def on_foreign_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
         """The chain of redirects that leaves us at `original` has come to its end."""
-        self.judge_pairs(self._pairs.after_foreign_end(original, hops, target, status, fingerprint, now), now)
+        self.judge_pairs(self._pairs.on_foreign_end(original, hops, target, status, fingerprint, now), now)
 
     def judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
         """Judge redirects whose ends are known by now, and let the filters learn from them."""

@@ -13,14 +13,14 @@ from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
-from thresher.crawler.settlement.postponed import Postponed
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.skips import note_skip
+from thresher.crawler.settlement.tail_service import TailService
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
-from thresher.filters.capabilities import Naming
+from thresher.filters.capabilities import Relinks
 from thresher.storage.schema import PageRecord
 from thresher.storage.tables import Tables
 
@@ -42,7 +42,7 @@ class Pages:
         effects: Effector,
         learning: Learning,
         pairs: Pairs,
-        postponed: Postponed,
+        tail_service: TailService,
         sitemaps: Sitemaps,
         requisites: Requisites,
         outbox: Outbox | None,
@@ -56,32 +56,32 @@ class Pages:
         self._effects = effects
         self._learning = learning
         self._pairs = pairs
-        self._postponed = postponed
+        self._tail_service = tail_service
         self._sitemaps = sitemaps
         self._requisites = requisites
         self._outbox = outbox
 
-    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A page was answered, or failed; or a URL that was to be one redirects."""
         if visit.asks_again and isinstance(outcome, Redirect) and visit.target == outcome.url.text:
             self._totals.request(outcome.wire_bytes)
-            self._frontier.give_back(visit.lease, now, requested=outcome)
+            self._frontier.defer(visit.lease, now, requested=outcome)
         elif visit.gives_way and isinstance(outcome, Failed):
             self._give_way(visit, outcome, now)
         else:
             self._end(visit, outcome, now)
 
-    def refused(self, visit: Visit, skip: Skip, now: float) -> None:
+    def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """What is known before any request forbids the page."""
         url = visit.lease.entry.url
         self._tables.seen.settle(url.key, State.REFUSED, skip.reason)
         self._learning.settle_pairs(url, 0, b"", now)
 
-    def unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
+    def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """The last try found no address."""
         self._fail(entry.url, failure, entry.attempt + 1, now)
 
-    def imported(self, visit: Visit, now: float) -> None:
+    def on_import(self, visit: Visit, now: float) -> None:
         """Write an answer that an archive has, whose URL waits in no queue."""
         url, outcome = visit.lease.entry.url, visit.outcome
         assert outcome is not None
@@ -92,45 +92,45 @@ class Pages:
             case Redirect():
                 self._redirect(visit, outcome, now)
             case Fetched():
-                self._fetched(visit, outcome, now)
+                self._on_fetched(visit, outcome, now)
 
     def _end(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         for name in visit.said:
-            self._totals.would_save(name)
+            self._totals.count_would_save(name)
         is_page = isinstance(outcome, Fetched) and outcome.refused is None
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
         match outcome:
             case Failed() if retry is not None:
-                self._totals.failed(outcome.cause, terminal=False)
+                self._totals.count_failure(outcome.cause, terminal=False)
                 self._tables.failures.put(entry.url.key, failure_record(outcome, retry.attempt, now, final=False))
             case Failed():
                 self._fail(entry.url, outcome, entry.attempt + 1, now)
             case Redirect():
                 self._redirect(visit, outcome, now)
             case Fetched(refused=None):
-                self._fetched(visit, outcome, now)
+                self._on_fetched(visit, outcome, now)
             case Fetched():
-                self._unwanted(entry.url, outcome, now)
+                self._on_unwanted(entry.url, outcome, now)
 
     def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
         """A seed given without a scheme cannot be reached by https: its http form is asked for in its place."""
         self._totals.request(outcome.wire_bytes)
-        self._totals.failed(outcome.cause, terminal=False)
+        self._totals.count_failure(outcome.cause, terminal=False)
         self._frontier.skip(visit.lease, now, requested=outcome)
         self._admission.give_way(visit.lease.entry.url, outcome, now)
 
     def _fail(self, url: CrawlURL, outcome: Failed, attempts: int, now: float) -> None:
         """No more tries: say why, and keep an error's or a partial body if there is one."""
-        self._totals.failed(outcome.cause, terminal=True)
+        self._totals.count_failure(outcome.cause, terminal=True)
         self._tables.failures.put(url.key, failure_record(outcome, attempts, now))
         if (answer := partial_answer(url, outcome)) is not None:
             self._keep(page_record(answer, None, "", None, now, failure=outcome), outcome.body)
         self._tables.seen.settle(url.key, State.DONE)
         self._learning.settle_pairs(url, answer.head.status if answer is not None else 0, b"", now)
 
-    def _unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
+    def _on_unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
         """A head gate refused the body: the URL is done, its answer is no page."""
         assert outcome.refused is not None
         status = outcome.head.status
@@ -141,16 +141,16 @@ class Pages:
         self._learning.learn((self._context.panel.unread(unread_page(outcome)),), now)
         self._learning.settle_pairs(url, status, b"", now)
 
-    def _fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
+    def _on_fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
         page, deliberation, url = visit.page, visit.deliberation, visit.lease.entry.url
         assert page is not None
         assert deliberation is not None
         stated = self._context.ai.of(url, outcome.head.headers, page.directives.signals)
         record = page_record(outcome, page, visit.charset, deliberation.judgement, now, ai=stated)
-        is_kept = deliberation.judgement.keep and not self._context.ai.withholds(stated)
+        is_kept = deliberation.judgement.keep and not self._context.ai.disallows(stated)
         self._keep(record, outcome.body if is_kept else b"")
-        self._sitemaps.dated(url, outcome.head, now)
-        self._requisites.needed(visit, now)
+        self._sitemaps.on_page(url, outcome.head, now)
+        self._requisites.on_page(visit, now)
         self._tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         of_class = self._effects.class_of_links(url.key, deliberation.judgement)
@@ -159,20 +159,20 @@ class Pages:
             self._tables.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
             if not (verdict.keep and verdict.follow):
-                count = self._totals.saved if self._context.panel.enforces(verdict.filter) else self._totals.would_save
+                count = self._totals.count_saved if self._context.panel.enforces(verdict.filter) else self._totals.count_would_save
                 count(verdict.filter)
         self._learning.learn((deliberation, sifted.deliberation), now)
         self._name_again(url, sifted, deliberation.judgement, now)
-        if self._postponed.is_good(visit) and not of_class:
-            self._effects.freed_by([key for key, row, _ in sifted.known if row.state is State.HELD], now)
+        if self._tail_service.is_good(visit) and not of_class:
+            self._effects.release_inherited([key for key, row, _ in sifted.known if row.state is State.HELD], now)
         self._learning.settle_pairs(url, page.status, page.fingerprint, now)
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
         """Let filters hear which waiting or held URLs a page named."""
-        if sifted.known and self._context.panel.hears_of_names(url):
+        if sifted.known and self._context.panel.wants_relinks(url):
             keys = [key for key, row, _ in sifted.known if row.state in _NOT_FETCHED]
             if keys:
-                self._learning.learn((self._context.panel.named(Naming(url, keys), judgement),), now)
+                self._learning.learn((self._context.panel.relinks(Relinks(url, keys), judgement),), now)
 
     def _keep(self, record: PageRecord, body: bytes) -> None:
         """Store a record, with its body if bodies are stored and there is one."""
@@ -200,7 +200,7 @@ class Pages:
         if target and self._outbox is not None:
             self._outbox.edge(url.key, key, target, outcome.head.status)
         if target:
-            self._learning.judge_pairs(self._pairs.after_redirect(url, target, now), now)
+            self._learning.judge_pairs(self._pairs.on_redirect(url, target, now), now)
         else:
             self._learning.settle_pairs(url, outcome.head.status, b"", now)
 

@@ -21,13 +21,13 @@ from thresher.crawler.settlement.journey import Journey
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.pages import Pages
-from thresher.crawler.settlement.postponed import Postponed
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.revisits import Revisits
 from thresher.crawler.settlement.robots_answers import RobotsAnswers
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.skips import note_skip
+from thresher.crawler.settlement.tail_service import TailService
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
@@ -54,7 +54,7 @@ class Settler:
         self.admission = Admission(store.tables, frontier, context, totals, self._effects, outbox)
         self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=outbox, learn=self.learning.learn_links)
         self.requisites = Requisites(store, frontier, context, totals, outbox=outbox)
-        self.postponed = Postponed(store, context, self._effects, close=self.learning.write)
+        self.tail_service = TailService(store, context, self._effects, close=self.learning.write)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, outbox)
         self._pages = Pages(
             store.tables,
@@ -65,7 +65,7 @@ class Settler:
             effects=self._effects,
             learning=self.learning,
             pairs=pairs,
-            postponed=self.postponed,
+            tail_service=self.tail_service,
             sitemaps=self.sitemaps,
             requisites=self.requisites,
             outbox=outbox,
@@ -89,11 +89,11 @@ class Settler:
         self._end(visit, now)
         if self._archiver is not None:
             self._archiver.add(visit, now)
-        self.admission.landed(visit.lease.entry.seq)
-        self.postponed.settled(visit, now)
-        self._effects.let_aliases_go(visit.lease.entry.url.key)
-        if self._store.tables.held.is_releasing or self._store.tables.aliases.is_freeing:
-            self.learning.carry_out((), now)
+        self.admission.on_unleased(visit.lease.entry.seq)
+        self.tail_service.on_settled(visit, now)
+        self._effects.release_aliases(visit.lease.entry.url.key)
+        if self._store.tables.held.is_releasing or self._store.tables.aliases.is_releasing:
+            self.learning.apply((), now)
         self._store.tables.rounds.prune(self._store.first_uncommitted)
         self.learning.write()
         self._store.end_visit()
@@ -103,43 +103,43 @@ class Settler:
         lease, outcome = visit.lease, visit.outcome
         journey = self._journeys[lease.entry.url.purpose]
         if visit.robots_of and outcome is not None:
-            self.robots.answered(visit, outcome, now)
+            self.robots.on_answer(visit, outcome, now)
         elif visit.policy_of and outcome is not None:
             self.robots.policy(visit, outcome, now)
         elif outcome is not None:
-            journey.answered(visit, outcome, now)
+            journey.on_answer(visit, outcome, now)
         elif visit.held:
             self._frontier.skip(lease, now)
-            self._effects.hold_back(lease.entry.url, visit.held, now)
-            self.learning.carry_out((), now)
+            self._effects.hold_at_turn(lease.entry.url, visit.held, now)
+            self.learning.apply((), now)
         elif visit.refused is not None:
             self._refuse(visit, visit.refused, journey, now)
         else:
-            until, why = visit.postponed or (0.0, "")
-            self._frontier.give_back(lease, now, until=until, why=why, origin_only=True)
+            until, why = visit.deferred or (0.0, "")
+            self._frontier.defer(lease, now, until=until, why=why, origin_only=True)
 
     def _refuse(self, visit: Visit, skip: Skip, journey: Journey, now: float) -> None:
         self._frontier.skip(visit.lease, now)
         note_skip(self._store.tables, self.totals, skip, visit.lease.entry.url.via)
         if visit.saved_by:
-            self.totals.saved(visit.saved_by)
-        journey.refused(visit, skip, now)
+            self.totals.count_saved(visit.saved_by)
+        journey.on_refusal(visit, skip, now)
 
-    def imported(self, visit: Visit, now: float) -> None:
+    def on_import(self, visit: Visit, now: float) -> None:
         """Write an answer that an archive has, whose URL waits in no queue, and close it."""
-        self._pages.imported(visit, now)
+        self._pages.on_import(visit, now)
         self.learning.write()
         self._store.end_visit()
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
-        self.totals.failed(cause, terminal=False)
-        terminal = self._frontier.unresolvable(hostname, cause, detail, now)
+        self.totals.count_failure(cause, terminal=False)
+        terminal = self._frontier.unresolvable(hostname, cause, now)
         self._store.end_visit()
         for entry in terminal:
-            self._journeys[entry.url.purpose].unreachable(entry, Failed(entry.url, cause, detail), now)
-            self._effects.ended(entry.url.key, was_asked=True, is_good=False)
-            self._effects.let_aliases_go(entry.url.key)
+            self._journeys[entry.url.purpose].on_unreachable(entry, Failed(entry.url, cause, detail), now)
+            self._effects.on_end(entry.url.key, was_asked=True, is_good=False)
+            self._effects.release_aliases(entry.url.key)
             self.learning.write()
             self._store.end_visit()
 
@@ -166,21 +166,21 @@ class Settler:
         self.learning.learn((deliberation,), now)
         self.learning.write()
 
-    def requested(self, asker: Asker, effect: Request, now: float) -> None:
+    def on_request(self, asker: Asker, effect: Request, now: float) -> None:
         """A filter, perhaps at another agent, asks for a request to one of our hosts."""
         self._effects.request(effect, asker, now)
-        self.learning.carry_out((), now)
+        self.learning.apply((), now)
 
-    def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+    def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own."""
         self._context.suspects.attempt(
             finding_work(who, site),
-            lambda: self.found(who, site, finding, now),
+            lambda: self.on_finding(who, site, finding, now),
             lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
         )
         self._store.end_visit()
 
-    def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+    def on_finding(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
-        self.learning.learned(self._context.panel.found(who, site, finding), now)
+        self.learning.carry_out(self._context.panel.on_finding(who, site, finding), now)
         self.learning.write()

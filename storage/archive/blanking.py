@@ -49,7 +49,12 @@ def places_of(view: View, is_meant: Callable[[str], bool]) -> Iterator[Blank]:
 
 
 def blank(path: Path, secret: bytes, places: Iterable[Blank], at: float) -> None:
-    """Write tombstones over the records of some visits, and sync.    path: of the store    at: seconds since the Unix epoch"""
+    """Write tombstones over the records of some visits, and sync.
+
+    Args:
+        path: The path of the store.
+        at: Seconds since the Unix epoch.
+    """
     by_serial: dict[int, list[Blank]] = {}
     for place in places:
         by_serial.setdefault(place.serial, []).append(place)

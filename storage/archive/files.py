@@ -39,7 +39,11 @@ class _Part(NamedTuple):
 
 
 def archive_name(path: Path, secret: bytes) -> str:
-    """Return what the names of a store's files begin with.    path: of the store"""
+    """Return what the names of a store's files begin with.
+
+    Args:
+        path: The path of the store.
+    """
     shard = path.name if is_shard(path.name) else ""
     return "thresher-" + hashlib.blake2b(shard.encode(), key=secret, digest_size=4).hexdigest()
 
@@ -59,7 +63,11 @@ def cut(folder: Path, name: str, end: ArchiveEnd) -> None:
 
 
 def open_archive(path: Path, secret: bytes, settings: Archive, end: bytes | None) -> ArchiveWriter | None:
-    """Open the archive of a store if one is to be written; either way cut off what of it was never committed.    end: `Meta.ARCHIVE`"""
+    """Open the archive of a store if one is to be written; either way cut off what of it was never committed.
+
+    Args:
+        end: `Meta.ARCHIVE`.
+    """
     folder, name = path / FOLDER, archive_name(path, secret)
     committed = ArchiveEnd() if end is None else ARCHIVE_END.decode(end)
     if settings.format == "warc":

@@ -73,7 +73,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
 
 def described_pages(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
     """Yield the rows of the export without their bodies."""
-    texts, labels = Texts(view), Labels(view)
+    texts, labels = Texts(view), Labels.of_view(view)
     pages = current_pages(view)
     while chunk := [PageRow(visit, page, view.settings.identity.agent) for visit, page in islice(pages, _CHUNK)]:
         _complete(view, chunk, wanted, texts, labels)
@@ -84,7 +84,7 @@ def page_object(view: View, visit: int, page: PageRecord) -> dict[str, Any]:
     """Return one page as the export shows it, without what is read from its body."""
     row = PageRow(visit, page, view.settings.identity.agent)
     fields = PAGES_KIND.choose(())
-    _complete(view, [row], frozenset(field.name for field in fields), Texts(view), Labels(view))
+    _complete(view, [row], frozenset(field.name for field in fields), Texts(view), Labels.of_view(view))
     return {field.name: field.of(row) for field in fields}
 
 

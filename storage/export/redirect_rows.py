@@ -34,7 +34,7 @@ class RedirectRow:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
     """Yield the rows of the export."""
-    texts, labels = Texts(view), Labels(view)
+    texts, labels = Texts(view), Labels.of_view(view)
     edges = view.all_edges()
     while chunk := list(islice(edges, _CHUNK)):
         found = texts.of_keys(key for key, _ in chunk)

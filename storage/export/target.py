@@ -21,7 +21,8 @@ from thresher.storage.private import MODE
 def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     """Give a file to write that takes `path`'s place when the block ends well, and leaves no trace when it does not.
 
-    Raises UsageError when there is a file already and `force` is not set, DiskError on a symbolic link and on what the disk refuses.
+    Raises:
+        UsageError: When there is a file already and `force` is not set, DiskError on a symbolic link and on what the disk refuses.
     """
     _check(path, force=force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -55,6 +56,7 @@ def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
 
     Raises UsageError when there is something already and `force` is not set, or when it holds other files than such a folder's; DiskError
     as `replacing` does.
+
     """
     _check_folder(path, force=force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -36,10 +37,10 @@ class SmallStore:
         self.totals = Totals(self.store.counters)
         self._hosts: dict[bytes, HostRecord] = {}
 
-    def url(self, path: str, via: str = "", depth: int = 1, **place: int) -> CrawlURL:
+    def url(self, path: str, via: str = "", depth: int = 1, **place: Any) -> CrawlURL:
         text = path if "://" in path else f"https://a.example{path}"
         key = self.space.key(via if "://" in via else f"https://a.example{via}") if via else b""
-        return self.space.url(text, via=key, seed_distance=depth, site_depth=depth, **place)  # type: ignore[arg-type]
+        return self.space.url(text, via=key, seed_distance=depth, site_depth=depth, **place)
 
     def known(self, url: CrawlURL, state: State = State.QUEUED, reason: Reason | None = None) -> int:
         """Make a URL known; one that is queued gets its row."""
@@ -63,7 +64,7 @@ class SmallStore:
         self, url: CrawlURL, *, status: int = 200, links: tuple[int, ...] = (), body: bytes | None = BODY, **record: object
     ) -> PageRecord:
         """Settle a known URL by a page."""
-        fields: dict[str, object] = {
+        fields: dict[str, Any] = {
             "mime_type": "text/html",
             "charset": "utf-8",
             "title": "A title",
@@ -76,14 +77,14 @@ class SmallStore:
             "n_links": len(links),
             **record,
         }
-        place = {
+        place: dict[str, Any] = {
             "seed_distance": url.seed_distance,
             "site_depth": url.site_depth,
             "hops": url.hops,
             "via": url.via,
             "purpose": int(url.purpose),
         }
-        made = PageRecord(url=url.text, key=url.key, status=status, **place, **fields)  # type: ignore[arg-type]
+        made = PageRecord(url=url.text, key=url.key, status=status, **place, **fields)
         self.store.tables.pages.put(made, body)
         self.store.tables.links.put(links)
         self.totals.request(500)
@@ -144,7 +145,7 @@ def _pages(small: SmallStore) -> None:
     evidence = {"copy_of": page.key.hex()}
     verdict = Verdict("exact_duplicate", keep=False, follow=False, score=1.0, reason=Reason.DUPLICATE_CONTENT, evidence=evidence)
     small.page(copy, body=None, keep=False, follow=False, verdicts=verdict_records([verdict]))
-    small.totals.saved("exact_duplicate")
+    small.totals.count_saved("exact_duplicate")
     store.tables.verdicts.revise(page.key, Verdict("exact_duplicate", score=0.5), NOW + 50)
     small.page(url("/gone", via="/"), status=404, title="Not found")
 
@@ -201,7 +202,7 @@ def _refused(small: SmallStore) -> None:
         small.known(found, State.REFUSED, reason)
         store.tables.skips.add(found.text, reason, via=found.via, by=by)
         small.totals.skip(reason)
-    small.totals.saved("path_trap")
+    small.totals.count_saved("path_trap")
     for text, reason, by in (
         ("https://elsewhere.example/", Reason.OUT_OF_SCOPE, "scope"),
         ("https://a.example/pic.png", Reason.BAD_TYPE, "media"),

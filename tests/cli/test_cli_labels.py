@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
+from command import Command
 from small_store import NOW, SmallStore
 
 from thresher.config.settings import Scope, Settings
@@ -19,7 +18,6 @@ from thresher.crawler.start.seeds import read_seeds
 from thresher.storage.store import Store
 from thresher.storage.view import View
 
-Command = Callable[..., Any]
 LABELS = {"https://a.example/": "museums", "https://b.example/x": "Büchereien"}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 from small_store import HOSTILE, SmallStore
 
 from thresher.config.settings import Filters, NearReplica, PatternYield, Settings, SoftError
@@ -19,8 +19,6 @@ from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder
 from thresher.filters.pattern_yield.records import Pattern, encode, pattern_key
 from thresher.storage.tables.verdicts import verdict_records
-
-Command = Callable[..., Any]  # see conftest.py
 
 
 def lines(text: str) -> list[dict[str, Any]]:

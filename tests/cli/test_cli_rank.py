@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran
+from command import Ran
 from small_store import NOW, SEED, SmallStore, build
 
 from benchmarks.quality import real_order

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
+from command import Command
 from small_store import SmallStore
 
 from thresher.crawler.core.model import State

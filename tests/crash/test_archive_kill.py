@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from archive_oracle import archive_faults
@@ -16,7 +17,7 @@ from killing import bench
 
 from thresher.storage.verify import verify
 
-SMALL = {"n_sites": 2, "pages_per_host": [8, 10]}
+SMALL: dict[str, Any] = {"n_sites": 2, "pages_per_host": [8, 10]}
 
 
 @pytest.mark.parametrize("point", ["in_archive:25", "after_archive:2"])

@@ -32,6 +32,7 @@ from harness import (
     send,
     shortest_gap,
     status,
+    unlabelled,
     until,
     wait_until,
     write_config,
@@ -147,7 +148,7 @@ def test_a_signal_stops_gracefully_and_resume_finds_the_rest(
         assert life.end() == 0, life.said
     assert differences(whole, findings(store)) == NOTHING
     log = server.read_log()
-    assert refetches(log, server.web.truth()) == {}
+    assert refetches(log, unlabelled(server.web).truth()) == {}
     assert set(n_robots(log).values()) == {1}
     assert shortest_gap(log) >= DELAY_S - 0.001
 
@@ -257,7 +258,7 @@ async def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, ser
     assert await running == 0
     assert differences(whole, findings(store)) == NOTHING
     assert len(server.read_log()) > n_before
-    assert refetches(server.read_log(), server.web.truth()) == {}
+    assert refetches(server.read_log(), unlabelled(server.web).truth()) == {}
 
 
 async def test_a_crawl_that_waits_for_the_disk_can_be_stopped(store: Path) -> None:
@@ -311,7 +312,7 @@ def test_an_agent_that_slept_blames_nobody(tmp_path: Path) -> None:
             time.sleep(LONG_S + 0.5)  # the process sleeps: that is the case
             life.signal_agent(signal.SIGCONT)
             assert life.end() == 0, life.said
-        again = refetches(server.read_log(), server.web.truth()).total()
+        again = refetches(server.read_log(), unlabelled(server.web).truth()).total()
     with View(store) as view:
         failures = [failure for url, _ in view.all_urls() if (failure := view.tables.failures.get(url.key))]
         assert {failure.attempts for failure in failures} <= {0}
@@ -326,7 +327,7 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
         from pathlib import Path
         from thresher.crawler.agent.agent import Agent
         from thresher.crawler.settlement.pages import Pages
-        once, settle, left = Path({str(tmp_path / "once")!r}), Pages._fetched, [20]
+        once, settle, left = Path({str(tmp_path / "once")!r}), Pages._on_fetched, [20]
         def fail(self, made, outcome, now):
             left[0] -= 1
             if left[0] == 0 and not once.exists():
@@ -335,7 +336,7 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
             settle(self, made, outcome, now)
         async def linger(self):
             await asyncio.sleep(0.5)
-        Pages._fetched, Agent.close = fail, linger
+        Pages._on_fetched, Agent.close = fail, linger
         main()
         """
     supervisor = Supervisor(store, Display(), agent=agent(code))
@@ -395,7 +396,7 @@ async def test_a_jump_of_the_wall_clock_neither_hurries_nor_stalls_the_crawl(sto
     for n_pages, command in ((10, agent("main()")), (20, ahead)):
         supervisor = Supervisor(store, Display(), agent=command)
         running = asyncio.ensure_future(supervisor.run())
-        await until(lambda: running.done() or supervisor.status.pages >= n_pages)  # noqa: B023
+        await until(lambda: running.done() or supervisor.status.pages >= n_pages)  # noqa: B023 - called here and now
         os.kill(os.getpid(), signal.SIGTERM)
         assert await running == 3
     assert await asyncio.wait_for(Supervisor(store, Display()).run(), 60) == 0

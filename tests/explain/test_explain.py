@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -43,10 +44,10 @@ def told(small: SmallStore, url: str, settings: Settings | None = None, now: flo
         return Explainer(view, settings or view.settings, now).story(url)
 
 
-def robots(small: SmallStore, kind: str, body: bytes = b"", **record: float) -> None:
+def robots(small: SmallStore, kind: Any, body: bytes = b"", **record: float) -> None:
     times = {"fetched_at": NOW, "expires_at": NOW + 100} | record
     name = file_hash(body) if kind == "rules" else b""
-    made = RobotsRecord("https://a.example", kind, times["fetched_at"], times["expires_at"], 200, name)  # type: ignore[arg-type]
+    made = RobotsRecord("https://a.example", kind, times["fetched_at"], times["expires_at"], 200, name)
     small.store.tables.robots.put(small.space.origin_key("https://a.example"), made, body)
 
 
@@ -62,9 +63,9 @@ def test_a_filter_that_learns_is_asked_with_its_memory_as_it_is(small: SmallStor
     fill_a_directory(small)
     story = told(small, "https://a.example/d/3")
     assert story.today is not None
-    assert story.today.outcome == "be postponed (path_trap; by path_trap https://a.example/d/#)"
+    assert story.today.outcome == "be held (path_trap; by path_trap https://a.example/d/#)"
     learned = [ruling for ruling in story.today.rulings if ruling.gate == "learned"]
-    assert [(ruling.by, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("path_trap", "postponed")]
+    assert [(ruling.by, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("path_trap", "held")]
 
 
 def test_what_an_observing_filter_would_refuse_is_told_and_does_not_count(small: SmallStore) -> None:

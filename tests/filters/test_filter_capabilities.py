@@ -12,7 +12,7 @@ from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 
 SPECS = specs(Settings(), ["https://a.example/"], Ownership(divided(2), 0))
-CAPABILITIES = {"hears": "measure_type", "prober": "answer_type", "learner": "finding_type", "peer_filter": "news_type"}
+CAPABILITIES = {"relinks": "measure_type", "prober": "answer_type", "learner": "finding_type", "peer_filter": "news_type"}
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)

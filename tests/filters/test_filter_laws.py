@@ -109,7 +109,7 @@ def _naysayers(mode: Mode) -> tuple[FilterSpec, ...]:
 def test_replaying_the_journal_into_empty_memories_gives_equal_memories(name: str, story: list[Subject | Answer]) -> None:
     """Mutation: `replay` passed a judgement that kept everything, or admitted everything, instead of the one in the journal.
 
-    Mutation: `Panel.answered` wrote nothing into the journal.
+    Mutation: `Panel.on_answer` wrote nothing into the journal.
     """
     lived, replayed = (Bench.of((*registered(), *_naysayers(Mode.ENFORCE))) for _ in range(2))
     replayed.panel.replay(lived.tell(story))

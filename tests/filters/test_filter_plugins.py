@@ -132,7 +132,7 @@ def start() -> None:
             "part `page` has no measure",
         ),
         (
-            HEAD + "class Torn:\n    name, study, gather, found = 'torn', 'nowhere:study', print, print\n"
+            HEAD + "class Torn:\n    name, study, gather, on_finding = 'torn', 'nowhere:study', print, print\n"
             "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE, learner=Torn()))",
             "torn",
             "its `study` is 'nowhere:study', expected module:function",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "cli"))  # beside the stores of the commands' tests
 from small_store import NOW, SmallStore
@@ -20,7 +21,7 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.report.gather import Crawl, gather
 from thresher.crawler.report.page import render
 from thresher.filters.depth_cutoff.evidence import Place
-from thresher.filters.depth_cutoff.ledger import Head, Level
+from thresher.filters.depth_cutoff.records import Head, Level
 from thresher.filters.dust.memory import RuleBook, write_book
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.evidence.opinion import Opinion
@@ -101,7 +102,7 @@ class HostileStore(SmallStore):
             url = self.url(f"https://a.example/failed/{cause}/{self.text()}")
             self.known(url, State.DONE)
             self.store.tables.failures.put(url.key, FailureRecord(cause, self.text(), NOW, 4, True, 0))
-            self.totals.failed(cause, terminal=True)
+            self.totals.count_failure(cause, terminal=True)
             self.settle(url)
         self.store.tables.robots.put(self.space.origin_key("https://a.example"), RobotsRecord(self.text(), "allow", NOW, NOW + 1, 404), b"")
 
@@ -125,7 +126,7 @@ class HostileStore(SmallStore):
             url = self.url(f"https://a.example/held/{self.text()}")
             self.known(url, State.HELD, Reason.HELD_BY_FILTER)
             self.store.tables.held.hold(url.key, holder)
-            self.totals.saved(holder.partition(" ")[0])
+            self.totals.count_saved(holder.partition(" ")[0])
         alias, rule = self.url(f"https://a.example/alias/{self.text()}"), f"dust:{self.text()}"
         self.known(alias, State.ALIAS, Reason.REWRITTEN)
         self.store.tables.aliases.put(alias.key, self.text(), rule)
@@ -169,3 +170,16 @@ def read(path: Path) -> Crawl:
 def page_of(path: Path) -> str:
     """Return the page about a store."""
     return render(read(path), "stopped").decode()
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose every text is hostile, in a directory named so too; nobody writes to it."""
+    path = tmp_path_factory.mktemp("hostile") / '"><script>alert(1)<'
+    build_hostile(path, bombs())
+    return path
+
+
+@pytest.fixture(scope="session")
+def hostile_page(hostile: Path) -> str:
+    return page_of(hostile)

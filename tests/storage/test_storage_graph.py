@@ -157,7 +157,9 @@ with Store.open(Path(sys.argv[1]), None, 1.0) as store:
 def test_a_target_that_another_agent_numbers_meanwhile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shards of a running crawl are not of one moment. Mutation: `export --what hostgraph` and `rank` ended with an IndexError."""
     create_store(tmp_path, Settings(agents=2))
-    owner_of = ownership_of(tmp_path).owner
+    owners = ownership_of(tmp_path)
+    assert owners is not None
+    owner_of = owners.owner
     with Store.open(tmp_path, None, 1.0) as store:
         space = URLSpace(store.secret, URLRules())
         own, foreign = ([url for n in range(64) if owner_of((url := space.url(f"https://s{n}.example/")).key) == k] for k in (0, 1))

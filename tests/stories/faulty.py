@@ -30,11 +30,12 @@ import msgspec
 from hostile import Script, Site, Talk, response, serve
 
 from thresher.config.settings import Settings
-from thresher.crawler.agent.agent import Agent, Ending
+from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import HostRecord, SeenRow
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.ending import Ending
 from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.status import Status
 from thresher.filters.spec import FilterSpec

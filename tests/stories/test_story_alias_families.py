@@ -26,7 +26,7 @@ def text(number: int, language: str) -> str:
     return " ".join(f"w{own}{number}-{n}" for n in range(60))
 
 
-async def crawled(path: Path, tail_yield: float) -> tuple[list[str], dict[str, State], dict[str, list[str]]]:
+async def crawled(path: Path, tail_yield: float) -> tuple[list[str], dict[str, State | None], dict[str, list[str]]]:
     """Return the requests in order, what became of each URL, and who holds it."""
     async with LittleWeb() as web:
         web.page("a.test/", *(f"a.test/{language}/{i}" for i in range(N) for language in ("en", "da")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from faulty import Web, crawl, crawl_apart, faulty_web, page
@@ -20,9 +21,9 @@ async def test_a_page_that_kills_the_crawler_is_parsed_where_it_can_do_no_harm(t
     """F69: the life that it ended is counted, the next parses it in a child."""
     here: list[int] = []
 
-    def prepare_here(body: bytes, *args: object, **options: object) -> Source | None:
+    def prepare_here(body: bytes, *args: Any, **options: Any) -> Source | None:
         here.append(len(body))
-        return prepared(body, *args, **options)  # type: ignore[arg-type]
+        return prepared(body, *args, **options)
 
     async with faulty_web() as web:
         web.say("a.test/poison", page("/after", text="p" * 5_000))

@@ -28,7 +28,7 @@ class LongestTitle:
     """Remembers titles, and has the longest of a site found in another process."""
 
     name = "longest"
-    measure_type = tuple[bytes, str]
+    measure_type = tuple
     study = "study_of_titles:longest"
     finding_type = str
 
@@ -47,7 +47,7 @@ class LongestTitle:
         for key, _ in memory.scan(site + b"title"):
             yield key[13:] + b" "
 
-    def found(self, site: bytes, finding: str, memory: Memory, /) -> Effects:
+    def on_finding(self, site: bytes, finding: str, memory: Memory, /) -> Effects:
         memory.put(site + b"longest", finding.encode())
         return NOTHING_LEARNED
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import formatdate
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from changing_web import DAY_S, HOST, LONG_AGO, ChangingWeb, again, changes, counts, first, go_on, kinds, response, settings
@@ -56,7 +56,7 @@ async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path:
 
 async def test_a_host_whose_304_lies_is_asked_without_conditions_from_then_on(tmp_path: Path) -> None:
     """Every 304 is checked by a second request here; a page that truly changes between the two is no lie."""
-    sections = {"recrawl": Recrawl(audit_share=1.0)}
+    sections: dict[str, Any] = {"recrawl": Recrawl(audit_share=1.0)}
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a", "/clock")
         web.headers["/a"] = {"etag": '"always"'}
@@ -140,9 +140,10 @@ async def test_robots_txt_is_read_anew_and_a_page_it_forbids_now_is_not_asked(tm
 
 
 async def test_only_so_many_versions_are_kept_and_the_newest_is_exported(tmp_path: Path) -> None:
-    for kept, n in ((1, 1), (2, 2), ("all", 4)):
+    versions: tuple[tuple[int | Literal["all"], int], ...] = ((1, 1), (2, 2), ("all", 4))
+    for kept, n in versions:
         path = tmp_path / str(kept)
-        sections = {"store": StoreSettings(versions=kept)}
+        sections: dict[str, Any] = {"store": StoreSettings(versions=kept)}
         with ChangingWeb() as web:
             web.put("/", WORDS, "/a")
             web.put("/a", "first of all " + WORDS)
@@ -292,7 +293,7 @@ async def test_what_is_held_or_refused_stays_so(tmp_path: Path) -> None:
 
 async def test_a_round_writes_an_archive_like_the_first_crawl(tmp_path: Path) -> None:
     pytest.importorskip("fastwarc")
-    sections = {"archive": Archive(format="warc")}
+    sections: dict[str, Any] = {"archive": Archive(format="warc")}
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a", "/b", "/c")
         for path in ("/a", "/b", "/c"):

@@ -150,6 +150,7 @@ def test_holds_are_asked_for_by_pattern_and_their_tail_is_told_what_it_came_to()
     recent = crawl.panel.specs[0].recent
     assert recent is not None
     found = recent(holder("a.example/edit/<n>"), DictMemory())
+    assert found is not None
     assert (round(found.n), found.s, found.streak) == (11, 0, 12)
     assert recent("pattern_yield of/another", DictMemory()) == Recent()
 
@@ -196,7 +197,7 @@ def test_home_pages_are_never_held() -> None:
     assert not crawl.sit(batch("http://a.example/", "http://u1.a.example/")).effects
 
 
-def test_an_observer_says_what_it_would_set_back_and_asks_for_nothing() -> None:
+def test_an_observer_says_what_it_would_hold_and_asks_for_nothing() -> None:
     crawl = Crawl(DictMemory(), msgspec.structs.replace(SURE, mode="observe"))
     barren(crawl)
     deliberation = crawl.sit(batch("http://a.example/edit/70"))
