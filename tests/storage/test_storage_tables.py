@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from thresher.config.settings import Settings
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State, Verdict
-from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.filters.panel import Record
 from thresher.storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen
 from thresher.storage.schema import QUEUE as QUEUE_TABLE
-from thresher.storage.schema import FailureRecord, PageRecord, SeenRow
+from thresher.storage.schema import FailureRecord, PageRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.memory import Memory

@@ -12,7 +12,7 @@ from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
 from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Request, Rewrite, State
-from thresher.filters.base import FilterSpec, always
+from thresher.filters.spec import FilterSpec, always
 
 ALIASES = ("a.test/1?ref=x", "a.test/1?ref=y")
 

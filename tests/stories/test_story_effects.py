@@ -11,8 +11,8 @@ from planted import LinkScript, PageScript
 from thresher.config.settings import Limits
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Reason, Release, Request, Revise, Rewrite, State, Verdict
-from thresher.filters.base import FilterSpec
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.packing import pack_u64
 from thresher.storage.schema import RULES
 from thresher.storage.store import Store

@@ -16,7 +16,8 @@ from thresher.crawler.agent.preparation import prepare
 from thresher.crawler.core.messages import encode
 from thresher.crawler.core.model import Mode, Purpose, Request
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.spec import FilterSpec
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.channels import received_durably
@@ -67,6 +68,7 @@ class Pupil:
     """A background learner of which the finding, or what is gathered, raises an exception."""
 
     name = "pupil"
+    study = "none:none"
     finding_type = str
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from planted import LinkScript, PageScript
 
 from thresher.config.settings import Dns, Filters, Limits, Politeness, Retry
 from thresher.crawler.core.model import Hold, Mode, Purpose, Release, Request, Rewrite, State
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 
 RULE = "same page"
 

@@ -12,7 +12,8 @@ from subjects import SPACE, batch, page
 
 from thresher.config.settings import DepthCutoff
 from thresher.crawler.core.model import Hold, Judgement, Page, ReleaseURL
-from thresher.filters.base import Effects, LinkJudgement, Relinks
+from thresher.filters.base import Effects, LinkJudgement
+from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.evidence import UNLIMITED
 from thresher.filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, NamedAgain, rule_of
 from thresher.filters.depth_cutoff.ledger import Ledger

@@ -10,7 +10,8 @@ from subjects import SPACE
 
 from thresher.config.settings import DepthCutoff
 from thresher.crawler.core.model import CrawlURL, Hold, LinkBatch, Release
-from thresher.filters.base import LinkJudgement, Relinks
+from thresher.filters.base import LinkJudgement
+from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.filter import NamedAgain
 
 
