@@ -162,6 +162,28 @@ def test_classes_name_what_they_hold_and_know_what_it_came_to() -> None:
     assert families.recent("dust family of another", site.memory).n == 0
 
 
+def test_the_orders_of_a_list_show_the_same_after_those_of_one_folder() -> None:
+    """As Apache lists folders: four orders of the first are believed for all others, each as a class of its own once it was compared.
+
+    Mutations: `words_of` is the page's fingerprint; the class is that of the pool which is believed.
+    """
+    files, site = ("Alpha", "Beta", "Gamma"), DictMemory()
+
+    def fetch(path: str, names: tuple[str, ...]) -> None:
+        met = page(A + path, f"Index {' '.join(names)}")
+        shown = families.Shown.of(families.words_of(met), met.url.key)
+        families.learn(site, SITE, met.url.text, A, shown)
+
+    fetch("/", files)
+    for order in ("N;O=D", "M;O=A", "S;O=A", "D;O=A"):
+        fetch(f"/?C={order}", files[::-1])
+    fetch("/x/", ("Delta", "Epsilon"))
+    found = families.alias(site, SITE, f"{A}/x/?C=N;O=D", A)
+    assert found is not None
+    assert found.holder == "dust family http://a.example ?C=N;O=D"
+    assert families.words_of(page(A, "a b a")) != families.words_of(page(A, "a b")), "how often a word stands there counts"
+
+
 # -- as it is plugged in
 
 
