@@ -263,7 +263,7 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.03  # C: of neighbourhoods, exclusive
     resemblance: Share = 0.8  # least share of five-word shingles in common: reported as a replica
     drop_resemblance: Annotated[float, Meta(ge=0, lt=1)] = 0.9  # the same, with 95 % confidence: a replica, which is nothing new
-    drop: bool = False  # do not keep the document of a replica
+    store_replicas: bool = True  # keep the document of a replica too
     max_links: Count = 50  # new links per kind of URL followed from replicas that led to replicas only; ten kinds per site
     mirror_share: Annotated[float, Meta(gt=0, le=1)] = 0.8  # of a host's pages that replicate another host's at the same paths
     mirrors: Literal["keep", "set_back", "drop"] = "set_back"

@@ -3,7 +3,7 @@ those of other agents by sharing.py.
 
 A page whose text resembles a kept one's by `resemblance` is reported (`looks_like`) and kept. One that surely resembles it by
 `drop_resemblance` is a replica: its record says `replica_of`, and that it is not new, which other filters learn from (aliases, patterns,
-the tail). Its document is kept: a few other words may be what somebody looks for; with `drop` it is not. Its new links are
+the tail). Its document is kept unless `store_replicas` is false: a few other words may be what somebody looks for. Its new links are
 followed within a budget (filters/copy_links.py), since the indexes of an archive replicate one another and still discover. Seeds and home
 pages never are replicas. Where two pages replicate one another the canonical one is preferred, whichever came first: if the older names
 the younger in rel=canonical, or only the younger names itself, the verdict on the older is revised.
@@ -160,7 +160,7 @@ class ReplicaGate:
 
     def _replica(self, found: Likeness, *, follow: bool, keep: bool | None = None) -> Verdict:
         evidence = {"replica_of": found.original.page.hex(), **_measured(found)}
-        keep = not self._settings.drop if keep is None else keep
+        keep = self._settings.store_replicas if keep is None else keep
         return Verdict(NAME, keep, follow, round(found.resemblance, 4), Reason.NEAR_REPLICA, evidence, new=False)
 
     def observe(self, measure: ReplicaMeasure, judgement: Judgement, memory: Memory, /) -> Effects:

@@ -61,7 +61,7 @@ def test_an_almost_equal_page_on_another_host_is_a_replica_of_the_kept_one() -> 
 
 
 def test_replicas_are_dropped_where_that_is_asked_for() -> None:
-    bench = Bench(drop=True)
+    bench = Bench(store_replicas=False)
     bench.meet(shown(f"{A}/1", text(1)))
     verdict = bench.judge(shown(f"{B}/1", text(1)))
     assert (verdict.keep, verdict.new, verdict.reason) == (False, False, Reason.NEAR_REPLICA)

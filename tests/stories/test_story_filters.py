@@ -70,7 +70,7 @@ def in_mode(mode: Any) -> Filters:
         path_trap=PathTrap(mode=mode, max_segments=2),
         exact_duplicate=ExactDuplicate(mode=mode),
         media=Media(mode=mode),
-        near_replica=NearReplica(mode=mode, drop=True),
+        near_replica=NearReplica(mode=mode, store_replicas=False),
     )
 
 
