@@ -237,7 +237,7 @@ def _nested(leaves: Mapping[str, Leaf]) -> dict[str, object]:
         *sections, name = key.split(".")
         level = root
         for section in sections:
-            level = cast(dict[str, object], level.setdefault(section, {}))
+            level = cast("dict[str, object]", level.setdefault(section, {}))
         level[name] = leaf.value
     return root
 

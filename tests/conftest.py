@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import uvloop
 from edge import CLIENTS, speak_by
+from hypothesis import settings
 
 from thresher.crawler.core import html, minhash, sketch
 from thresher.crawler.native import NATIVE
@@ -29,6 +30,9 @@ for _name in [name for name in os.environ if name.startswith(("PYTHON", "THRESHE
         del os.environ[_name]
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["LC_ALL"] = "C.UTF-8"
+
+settings.register_profile("suite", deadline=None)  # on a busy machine an example takes as long as it takes
+settings.load_profile("suite")
 
 _escapes: list[str] = []
 

@@ -251,7 +251,7 @@ class NameServer(asyncio.DatagramProtocol):
         return f"127.0.0.1:{self.port}"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.DatagramTransport, transport)
+        self._transport = cast("asyncio.DatagramTransport", transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         name, end = _read_name(data)

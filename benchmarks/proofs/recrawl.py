@@ -35,11 +35,11 @@ import msgspec
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS)]
 
-from harness import AGENT, CONTACT, Life, crawl, resume, wait_until, write_config  # noqa: E402  # found where the suite finds it
+from harness import AGENT, CONTACT, Life, crawl, resume, wait_until, write_config  # found where the suite finds it
 
-from thresher.crawler.children import python  # noqa: E402
-from thresher.storage.shards import ShardsView, open_view  # noqa: E402
-from thresher.storage.verify import verify  # noqa: E402
+from thresher.crawler.children import python
+from thresher.storage.shards import ShardsView, open_view
+from thresher.storage.verify import verify
 
 MIN_DELAY_S = 0.05
 LEAST_SPARED = 0.9
@@ -189,7 +189,7 @@ def n_audited(store: Path) -> int:
     """Return how many 304s the crawl says it has checked."""
     with open_view(store) as view:
         shards = view.shards if isinstance(view, ShardsView) else [view]
-        return sum(watch.n_audited for shard in shards for _, watch in shard.rounds.watches())
+        return sum(watch.n_audited for shard in shards for _, watch in shard.tables.rounds.watches())
 
 
 def prove(directory: Path, *, n_pages: int, n_hosts: int, n_kills: int, n_agents: int = 1, seed: int = 1) -> list[str]:

@@ -53,13 +53,11 @@ def read_file(file: BinaryIO) -> Reading:
     space = URLSpace(bytes(16), URLRules(max_length=_MAX_URL, max_path_segments=_MAX_URL, ports=None))
     for raw in _lines(file):
         reading.n_lines += 1
-        if reading.n_lines == 1 and raw is not None:
-            raw = raw.removeprefix(BOM_UTF8)
         if raw is None:
             reading.fault(f"longer than {MAX_LINE:,} bytes", f"line {reading.n_lines:,}")
             continue
         try:
-            line = raw.decode()
+            line = (raw.removeprefix(BOM_UTF8) if reading.n_lines == 1 else raw).decode()
         except UnicodeDecodeError:
             reading.fault("not UTF-8", f"line {reading.n_lines:,}")
             continue
@@ -118,7 +116,7 @@ def _find_loops(reading: Reading, view: View, texts: Texts) -> None:
     edges = (key for key, _ in view.all_edges())
     while chunk := list(islice(edges, _ROWS)):
         without = [key for key, pair in zip(chunk, view.get_many(PAIRS, chunk), strict=True) if pair is None]
-        looping = [key for key in without if view.redirects.chain_end(key)[0] == "loop"]
+        looping = [key for key in without if view.tables.redirects.chain_end(key)[0] == "loop"]
         found = texts.of_keys(looping)
         reading.loops += [found.get(key, "a URL that is not known") for key in looping]
 

@@ -14,6 +14,7 @@ import pytest
 
 from thresher.crawler.bench import crawl_bench
 from thresher.crawler.bench.agent_bench import Watch
+from thresher.crawler.bench.filter_bench import names
 from thresher.crawler.cli import bench as command
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.demo import process
@@ -26,7 +27,7 @@ def bench(*options: str, on_one_core: bool = False) -> subprocess.CompletedProce
     command = [sys.executable, "-m", "thresher", "bench", "crawl", "--hosts", "10", "--runs", "1", *options]
     core = {min(os.sched_getaffinity(0))} if on_one_core else os.sched_getaffinity(0)
     narrow = partial(os.sched_setaffinity, 0, core)
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, preexec_fn=narrow)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, preexec_fn=narrow, check=False)
 
 
 def test_a_benchmark_counts_its_pages_and_splits_its_time_over_tls_and_on_one_core_too() -> None:
@@ -128,7 +129,7 @@ def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
 
     monkeypatch.setattr(command, "measure", measure)
     command.webs.main(["--runs", "1", "--ablate", "--out", str(tmp_path)], standalone_mode=False)
-    n_rows = 3 + len(command.names())
+    n_rows = 3 + len(names())
     assert [plan.web for plan in made] == [web for web in crawl_bench.WEBS for _ in range(n_rows)]
     assert {(plan.per_host, plan.pages) for plan in made if plan.web == "sites"} == {(None, 80_000)}
     assert {(plan.per_host, plan.pages, plan.hosts) for plan in made if plan.web != "sites"} == {(50, 100_000, 2_000)}

@@ -25,9 +25,9 @@ from thresher.config.settings import Dns, Identity, Limits, Politeness, Settings
 _TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(_TESTS / "cli")]
 
-from small_store import SmallStore  # noqa: E402
+from small_store import SmallStore
 
-from thresher.crawler.core.model import State  # noqa: E402
+from thresher.crawler.core.model import State
 
 ROOT = _TESTS.parent
 PAGE = 4096

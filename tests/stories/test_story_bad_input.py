@@ -234,6 +234,7 @@ def thresher(directory: Path, *arguments: str) -> Said:
         [sys.executable, "-m", "thresher", *arguments],
         cwd=directory,
         env=clean_environment(),
+        check=False,
         stdin=subprocess.DEVNULL,
         capture_output=True,
     )
