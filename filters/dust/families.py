@@ -11,9 +11,6 @@ same (audits, the tail) is compared like any other page, and a belief that was w
 "The same" is the same words, in whatever order (a list that is sorted otherwise shows nothing else), or one original: the page that
 exact_duplicate or near_replica names.
 
-A class is named after the value, once that was compared anywhere: of several orders of a list one may show more than the others, and the
-tail draws from the best class first.
-
     site 8 ‖ "g" ‖ group 8            → answers 2 ‖ up to `_PEERS` times text 5 ‖ original 5
     (nobody's) 8 ‖ group 8            → the same, of pages at one path on several hosts
     site 8 ‖ "v" ‖ pool 8             → answers 2: pages compared, of these alike
@@ -177,12 +174,10 @@ def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here
 def _belief_of(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, enough: int) -> Alias | None:
     """Return what the most specific answers of a place say, if any are enough: those of the value, the group, then the place."""
     names = _names(place, origin)
-    holder = ""
     for name, answers in _by_specificity(memory, site, names, (_group_name(place), here)):
         n, alike = answers
-        holder = holder or (_holder(name) if n and name == names[0] else "")
         if n >= enough:
-            return Alias(holder or _holder(name), lower_share(n, alike), n, alike)
+            return Alias(_holder(name), lower_share(n, alike), n, alike)
     return None
 
 
