@@ -125,7 +125,7 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     title: int  # hash
     shown: Look | None = None  # None: not asked for
     origins: dict[str, int] = {}  # of its site: links to each; of a sample of the pages of the list
-    text: bytes = b""  # of its fingerprint; b"": nothing to compare
+    text: bytes = b""  # stands for its words, in any order; b"": nothing to compare
 
     def look(self) -> Look:
         """Return what the page shows."""
@@ -152,7 +152,7 @@ class PageGate:
     def measure(self, page: Page, /) -> PageMeasure:
         url = page.url
         title = xxhash.xxh3_64_intdigest(page.title.encode())
-        text = page.fingerprint[: families.HASH] if 200 <= page.status < 300 else b""
+        text = families.words_of(page) if 200 <= page.status < 300 else b""
         measure = PageMeasure(url.text, url.site, url.key, url.via, title, text=text)
         measure.__dict__["page"] = page
         return measure

@@ -42,7 +42,7 @@ def replicas(team: Team, story: Sequence[Page]) -> dict[str, str]:
         effects: list[Effect] = [Revise(each.url.key, verdict), *team.learn(each)]
         for effect in effects:
             if isinstance(effect, Revise) and effect.verdict.reason is Reason.NEAR_REPLICA:
-                assert not (effect.verdict.keep and effect.verdict.follow)
+                assert not effect.verdict.new
                 found[effect.page] = bytes.fromhex(str(effect.verdict.evidence["replica_of"]))
     return {urls[key]: urls[original] for key, original in found.items()}
 
