@@ -35,6 +35,7 @@ from thresher.crawler.revisit import revisit
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.start.rounds import keep_schedule
 from thresher.crawler.status import AgentOrder, Rate, Report, Status, fill_hosts, usage
 from thresher.crawler.visit import Visit, visit
 from thresher.filters.base import FilterSpec
@@ -103,6 +104,7 @@ class Agent:
         self._rate = Rate()
         self._paused, self._prepared = "", False
         self._left_behind = left_behind or Status()  # counts of shards that no agent has any more: they count for the limits, too
+        keep_schedule(store, self._started_at)
         round_ = store.rounds.last()
         self._used_before = (round_.pages_before, round_.bytes_before) if round_ is not None else (0, 0)  # of limits: they are a round's
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # when this process began
@@ -283,7 +285,10 @@ class Agent:
 
     def _check_end(self) -> None:
         """End the crawl when a limit is reached, even with requests in flight, or when nothing is due within `limits.max_wait`."""
-        if self._member is not None or self._ending is not None:
+        if self._ending is not None:
+            return
+        self._use_pause()
+        if self._member is not None:
             return
         limit = self._over_limit(in_flight=0)
         if limit and not self._last.are_lacking(limit):
@@ -305,6 +310,13 @@ class Agent:
         asyncio.get_running_loop().call_soon(self._told)
         return True
 
+    def _use_pause(self) -> None:
+        """Go on with what filters postponed while no page of a continuous crawl is due."""
+        until = self._wait.until
+        is_pause = self._settings.schedule == "continuous" and until is not None and until > self._clock() and self._tails_at is not None
+        if is_pause and not (self._in_flight or self._lookups.tasks or self._announcer.is_busy or self._hold_back()):
+            self._serve_tails()
+
     def _draw_from_tails(self) -> None:
         self._tails_at = self._settler.postponed.serve(self._clock(), self._tails_at or b"")
 
@@ -318,6 +330,8 @@ class Agent:
             return ""
         if wait.until is None:
             return "nothing is left to do"
+        if self._settings.schedule == "continuous":
+            return ""  # it waits for the next page that is due
         return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
 
     def _resting(self) -> str:

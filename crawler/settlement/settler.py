@@ -32,6 +32,7 @@ from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.archiving import Archiver
+from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.effects import Effector, asked_by
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
@@ -65,8 +66,11 @@ class Settler:
         self._outbox = Outbox(store, owners, counts_sites=counts_sites) if owners is not None else None
         self._effects = Effector(store, frontier, context, totals, self._outbox)
         self.admission = Admission(store, frontier, context, totals, self._effects, self._outbox)
-        self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
-        self.revisits = Revisits(store, frontier, context, totals, self.admission, learn=self._learn_links)
+        self.coming = ComingVisits(store, frontier, context)
+        self.sitemaps = Sitemaps(
+            store, frontier, context, totals, self.admission, self.coming, outbox=self._outbox, learn=self._learn_links
+        )
+        self.revisits = Revisits(store, frontier, context, totals, self.admission, self.coming, learn=self._learn_links)
         self.requisites = Requisites(store, frontier, context, totals, outbox=self._outbox)
         self.postponed = Postponed(store, context, self._effects, close=self.close)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, self._outbox)
@@ -102,6 +106,7 @@ class Settler:
             self._archiver.add(visit, now)
         self.admission.landed(visit.lease.entry.seq)
         self.postponed.settled(visit, now)
+        self.coming.settled(visit, now)
         self._effects.let_aliases_go(visit.lease.entry.url.key)
         if self._store.held.is_releasing or self._store.aliases.is_freeing:
             self._carry_out((), now)
@@ -132,6 +137,7 @@ class Settler:
         for entry in terminal:
             self._lost(entry, cause, detail, now)
             self._effects.ended(entry.url.key, was_asked=True, is_good=False)
+            self.coming.lost(entry.url, now)
             self._effects.let_aliases_go(entry.url.key)
             self.close()
             self._store.end_visit()
