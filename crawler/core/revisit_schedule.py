@@ -263,7 +263,7 @@ class Schedule:
             n * freshness(_rate_of(at), interval_s(self._options.policy, _rate_of(at), 1.0, host.multiplier, self._within))
             for at, (n, _) in host.shares.items()
         )
-        return total / host.n_pages if host.shares else 1.0
+        return float(total / host.n_pages) if host.shares else 1.0
 
 
 def _bin(rate: float) -> int:
@@ -271,7 +271,7 @@ def _bin(rate: float) -> int:
 
 
 def _rate_of(at: int) -> float:
-    return 2.0 ** (at / 2) / DAY_S
+    return math.pow(2.0, at / 2) / DAY_S
 
 
 def _lot(key: bytes, now: float) -> float:
