@@ -29,7 +29,7 @@ import msgspec
 
 STRENGTH: Final = 1.0  # of a prior, in changes
 _MOST_BUCKETS: Final = 12
-_STEPS: Final = 40  # bisections: the root is known to a millionth
+_STEPS: Final = 24  # bisections: the root is known to a millionth
 _LARGE: Final = 500.0  # exp of it is beyond what matters
 
 
