@@ -49,13 +49,13 @@ from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
-from thresher.crawler.gates.robots_cache import RobotsCache, Standing
+from thresher.crawler.gates.robots_cache import RobotsCache, Standing, Waiting
 from thresher.crawler.page.batch_reader import BatchReader
 from thresher.crawler.page.batch_reader import Reading as PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.requisite_reader import RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
-from thresher.filters.panel import FREE, Asked, Deliberation, Panel, Turn
+from thresher.filters.panel import NO_OBJECTION, Asked, Deliberation, Panel, Turn
 from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.tables.bodies import Bodies
 from thresher.storage.tables.pages import Pages
@@ -102,8 +102,8 @@ class Visit(msgspec.Struct):
     saved_by: str = ""  # the filter that refused it when its turn came
     held: tuple[Asked, ...] = ()  # a filter has come to hold the URL, or to rewrite it: it is not requested
     said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
-    postponed: tuple[float, str] | None = None  # until when its host waits, and why
-    robots_origins: set[str] = msgspec.field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
+    deferred: tuple[float, str] | None = None  # until when its host waits, and why
+    robots_of: set[Waiting] = msgspec.field(default_factory=set)  # for whom `outcome`, a robots.txt, speaks
     policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
     page: Page | None = None
     sitemap: Reading | None = None  # what a sitemap says
@@ -136,7 +136,7 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
     """Make the journey of the URL that `lease` reserves."""
     url = lease.entry.url
     if url.purpose is Purpose.ROBOTS:
-        return Visit(lease, await _robots_txt(url, context), robots_origins=context.robots.waiting_for(url))
+        return Visit(lease, await _robots_txt(url, context), robots_of=context.robots.waiting_for(url))
     is_sitemap = url.purpose is Purpose.SITEMAP
     refusal = _fault_of_no_page(url, context) if url.purpose in _NOT_A_PAGE else context.links.check(url.text)
     stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await ask_robots(lease, context)
@@ -189,12 +189,12 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
         case Standing.DENIED:
             return Visit(lease, refused=Skip(url.text, Reason.ROBOTS_DENIED, "robots"))
         case Standing.UNREACHABLE:
-            return Visit(lease, postponed=(standing.until, "robots.txt unreachable"))
+            return Visit(lease, deferred=(standing.until, "robots.txt unreachable"))
         case Standing.UNKNOWN:
             outcome = await _robots_txt(context.robots.request(url.host), context)
             if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or context.bare.gives_way(url, outcome)):
                 return _failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
-            return Visit(lease, outcome, robots_origins={url.host}, postponed=(0.0, ""))
+            return Visit(lease, outcome, robots_of={url.host}, deferred=(0.0, ""))
         case Standing.ALLOWED:
             return None
 
@@ -238,7 +238,7 @@ async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
             file.write(outcome.body)
             visit.sitemap = await context.sitemaps.read(file)
             if Flag.TRUNCATED_SIZE in outcome.flags:
-                visit.sitemap.told.append("cut where limits.max_sitemap_size ends")
+                visit.sitemap.notes.append("cut where limits.max_sitemap_size ends")
     return visit
 
 
@@ -248,7 +248,7 @@ def _turn(lease: Lease, context: VisitContext) -> Turn:
     return (
         context.panel.turn(entry.url)
         if entry.lane in (Lane.FRESH, Lane.ANNOUNCED) and entry.url.purpose in _OF_LINKS_AND_SITEMAPS
-        else FREE
+        else NO_OBJECTION
     )
 
 
@@ -271,7 +271,7 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             return redirected(lease, outcome, context)
         case Fetched(refused=None):
             if context.cookies is not None:
-                context.cookies.ended(outcome.url.text)
+                context.cookies.on_end(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
             requisites = await _needed_by(outcome, reading, context)
             made = read_page(lease, outcome, reading, context)
@@ -315,7 +315,7 @@ def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool
     if context.cookies is None or outcome.url.purpose in FILTERS_OWN or not isinstance(context.links.check(target), bytes):
         return False
     set_cookies, at_most = outcome.head.all(b"set-cookie"), context.overriding.of(outcome.url.text).limits.max_redirects
-    return context.cookies.redirected(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
+    return context.cookies.on_redirect(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
 
 
 def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:

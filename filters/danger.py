@@ -134,7 +134,12 @@ class Danger:
         return [compiled(text) for text in self._settings.links]
 
     def _is_about(self, pattern: Pattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
-        """Tell whether a path may as well be a page's title.    at: of the first segment that the pattern names    labels: of the host"""
+        """Tell whether a path may as well be a page's title.
+
+        Args:
+            at: Position of the first segment that the pattern names.
+            labels: The labels of the host.
+        """
         before = segments[:at]
         if pattern.is_file:
             return False

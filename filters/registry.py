@@ -21,7 +21,11 @@ from thresher.filters.plugin import plugged
 
 
 def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[FilterSpec, ...]:
-    """Build the configured filters; those that are `off` are left out.    owners: of sites, where there are several agents"""
+    """Build the configured filters; those that are `off` are left out.
+
+    Args:
+        owners: The owners of sites, where there are several agents.
+    """
     of = settings.filters
     every = (
         FilterSpec("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),

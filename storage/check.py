@@ -38,7 +38,11 @@ def check_data_file(path: Path) -> None:
 
 
 def page_problems(path: Path) -> list[str]:
-    """Return what is wrong with the pages of a file that nobody writes; raises `StoreError` where it may not even be mapped."""
+    """Return what is wrong with the pages of a file that nobody writes.
+
+    Raises:
+        StoreError: If it may not even be mapped.
+    """
     check_data_file(path)
     return _walk(path)
 
@@ -48,7 +52,7 @@ def _walk(path: Path) -> list[str]:
     from lmdb import verify  # rarely needed, and slow to import
 
     try:
-        problems: list[str] = verify.verify(str(path), subdir=False)  # type: ignore[no-untyped-call]
+        problems: list[str] = verify.verify(str(path), subdir=False)  # type: ignore[no-untyped-call]  # lmdb has no types
     except verify.VerifyError as error:
         return [str(error)]
     return problems

@@ -98,7 +98,11 @@ def ranges_of(table: bytes) -> Ranges:
 
 
 def read_partitions(directory: Path) -> Partitions | None:
-    """Return the table of a crawl, None if one agent has everything; raises `StoreError` if it is damaged."""
+    """Return the table of a crawl, None if one agent has everything.
+
+    Raises:
+        StoreError: If it is damaged.
+    """
     path = directory / FILE
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Partitions)

@@ -48,7 +48,7 @@ _CUT_AT_ONCE = 4096
 _SPARE_BYTES = 16 << 20
 
 
-class Store(Tables):
+class Store:
     """Used by one thread; it has a writer thread of its own. Made by `create` or `open`."""
 
     def __init__(self, path: Path, lock: CrawlLock, disk: Disk, settings: Settings, *, patience_s: float) -> None:
@@ -69,9 +69,9 @@ class Store(Tables):
         _cut_results(disk, self._next_visit)
         level = settings.store.compression_level
         self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
-        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._committed)
+        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._on_commit)
         self.counters = Counters(self)
-        super().__init__(self, settings, writes=True)
+        self.tables = Tables(self, settings, writes=True)
         if msgspec.json.encode(settings) != self.stored_config:
             self.reconfigure(settings)
 
@@ -81,7 +81,9 @@ class Store(Tables):
     ) -> Self:
         """Make a new store in a directory that is missing or empty; raises `StoreError`, `StoreLockedError`.
 
-        secret: of the crawl whose shard this is; a new one if there is none.    bare: seeds given without a scheme, as `Meta.BARE` has them
+        Args:
+            secret: The secret of the crawl whose shard this is; a new one if there is none.
+            bare: Seeds given without a scheme, as `Meta.BARE` has them.
         """
         require_new(path)
         try:
@@ -95,7 +97,8 @@ class Store(Tables):
     def open(cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S, reserves: bool = True) -> Self:
         """Open a store to go on crawling, under its last configuration if `settings` is None; raises `StoreError`, `StoreLockedError`.
 
-        reserves: whether its maps take `store.map_size` at once; False for a few writes, which a lower size may be among.
+        Args:
+            reserves: Whether its maps take `store.map_size` at once; False for a few writes, which a lower size may be among.
         """
         require_store(path)
         return cls._start(path, settings, patience_s, now, reserves=reserves)
@@ -112,7 +115,11 @@ class Store(Tables):
         bare: bytes = b"",
         reserves: bool = True,
     ) -> Self:
-        """secret: of the store that is to be created; b"" opens one."""
+        """Open or create a store; `open` and `create` document the arguments.
+
+        Args:
+            secret: Secret of the store that is to be created; b"" opens an existing one.
+        """
         lock = _lock(path)
         begins = bool(secret) and is_without_rows(path)
         disk: Disk | None = None
@@ -285,8 +292,8 @@ class Store(Tables):
         assert self._behind is None, "flush while a group is being committed"
         self._writer.check()
         group = self._open
-        self.queues.save()
-        self.save_memories()
+        self.tables.queues.save()
+        self.tables.save_memories()
         self.counters.save()
         self.clock = max(self.clock, now)
         self.put(META, Meta.CLOCK, pack_f64(self.clock))
@@ -296,14 +303,15 @@ class Store(Tables):
         self._commit = self._writer.submit(group)
         return self._commit
 
-    def _committed(self) -> None:
+    def _on_commit(self) -> None:
         """In the writer's thread: the group is on disk and the snapshots show it."""
         self._behind = None
 
     def close(self, now: float = 0.0, *, commit: bool = True) -> None:
         """Commit what is open and release the directory. In the middle of a visit, or broken, it commits nothing.
 
-        commit: False gives up what is open, and a commit that waits for the disk.
+        Args:
+            commit: False gives up what is open, and a commit that waits for the disk.
         """
         if self._closed:
             return
@@ -389,7 +397,11 @@ def _lock(path: Path) -> CrawlLock:
 
 
 def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: bytes, bare: bytes) -> None:
-    """Make an empty pair of environments a store; raises `StoreError` if it is one."""
+    """Make an empty pair of environments a store.
+
+    Raises:
+        StoreError: If it is one.
+    """
     if disk.get(META, Meta.VERSION) is not None:
         raise _not_empty(path)
     rows = {

@@ -16,7 +16,7 @@ def verify_rounds(view: View) -> Iterator[str]:
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == ASKER.encode() and text is not None:
+        if prober == ASKER.stored.encode() and text is not None:
             key = URL.decode(text).key
             if key in waiting:
                 yield f"revisits {key.hex()}: two requests for it wait"
@@ -32,14 +32,14 @@ def verify_rounds(view: View) -> Iterator[str]:
         yield f"revisits {key.hex()}: a request waits that no round has asked for"
     outdated = {unpack_u64(visit) for visit, _ in view.rows(OUTDATED)}
     for key in view.keys(CHECKS):
-        check = view.rounds.check(key)
+        check = view.tables.rounds.check(key)
         for visit in check.versions if check is not None else ():
             if visit in outdated or view.get(PAGES, pack_u64(visit)) is None:
                 yield f"checks {key.hex()}: version {visit} is not there"
-    rounds = view.rounds.all()
+    rounds = view.tables.rounds.all()
     if [record.number for record in rounds] != list(range(2, len(rounds) + 2)):
         yield f"rounds: {[record.number for record in rounds]} are not one after the other"
-    for visit, _ in view.rounds.changes_since(0, 1 << 62):
+    for visit, _ in view.tables.rounds.changes_since(0, 1 << 62):
         if visit >= view.visit:
             break
         if not any(record.first_visit <= visit for record in rounds):
@@ -48,18 +48,18 @@ def verify_rounds(view: View) -> Iterator[str]:
 
 def verify_schedule(view: View) -> Iterator[str]:
     """Yield what is wrong with the times of next visits, in words."""
-    record = view.rounds.last()
+    record = view.tables.rounds.last()
     is_closing = record is None or record.stage == "closing"
     n_counted = 0
-    for key, plan in view.plans.pages(b"", 1 << 62):
+    for key, plan in view.tables.plans.pages(b"", 1 << 62):
         n_counted += plan.bin is not None
-        waiting = view.rounds.revisit(key)
+        waiting = view.tables.rounds.revisit(key)
         if waiting is None and not is_closing:
             yield f"plans {key.hex()}: a page with a time, and no visit of it waits"
-        elif waiting is not None and not waiting.is_audit and not view.requests.prober(plan.seq):
+        elif waiting is not None and not waiting.is_audit and not view.tables.requests.asker(plan.seq):
             yield f"plans {key.hex()}: number {plan.seq} is of no request"
     n_shared = 0
-    for queue, host in view.plans.hosts():
+    for queue, host in view.tables.plans.hosts():
         n_shared += host.n_pages
         if view.get(HOSTS, queue) is None:
             yield f"host_plans {queue.hex()}: of no host"

@@ -17,7 +17,11 @@ class Seeder:
     """Admits the configured seeds that the store does not know yet; costs one seen test a seed on every opening."""
 
     def __init__(self, store: Store, admission: Admission, urls: URLSpace, ownership: Ownership | None = None) -> None:
-        """ownership: which sites are this agent's, where there are several; the others admit their own seeds"""
+        """Create the seeder.
+
+        Args:
+            ownership: Which sites are this agent's, where there are several; the others admit their own seeds.
+        """
         self._ownership = ownership
         self._store = store
         self._admission = admission
@@ -29,7 +33,7 @@ class Seeder:
             if self._urls.fault(origin_of(text)) is not None:
                 continue  # of a life under other rules
             url = self._urls.seed(text)
-            if (self._ownership is None or self._ownership.is_own(url.key)) and self._store.seen.row(url.key) is None:
+            if (self._ownership is None or self._ownership.is_own(url.key)) and self._store.tables.seen.row(url.key) is None:
                 self._admission.seed(url, now)
                 self._store.end_visit()
             if n % _GROUP == 0:

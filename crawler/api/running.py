@@ -88,7 +88,7 @@ class Page:
 
     def body(self) -> bytes | None:
         """Return the body without content coding; None where it is not kept."""
-        return self._store.bodies.get(self.visit) if self.record.has_body else None
+        return self._store.tables.bodies.get(self.visit) if self.record.has_body else None
 
     def text(self) -> str | None:
         """Return the visible text; None where there is none, or the body is not kept."""
@@ -114,9 +114,12 @@ class Crawl:
     ) -> None:
         """Take what the crawl is to be.
 
-        directory: of the crawl; one that holds a crawl is resumed, with these options and further seeds.    config: YAML files
-        settings: a whole configuration with its seeds, taken as it is; without the arguments before it, and without options
-        filters: in place of the configured ones.    options: sections of the configuration, as limits={"max_pages": 100}
+        Args:
+            directory: The directory of the crawl; one that holds a crawl is resumed, with these options and further seeds.
+            config: YAML files.
+            settings: A whole configuration with its seeds, taken as it is; without the arguments before it, and without options.
+            filters: In place of the configured ones.
+            options: Sections of the configuration, as limits={"max_pages": 100}.
         """
         assert settings is None or not (seeds or config or options), "settings are whole"
         self._settings = settings
@@ -131,10 +134,17 @@ class Crawl:
     async def run(self, *, on_page: OnPage | None = None, on_status: Callable[[Status], object] | None = None) -> Outcome:
         """Crawl until nothing is due, a limit is reached, or `stop` is called; everything that was settled is committed then.
 
-        on_page: called once with each page after it has been committed, in order; a coroutine is awaited, and the crawl goes on meanwhile.
-        What it raises stops the crawl, and is raised here. Pages that a killed process had committed are in the store, not told again.
-        on_status: called about twice a second with the same numbers that `thresher status` prints.
-        Raises UsageError and ConfigError for what cannot begin, StoreError and DiskError for what cannot go on.
+        Args:
+            on_page: Called once with each page after it has been committed, in order; a coroutine is awaited, and the crawl goes on
+                meanwhile. What it raises stops the crawl, and is raised here. It is not called for pages that a killed process has
+                committed: these are in the store.
+            on_status: Called about twice a second with the same numbers that `thresher status` prints.
+
+        Raises:
+            UsageError: If the crawl cannot begin.
+            ConfigError: If the configuration is wrong.
+            StoreError: If the store is damaged.
+            DiskError: If the disk is full or refuses writes.
         """
         if self._agent is not None:
             raise UsageError(f"{self.directory}: this crawl is running already")
@@ -230,19 +240,19 @@ class _Telling:
     async def _tell(self) -> None:
         assert self._on_page is not None
         end = self._store.first_uncommitted
-        while self._next < end and (found := self._store.pages.since(self._next)):
+        while self._next < end and (found := self._store.tables.pages.since(self._next)):
             for visit, record in found:
                 if visit >= end:
                     break
                 self._next = visit + 1
-                if record.purpose in _PAGES and not await self._told(Page(self._store, visit, record)):
+                if record.purpose in _PAGES and not await self._call(Page(self._store, visit, record)):
                     return
             else:
                 continue
             break
         self._next = max(self._next, end)
 
-    async def _told(self, page: Page) -> bool:
+    async def _call(self, page: Page) -> bool:
         assert self._on_page is not None
         try:
             said = self._on_page(page)
@@ -278,7 +288,11 @@ def crawl(
 
 
 def _run(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], object] | None, *, hears: bool) -> Outcome:
-    """Run a crawl in an event loop of its own.    hears: whether this thread is the one that signals come to"""
+    """Run a crawl in an event loop of its own.
+
+    Args:
+        hears: Whether this thread is the one that signals come to.
+    """
 
     async def whole() -> Outcome:
         loop = asyncio.get_running_loop()

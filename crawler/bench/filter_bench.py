@@ -70,7 +70,7 @@ def ablations(without: Sequence[str]) -> dict[str, list[str]]:
 
 
 def with_filters(settings: Settings, on: Sequence[str]) -> Settings:
-    """Return settings with these filters enforced and the others off; what they postpone is not fetched: here their word is judged."""
+    """Return settings with these filters enforced and the others off; what they hold is not fetched: here their word is judged."""
     of = settings.filters
     modes = {name: msgspec.structs.replace(getattr(of, name), mode="enforce" if name in on else "off") for name in names()}
     return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, tail_yield=1.0, **modes))
@@ -115,7 +115,7 @@ def _fates(path: Path, in_time: set[str]) -> dict[str, str]:
             if url.text in pages:
                 fates[url.text] = _of_page(pages[url.text]) if url.text in in_time else "queued"
             elif row.state == State.HELD:
-                holders = {holder.split()[0] for holder in view.held.holders(space.key(url.text))}
+                holders = {holder.split()[0] for holder in view.tables.held.holders(space.key(url.text))}
                 fates[url.text] = f"held by {' and '.join(sorted(holders))}"
             else:
                 fates[url.text] = row.state.name.lower()

@@ -76,7 +76,11 @@ class Suspects:
     limit = 3
 
     def __init__(self, directory: Path, tables: Tables, *, shard: int = 0) -> None:
-        """directory: of the shard, which has this number."""
+        """Create the suspects.
+
+        Args:
+            directory: The directory of the shard, which has this number.
+        """
         self._table = tables.suspects
         self._trials = tables.trials
         self._quarantine = tables.quarantine
@@ -100,21 +104,21 @@ class Suspects:
         """Return what proves that work kills whoever does it, None if nothing does."""
         return self._trials.guilty(work) if self._any_trial else None
 
-    def attempt(self, work: bytes, do: Callable[[], None], aside: Callable[[str], QuarantineRecord]) -> None:
+    def attempt(self, work: bytes, do: Callable[[], None], row: Callable[[str], QuarantineRecord]) -> None:
         """Do work, or quarantine it if it has killed earlier lives; joins the visit that acknowledges it.
 
         aside: returns the row of the quarantine, by why it is there
         """
         if (trial := self.guilty(work)) is not None:
-            self.set_aside(work, aside(words_of(trial)))
+            self.quarantine(work, row(words_of(trial)))
             return
         with self.trying(work):
             do()
         self.done(work)
 
-    def set_aside(self, work: bytes, aside: QuarantineRecord) -> None:
+    def quarantine(self, work: bytes, row: QuarantineRecord) -> None:
         """Quarantine work that is not to be done."""
-        self._quarantine.add(self._shard, aside)
+        self._quarantine.add(self._shard, row)
         self.done(work)
 
     def done(self, work: bytes) -> None:
@@ -192,7 +196,8 @@ class Suspects:
 def is_about_to_know(directory: Path, tables: Tables) -> bool:
     """Return whether the next life will set aside what the last one left in the slot, and the last one could not yet.
 
-    directory: of the shard whose agent is gone
+    Args:
+        directory: The directory of the shard whose agent is gone.
     """
     with suppress(FileNotFoundError):
         work, said = _left((directory / _FILE).read_bytes())

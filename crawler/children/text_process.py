@@ -99,7 +99,11 @@ class _Reader:
         self.made = Made(by or "visible", language_by)
 
     def read(self, request: TextRequest) -> Text:
-        """Return the text of a page; raises MemoryError where there is too little."""
+        """Return the text of a page.
+
+        Raises:
+            MemoryError: If there is too little.
+        """
         try:
             text = self._text(request)
         except (ValueError, RecursionError) as error:  # what a library makes of a page that is none

@@ -158,7 +158,11 @@ def interrupted_code(by: KeyboardInterrupt) -> int:
 
 
 def folder(path: Path | None) -> None:
-    """Make a folder for results, before they are measured; raises UsageError where there can be none."""
+    """Make a folder for results, before they are measured.
+
+    Raises:
+        UsageError: If there can be none.
+    """
     if path is not None:
         try:
             path.mkdir(parents=True, exist_ok=True)

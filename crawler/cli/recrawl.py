@@ -29,7 +29,7 @@ from thresher.storage.export.reading import reading
     metavar="FIELD=VALUE",
     help="Ask only where url, host, site, type, status, depth or gone is so; * matches.",
 )
-@click.option("--trust", "trusted", multiple=True, metavar="HOST", help="Go on with a halted host in this round: what it lost is lost.")
+@click.option("--trust", "trusted", multiple=True, metavar="HOST", help="Go on with a parked host in this round: what it lost is lost.")
 @config_option
 @flag_options
 @set_option

@@ -32,7 +32,7 @@ Row = dict[str, Any]  # column → value, in the order of the columns: the key, 
 
 def _totals(view: View) -> Row:
     status = _status(view)
-    states = {state.name.lower(): view.seen.count(state) for state in State if view.seen.count(state)}
+    states = {state.name.lower(): view.tables.seen.count(state) for state in State if view.tables.seen.count(state)}
     return {
         "urls": status.known,
         **states,
@@ -222,7 +222,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
     not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves. `--by class` counts what
-    filters have postponed, by host and class: URLs known, drawn, of these new, left, and of these left alone.
+    filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone.
     """
     with reading(Path(directory)) as view:
         if by is None:
@@ -243,7 +243,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
 
 
 _NOTHING = {
-    "class": "nothing to count: no filter has postponed anything",
+    "class": "nothing to count: no filter has held anything",
     "cause": "nothing to count: no request has failed",
     "reason": "nothing to count: no URL was skipped; --by cause counts requests that failed",
     "filter": "nothing to count: no filter has judged anything",

@@ -33,7 +33,11 @@ def left_behind(crawl: Path) -> Status:
 
 
 def counted(shard: Path, state: StateName) -> Status:
-    """Return what a shard has counted by its last commit, as a status.    state: of the status"""
+    """Return what a shard has counted by its last commit, as a status.
+
+    Args:
+        state: The state of the status.
+    """
     status = Status(state=state)
     with reading_shard(shard) as view:
         status.at = view.clock
@@ -48,11 +52,15 @@ def progress(shard: Path) -> int:
     """
     with suppress(StoreError), reading_shard(shard) as view:
         totals = Totals(view.counters)
-        return totals.pages + totals.accused + is_about_to_know(shard, view)
+        return totals.pages + totals.accused + is_about_to_know(shard, view.tables)
     return 0
 
 
 def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Settings]:
-    """Open a store for its agent, with the configuration that it has stored.    patience_s: seconds for which writes are tried again"""
+    """Open a store for its agent, with the configuration that it has stored.
+
+    Args:
+        patience_s: Seconds for which writes are tried again.
+    """
     store = Store.open(path, None, time.time(), patience_s=patience_s)
     return store, store.settings

@@ -28,9 +28,8 @@ from typing import cast
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
-from thresher.storage import failpoint
 from thresher.storage.store import Store
-from thresher.storage.tables.channels import heard_durably, outgoing, sent_durably
+from thresher.storage.tables.channels import outgoing, received_durably, sent_durably
 
 _WINDOW = 512  # messages that are sent and not acknowledged
 _INBOX = 2 * _WINDOW  # messages that wait to be carried out, of all senders; beyond that no more are read
@@ -77,7 +76,11 @@ class PeerTransport:
         self._arrived = asyncio.Event()
 
     async def run(self, settled: Callable[[], None]) -> None:
-        """Listen, call the others, and carry out what they send, until cancelled. settled: called when messages were carried out."""
+        """Listen, call the others, and carry out what they send, until cancelled.
+
+        Args:
+            settled: Called when messages were carried out.
+        """
         place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # the path of a socket must be short
         try:
             loop, own = asyncio.get_running_loop(), f"/proc/self/fd/{place}/{self._me}"
@@ -100,8 +103,7 @@ class PeerTransport:
             until = time.monotonic() + _SLICE_S  # the loop's own clock stands still between its rounds
             while self._inbox and time.monotonic() < until and not self._behind():
                 sender, number, message = self._inbox.popleft()
-                if number == self._store.channels.heard(sender) + 1:
-                    failpoint.reached("heard")
+                if number == self._store.tables.channels.received(sender) + 1:
                     self._carry_out(sender, message)
             settled()
             if self._inbox:
@@ -111,7 +113,7 @@ class PeerTransport:
                 for connection in self._in.values():
                     connection.read_on()
 
-    def committed(self) -> None:
+    def on_commit(self) -> None:
         """After a commit: send the messages that it put on disk, and acknowledge those whose work it put there."""
         for channel in self._out.values():
             channel.send_more()
@@ -125,27 +127,27 @@ class PeerTransport:
 
     def counts(self) -> tuple[dict[int, int], dict[int, int]]:
         """Return how many messages were sent to, and how many of, each of the others were carried out."""
-        channels = self._store.channels
-        return {to: channels.sent(to) for to in self._out}, {sender: channels.heard(sender) for sender in self._out}
+        channels = self._store.tables.channels
+        return {to: channels.sent(to) for to in self._out}, {sender: channels.received(sender) for sender in self._out}
 
     # -- what a connection calls
 
-    def called(self, connection: _Incoming, sender: int) -> int:
+    def on_hello(self, connection: _Incoming, sender: int) -> int:
         """Take this as the sender's connection from now on; return the number of its last message whose work is on disk."""
         self._in[sender] = connection
         self._inbox = deque(item for item in self._inbox if item[0] != sender)
-        return heard_durably(self._store, sender)
+        return received_durably(self._store, sender)
 
-    def arrived(self, connection: _Incoming, sender: int, number: int, message: bytes) -> bool:
+    def on_message(self, connection: _Incoming, sender: int, number: int, message: bytes) -> bool:
         """Take a message in; return whether there is room for more."""
         if self._in.get(sender) is connection:
             self._inbox.append((sender, number, message))
             self._arrived.set()
         return len(self._inbox) < _INBOX
 
-    def heard(self, sender: int) -> int:
+    def received(self, sender: int) -> int:
         """Return the number of a sender's last message whose work is on disk."""
-        return heard_durably(self._store, sender)
+        return received_durably(self._store, sender)
 
 
 class _Outgoing(asyncio.Protocol):
@@ -216,7 +218,7 @@ class _Outgoing(asyncio.Protocol):
         if not self._deleted:
             waiting = outgoing(self._store, self._to, 0, 1)
             self._deleted = waiting[0][0] - 1 if waiting else through
-        self._store.channels.forget(self._to, self._deleted + 1, through)
+        self._store.tables.channels.forget(self._to, self._deleted + 1, through)
         self._deleted = max(self._deleted, through)
 
     def send_more(self) -> None:
@@ -224,18 +226,20 @@ class _Outgoing(asyncio.Protocol):
         transport = self._transport
         if transport is None or transport.is_closing() or self._acked < 0 or self._is_full:
             return
-        if self._store.channels.sent(self._to) <= self._sent:
+        if self._store.tables.channels.sent(self._to) <= self._sent:
             return
         room = self._acked + _WINDOW - self._sent
         for number, message in outgoing(self._store, self._to, self._sent, room) if room > 0 else ():
             if number != self._sent + 1:
                 self._failed(_older(f"message {self._sent + 1} of agent {self._me} to agent {self._to} is gone"))
                 return
-            transport.write(_FRAME.pack(number, len(message)) + message)
-            self._sent = number
-            failpoint.reached("sent")
+            self._send(transport, number, message)
             if self._is_full or transport.is_closing():
                 break
+
+    def _send(self, transport: asyncio.WriteTransport, number: int, message: bytes) -> None:
+        transport.write(_FRAME.pack(number, len(message)) + message)
+        self._sent = number
 
 
 class _Incoming(asyncio.Protocol):
@@ -265,7 +269,7 @@ class _Incoming(asyncio.Protocol):
         buffer += data
         if self._sender < 0 and len(buffer) >= _HELLO.size:
             self._sender, at = _HELLO.unpack_from(buffer)[0], _HELLO.size
-            self._acked = self._channels.called(self, self._sender)
+            self._acked = self._channels.on_hello(self, self._sender)
             self._next = self._acked + 1
             self._say(self._acked)
         while self._sender >= 0 and len(buffer) - at >= _FRAME.size:
@@ -282,7 +286,7 @@ class _Incoming(asyncio.Protocol):
 
     def _take(self, number: int, message: bytes) -> None:
         self._next = number + 1
-        if not self._channels.arrived(self, self._sender, number, message) and self._transport is not None:
+        if not self._channels.on_message(self, self._sender, number, message) and self._transport is not None:
             self._transport.pause_reading()
 
     def read_on(self) -> None:
@@ -292,7 +296,7 @@ class _Incoming(asyncio.Protocol):
 
     def acknowledge(self) -> None:
         """Send the number of the last message whose work is on disk, if it has grown."""
-        through = self._channels.heard(self._sender)
+        through = self._channels.received(self._sender)
         if through > self._acked:
             self._acked = through
             self._say(through)

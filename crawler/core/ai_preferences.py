@@ -51,7 +51,11 @@ class RobotsWords:
     """What one robots.txt says of AI. Shared by all origins with the same file."""
 
     def __init__(self, body: bytes, rules: Rules) -> None:
-        """rules: of the group that speaks to us"""
+        """Create the robots words.
+
+        Args:
+            rules: The rules of the group that speaks to us.
+        """
         self._signals = rules.signals
         self._named = named_rules(body, AGENTS)
 

@@ -98,7 +98,8 @@ def _of_comments(body: bytes, data: U8, at: I64) -> int:
 def _believed_costs(tags: Tags, n_names: int, *, is_hopeless: bool) -> dict[str, int]:
     """Bound each part, by the ends of elements that can be believed where that is needed.
 
-    is_hopeless: without these the bound is known to exceed the budget
+    Args:
+        is_hopeless: Without these the bound is known to exceed the budget.
     """
     if is_hopeless:
         attributes = _of_attributes(tags)
@@ -135,7 +136,11 @@ def _believed(tags: Tags, n_names: int, attributes: int) -> dict[str, int]:
 
 
 def _costs(tags: Tags, n_names: int) -> dict[str, int]:
-    """Bound each part, as if nearly every element stayed open. n_names: distinct ones of attributes, at most."""
+    """Bound each part, as if nearly every element stayed open.
+
+    Args:
+        n_names: Distinct ones of attributes, at most.
+    """
     n = tags.at.size
     return {
         "depth": n**2 // 2,

@@ -84,7 +84,11 @@ def text_of(shown: str, title: str, directives: tuple[bool, bool], at: float) ->
 
 
 def compare(before: Text, after: Text, *, min_change: float) -> Comparison:
-    """Compare two versions whose digests differ.    min_change: share of the shingles below which it is small"""
+    """Compare two versions whose digests differ.
+
+    Args:
+        min_change: Share of the shingles below which it is small.
+    """
     if not before.words.size and not after.words.size:
         return Comparison(is_change=True, amount=None)  # nothing of them can be read: the digest decides
     amount = 0.0 if np.array_equal(before.words, after.words) else 1.0 - _in_common(before.words, after.words)

@@ -31,7 +31,9 @@ _WIDEST: Final = 4  # digits of the numbers of a date
 def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) -> U64:
     """Return the words of a page without those of its URL; all its words if none would be left.
 
-    tokens: hashes of the page's words. numbers: a number alone is an echo, too; it may as well stand there by chance.
+    Args:
+        tokens: Hashes of the page's words.
+        numbers: A number alone is an echo, too; it may as well stand there by chance.
     """
     gone: list[npt.NDArray[np.int64]] = []
     for words in _values(url[len(origin) :]):

@@ -33,7 +33,11 @@ class Message(NamedTuple):
 
 
 def split(received: bytes, n_interim: int = 0) -> Message:
-    """Cut what came for one request.    n_interim: answers of status 1xx before the final one"""
+    """Cut what came for one request.
+
+    Args:
+        n_interim: Answers of status 1xx before the final one.
+    """
     start = _final(received, n_interim)
     interim, end = received[:start], _BLANK_LINE.search(received, start)
     if end is None:

@@ -62,7 +62,12 @@ class _Items(NamedTuple):
 
 
 def nested(tags: Tags, weights: I64, enough: int) -> Nesting:
-    """Bound what is open.    weights: steps to open an element of each tag again, 0 where it is not formatting.    enough: what will do"""
+    """Bound what is open.
+
+    Args:
+        weights: Steps to open an element of each tag again, 0 where it is not formatting.
+        enough: What will do.
+    """
     items = _items(tags)
     n = tags.at.size
     closed = np.full(n, n)

@@ -60,7 +60,11 @@ class Open(NamedTuple):
 
 
 def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
-    """Find where tags end; None if some may end later than they seem to.    at, glance: as tags.glances returns them"""
+    """Find where tags end; None if some may end later than they seem to.
+
+    Args:
+        at, glance: As tags.glances returns them.
+    """
     marks = (((data & 0xFD) == ord("<")) | (data == ord('"'))).nonzero()[0]  # "<" and ">" differ in one bit
     kinds = data[marks]
     is_quote = kinds == ord('"')
@@ -101,7 +105,11 @@ def _hides_an_end(body: bytes, data: U8, quotes: I64, quote: bytes) -> bool:
 
 
 def bounds(tags: Tags, enough: int) -> Iterator[Open]:
-    """Bound what may be open, without a match of tags first, then closer and closer.    enough: steps; a bound above is left out"""
+    """Bound what may be open, without a match of tags first, then closer and closer.
+
+    Args:
+        enough: Steps; a bound above is left out.
+    """
     n = tags.at.size
     is_start = tags.glance >= START
     counts: dict[bytes, int] = {}  # of attributes, by the source of a tag

@@ -60,7 +60,11 @@ class Overriding:
 
 
 def covers(rule: str, text: str, host: str) -> bool:
-    """Return whether an override's rule (a domain with its subdomains, or the beginning of a URL) covers the URL.    host: its origin"""
+    """Return whether an override's rule (a domain with its subdomains, or the beginning of a URL) covers the URL.
+
+    Args:
+        host: Its origin.
+    """
     if "://" in rule:
         return text.startswith(rule)
     if rule.startswith("//"):

@@ -21,7 +21,11 @@ class OwnSite:
     """What is pinned. An empty one exempts nothing."""
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
-        """pinned: addresses by `endpoint`."""
+        """Create the own site.
+
+        Args:
+            pinned: Addresses by `endpoint`.
+        """
         self._addresses = {name: frozenset(addresses) for name, addresses in pinned.items()}
         self.ports = frozenset((name.rpartition(":")[0].strip("[]"), int(name.rpartition(":")[2])) for name in pinned)
         self._of_names: dict[str, set[str]] = {}

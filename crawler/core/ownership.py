@@ -28,7 +28,8 @@ def first_key(number: int) -> bytes:
 def divided(n_agents: int, before: bytes = b"") -> bytes:
     """Return a table that gives every agent its equal share, the agent of each partition in a byte.
 
-    before: the table until now; partitions move only from those that have too many to those that have too few.
+    Args:
+        before: The table until now; partitions move only from those that have too many to those that have too few.
     """
     table = bytearray(before or bytes(number * n_agents // N_PARTITIONS for number in range(N_PARTITIONS)))
     shares = [N_PARTITIONS // n_agents + (agent < N_PARTITIONS % n_agents) for agent in range(n_agents)]

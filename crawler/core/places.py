@@ -27,7 +27,14 @@ class Places:
 
 
 def places(urls: Iterable[str], level: Literal["host", "site"]) -> Places:
-    """Group URLs by host or site. urls: http or https; raises ValueError that names a text which is no URL."""
+    """Group URLs by host or site.
+
+    Args:
+        urls: URLs of http or https.
+
+    Raises:
+        ValueError: If a text is no URL; it names the text.
+    """
     groups: dict[str, int] = {}
     by_origin: dict[str, int] = {}
     numbers = array("i")

@@ -170,7 +170,7 @@ class Schedule:
         plan.why = "changed" if is_changed else "unchanged"
         self._place(page, plan, host, now)
 
-    def put_off(self, page: Page, plan: PagePlan, now: float, *, why: str) -> None:
+    def defer(self, page: Page, plan: PagePlan, now: float, *, why: str) -> None:
         """Give a page a time after a visit that showed nothing of it.    why: failed, refused, missing or gone"""
         least, most = self._bounds
         host = self._plans.host(page.queue)

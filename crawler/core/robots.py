@@ -114,7 +114,11 @@ class Rules:
     """One file's rules for one agent. Immutable; shared by all origins with the same file."""
 
     def __init__(self, body: bytes, agent: str, *, max_bytes: int = MAX_BYTES) -> None:
-        """agent: the product token alone; matched in any case. Over 50 KB worth a thread."""
+        """Create the rules.
+
+        Args:
+            agent: The product token alone; matched in any case. Over 50 KB worth a thread.
+        """
         own, everyone, sitemaps = _groups(head_of(body, max_bytes), agent.strip().lower())
         group = own if own.is_named else everyone
         self.crawl_delay = group.delay
@@ -270,8 +274,9 @@ def _matcher(rules: list[tuple[str, str]]) -> Protego | None:
 def judge(origin: str, outcome: Outcome, previous: RobotsRecord | None, settings: Robots, now: float) -> tuple[RobotsRecord, bytes]:
     """Return what the answer to an origin's robots.txt means, and the body to store with it (b"" if the record names none).
 
-    outcome: the last of its redirect chain; a `Redirect` means that the chain ends there. An unreachable file is checked again after
-    `error_ttl`, twice that and so on up to `cache_ttl`; a longer Retry-After is respected, up to `cache_ttl` too.
+    Args:
+        outcome: The last of its redirect chain; a `Redirect` means that the chain ends there. An unreachable file is checked again after
+            `error_ttl`, twice that and so on up to `cache_ttl`; a longer Retry-After is respected, up to `cache_ttl` too.
     """
     kind, detail, body = _meaning(outcome, settings)
     status = outcome.head.status if outcome.head is not None else 0

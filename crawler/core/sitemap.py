@@ -65,7 +65,7 @@ class Reading(msgspec.Struct, array_like=True):
     chunks: list[bytes] = []
     n_urls: int = 0
     children: list[str] = []  # of an index
-    told: list[str] = []  # which limits and faults ended it, in words
+    notes: list[str] = []  # which limits and faults ended it, in words
 
 
 Source = Callable[[], Iterator[bytes]]  # of a body in pieces, from its beginning each time
@@ -99,7 +99,7 @@ class _Reader:
 
     def __init__(self, limits: SitemapLimits) -> None:
         self.limits = limits
-        self.reading = Reading(chunks=[], children=[], told=[])
+        self.reading = Reading(chunks=[], children=[], notes=[])
         self._open: list[Entry] = []
         self._n_beside = 0  # URLs other than a page's own
 
@@ -117,7 +117,7 @@ class _Reader:
 
     def tell(self, what: str) -> None:
         if what:
-            self.reading.told.append(what[:300])
+            self.reading.notes.append(what[:300])
 
     def _read(self, source: Source, *, mends: bool) -> None:
         pieces = self._unpacked(source())

@@ -88,7 +88,11 @@ class Slots:
     """All hosts that are ready but for address and site, and all reservations."""
 
     def __init__(self, settings: Politeness, room: Callable[[bytes], int | None]) -> None:
-        """room: pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use."""
+        """Create the slots.
+
+        Args:
+            room: Pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use.
+        """
         self.shared: AddressUse | None = None  # what other agents do at the addresses, if there are any
         self._settings = settings
         self._room = room
@@ -97,7 +101,7 @@ class Slots:
         self._lines: dict[LineKey, Line] = {}
         self._ready: _Lines = []
         self._timers: list[tuple[float, int, _Slot]] = []  # addresses that lines wait for
-        self._rests: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
+        self._gaps: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
         self._tickets = count(1)
         self.n_hosts = 0
 
@@ -286,7 +290,7 @@ class Slots:
                 self._put(line, self._ready, line.precedence)
         elif not slot.in_flight and not slot.lines:
             if now < slot.next_start:
-                heappush(self._rests, (slot.next_start, next(self._tickets), slot))
+                heappush(self._gaps, (slot.next_start, next(self._tickets), slot))
             elif isinstance(slot.key, str):
                 self._addresses.pop(slot.key, None)
             else:
@@ -298,12 +302,12 @@ class Slots:
             heappush(self._timers, (slot.next_start, next(self._tickets), slot))
 
     def _fire(self, now: float) -> None:
-        timers, rests = self._timers, self._rests
+        timers, gaps = self._timers, self._gaps
         while timers and timers[0][0] <= now:
             slot = heappop(timers)[2]
             slot.timer_at = 0.0
             self._tend(slot, now)
-        while rests and rests[0][0] <= now:
-            slot = heappop(rests)[2]
+        while gaps and gaps[0][0] <= now:
+            slot = heappop(gaps)[2]
             if self._addresses.get(str(slot.key)) is slot:
                 self._tend(slot, now)

@@ -163,7 +163,8 @@ def _attributes(body: bytes, data: U8, at: I64, ends: I64, is_clean: Bools, is_q
 def counted(tags: Tags) -> tuple[Tags, int]:
     """Bound attributes more closely: of clean tags whose values all stand in double quotes, these need not be counted.
 
-    returns: the tags with their numbers of attributes, and a bound on distinct names of attributes
+    Returns:
+        The tags with their numbers of attributes, and a bound on distinct names of attributes.
     """
     name_ends = _name_ends(tags)
     n_values, value_bytes, is_regular = _values(tags, name_ends)

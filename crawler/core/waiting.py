@@ -24,17 +24,17 @@ class WaitingHosts:
         self.n_due = store.n_due()
         self.next_at = 0.0  # nothing past the cursor is due before; inf: nothing is there
 
-    def join(self, queue: bytes, record: HostRecord, now: float) -> None:
+    def push_due(self, queue: bytes, record: HostRecord, now: float) -> None:
         """Let a host stand at the end of the line of those that are due; saves its record."""
         self._last_due = max(ceil(now * 1e6), round(self._last_due * 1e6) + 1) / 1e6
         self._move(queue, record, self._last_due)
 
-    def postpone(self, queue: bytes, record: HostRecord, at: float) -> None:
+    def push(self, queue: bytes, record: HostRecord, at: float) -> None:
         """Let a host wait until `at`; saves its record."""
         if at > self._last_due:
             self._move(queue, record, ceil(at * 1e6) / 1e6)
         else:
-            self.join(queue, record, at)
+            self.push_due(queue, record, at)
 
     def leave(self, queue: bytes, record: HostRecord) -> None:
         """Let a host go whose queue is empty; saves its record."""

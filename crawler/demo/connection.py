@@ -26,7 +26,11 @@ class Asked:
     __slots__ = ("agent", "host", "is_last", "method", "path", "start", "takes_gzip")
 
     def __init__(self, head: bytes) -> None:
-        """Parse a request's head. Raises ValueError where it is none."""
+        """Parse a request's head.
+
+        Raises:
+            ValueError: If it is none.
+        """
         self.start = time.monotonic()
         lines = head.decode("latin-1").split("\r\n")
         self.method, self.path, version = lines[0].split(" ")

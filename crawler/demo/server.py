@@ -53,7 +53,11 @@ class Server:
         printed: bool = False,
         authority: str | Path | None = None,
     ) -> None:
-        """authority: where the certificate of a web under TLS is written that vouches for its hosts."""
+        """Create the server.
+
+        Args:
+            authority: Where the certificate of a web under TLS is written that vouches for its hosts.
+        """
         assert authority is not None or not demo_settings.tls, "a web under TLS needs an authority"
         self._demo_settings, self._asked_port, self._printed, self._authority = demo_settings, port, printed, authority
         self._log_path, self._flush_lines = log, flush_lines

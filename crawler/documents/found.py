@@ -14,7 +14,11 @@ class Document:
     """Title, text by paragraphs, and links as the document has them."""
 
     def __init__(self, max_links: int, seconds: float) -> None:
-        """seconds: of processor time, from now on, after which nothing more is read"""
+        """Create the document.
+
+        Args:
+            seconds: The seconds of processor time, from now on, after which nothing more is read.
+        """
         self.title = ""
         self.links: list[str] = []
         self.n_links = 0

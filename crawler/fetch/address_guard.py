@@ -94,14 +94,23 @@ class AddressGuard:
     """Refuses every address that is not public, except what `allow` names and what is pinned as one's own site."""
 
     def __init__(self, allow: Sequence[str], own: OwnSite = NOTHING_OWN, ports: frozenset[int] | None = None) -> None:
-        """allow: networks or addresses in CIDR notation, exempt from the guard.    ports: beside those of `own`; None: any"""
+        """Create the address guard.
+
+        Args:
+            allow: Networks or addresses in CIDR notation, exempt from the guard.
+            ports: Beside those of `own`; None: any.
+        """
         self._own = own
         self._ports = ports
         self._allow = [ip_network(text, strict=False) for text in allow]
         self._judged = lru_cache(maxsize=_CACHED)(self._judge)
 
     def refuses(self, address: str, hostname: str = "") -> str:
-        """Return why `address` must not be reached, "" if it may be.    hostname: that resolves to it"""
+        """Return why `address` must not be reached, "" if it may be.
+
+        Args:
+            hostname: That resolves to it.
+        """
         why = self._judged(address)
         return "" if why and why not in NEVER_OWN and self._own.has_name(hostname, address) else why
 

@@ -56,7 +56,7 @@ class _Connector(aiohttp.TCPConnector):
                 return await super()._wrap_create_connection(remembered, *args[1:], addr_infos=attempt.infos, **options)
         except BaseException:
             for protocol in made:
-                self.connections.lost(protocol)
+                self.connections.on_lost(protocol)
             raise
 
     async def _through(
@@ -83,7 +83,7 @@ class _Connector(aiohttp.TCPConnector):
     def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
         super()._release(key, protocol, should_close=should_close)
         if isinstance(protocol, WireProtocol) and protocol.is_connected():
-            self.places.rest(protocol.address, protocol, protocol.abort)
+            self.places.on_idle(protocol.address, protocol, protocol.abort)
 
 
 class AiohttpClient:

@@ -47,10 +47,10 @@ class WireProtocol(ResponseHandler):
         super().connection_made(transport)
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if peer else ""
-        self._connections.opened(self)
+        self._connections.on_open(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._connections.lost(self)
+        self._connections.on_lost(self)
         self._places.wake(self.address, self)
         if exc is not None and self._exchange is not None and self._payload is not None and not self._payload.is_eof():
             self._exchange.is_cut = True
@@ -73,7 +73,7 @@ class WireProtocol(ResponseHandler):
             if exchange is None or (self._is_answered and (self._payload is None or self._payload.is_eof())):
                 self.close()  # bytes that no request asked for
                 return
-            if (fault := exchange.received(len(data), self._loop.time())) is not None:
+            if (fault := exchange.on_bytes(len(data), self._loop.time())) is not None:
                 self._end(exchange, fault.cause, fault.detail)
                 return
         super().data_received(data)

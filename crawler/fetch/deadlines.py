@@ -38,7 +38,11 @@ class Deadlines:
 
     @staticmethod
     def of(settings: Fetch, grace_s: float) -> Deadlines:
-        """Return the limits of the configuration. grace_s: from the headers on, before the rate counts."""
+        """Return the limits of the configuration.
+
+        Args:
+            grace_s: From the headers on, before the rate counts.
+        """
         connect, first_byte, read = settings.connect_timeout, settings.first_byte_timeout, settings.read_timeout
         return Deadlines(connect, first_byte, read, grace_s, settings.min_rate, min(connect, first_byte, read, grace_s))
 

@@ -92,7 +92,11 @@ class Resolver:
     """Resolves and remembers names. Implements `core.ports.AddressBook`."""
 
     def __init__(self, settings: Dns, *, guard: AddressGuard, clock: Callable[[], float] | None = None) -> None:
-        """clock: the crawl's time scale, the one that `now` of `address` is on; by default a `Clock` of its own."""
+        """Create the resolver.
+
+        Args:
+            clock: The crawl's time scale, the one that `now` of `address` is on; by default a `Clock` of its own.
+        """
         self._settings = settings
         self._guard = guard
         self._clock = clock or Clock()
@@ -189,7 +193,7 @@ def _answer(known: _Known, now: float) -> tuple[str, ...] | LookupFailed:
 
 
 def _chosen(addresses: list[str], at_most: int) -> tuple[str, ...]:
-    """Pick `at_most` addresses: half of them IPv6 if there are enough of both kinds, IPv4 first."""
+    """Pick `at_most` addresses, half of them IPv6 if there are enough of both kinds; IPv4 comes first."""
     v4 = [address for address in addresses if ":" not in address]
     v6 = [address for address in addresses if ":" in address]
     n_v6 = min(len(v6), max(at_most // 2, at_most - len(v4)))

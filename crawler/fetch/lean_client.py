@@ -110,15 +110,15 @@ class LeanClient:
         if is_wanted and connection.is_reusable() and self._connections.n_open <= self._connections.at_most:
             connection.idle_since = self._loop.time()
             self._idle.setdefault(connection.origin, []).append(connection)
-            self._places.rest(connection.address, connection, partial(self._drop, connection))
+            self._places.on_idle(connection.address, connection, partial(self._drop, connection))
             if self._sweeper is None:
                 self._sweeper = self._loop.call_later(KEEP_ALIVE_S / 3, self._sweep)
         else:
             connection.close()
 
-    def lost(self, connection: LeanConnection) -> None:
+    def on_lost(self, connection: LeanConnection) -> None:
         """Forget a connection that has ended."""
-        self._connections.lost(connection)
+        self._connections.on_lost(connection)
         self._wake(connection)
 
     def _drop(self, connection: LeanConnection) -> None:
@@ -163,7 +163,7 @@ class LeanClient:
             )
         except BaseException:
             sock.close()
-            self._connections.lost(connection)
+            self._connections.on_lost(connection)
             raise
         return connection
 
@@ -195,9 +195,9 @@ class LeanClient:
             raise
         return sock
 
-    def opened(self, connection: LeanConnection) -> None:
+    def on_open(self, connection: LeanConnection) -> None:
         """Count a connection that has been made."""
-        self._connections.opened(connection)
+        self._connections.on_open(connection)
 
 
 class _Request:

@@ -27,9 +27,9 @@ RawHeaders = tuple[tuple[bytes, bytes], ...]
 class Owner(Protocol):
     """Who has made the connection, and is told of its beginning and end."""
 
-    def opened(self, connection: LeanConnection, /) -> None: ...
+    def on_open(self, connection: LeanConnection, /) -> None: ...
 
-    def lost(self, connection: LeanConnection, /) -> None: ...
+    def on_lost(self, connection: LeanConnection, /) -> None: ...
 
 
 class LeanConnection(asyncio.Protocol):
@@ -61,7 +61,11 @@ class LeanConnection(asyncio.Protocol):
     # What the client asks for
 
     def begin(self, exchange: Exchange, request: bytes, shown: bytes = b"") -> None:
-        """Send a request.    shown: as an archive may have it; b"" if that is the same"""
+        """Send a request.
+
+        Args:
+            shown: As an archive may have it; b"" if that is the same.
+        """
         self._exchange = exchange
         exchange.is_reused = self._n_served > 0
         exchange.address = "" if exchange.is_proxied else self.address
@@ -159,7 +163,7 @@ class LeanConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if peer else ""
-        self._owner.opened(self)
+        self._owner.on_open(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -174,7 +178,7 @@ class LeanConnection(asyncio.Protocol):
             else:
                 self._fail(Cause.INCOMPLETE, "connection lost" if exc is None else str(exc))
         self._wake()
-        self._owner.lost(self)
+        self._owner.on_lost(self)
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
@@ -185,7 +189,7 @@ class LeanConnection(asyncio.Protocol):
         self._n_unfinished += len(data)
         if exchange.recording is not None:
             exchange.recording.pieces.append(data)
-        if (fault := exchange.received(len(data), self._loop.time())) is not None:
+        if (fault := exchange.on_bytes(len(data), self._loop.time())) is not None:
             self._fail(fault.cause, fault.detail)
             return
         try:

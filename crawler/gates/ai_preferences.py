@@ -69,7 +69,11 @@ class AiPreferences:
         self._remember(origin, record)
 
     def of(self, url: CrawlURL, headers: tuple[tuple[bytes, bytes], ...], signals: tuple[str, ...]) -> list[Stated]:
-        """Return what is said of a page.    signals: of its own markup and X-Robots-Tag"""
+        """Return what is said of a page.
+
+        Args:
+            signals: The signals of its own markup and X-Robots-Tag.
+        """
         stated: list[Stated] = []
         record = self._robots.record(url.host)
         if record is not None and record.kind == "rules" and record.file:
@@ -81,7 +85,7 @@ class AiPreferences:
         stated += [("page", says, 0.0) for says in signals]
         return stated
 
-    def withholds(self, stated: list[Stated]) -> bool:
+    def disallows(self, stated: list[Stated]) -> bool:
         """Return whether the body of a page is not to be kept for what is said of it."""
         return self.obeys and reserves(stated)
 

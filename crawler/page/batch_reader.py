@@ -34,7 +34,6 @@ from thresher.crawler.page.loop_watch import Step
 from thresher.crawler.page.parser import Parser
 from thresher.filters.media import AnnouncedTypes
 from thresher.filters.panel import Panel
-from thresher.storage import failpoint
 
 _PAGES: Final = 64  # of a batch: the more, the less a page costs; 16 cost 5 to 8 % more, 100 not less
 _BYTES: Final = 2 << 20
@@ -118,7 +117,7 @@ class BatchReader:
         """Whether more pages wait than the next batch takes."""
         return len(self._waiting) > _PAGES
 
-    def set_apart(self, host: str) -> None:
+    def isolate(self, host: str) -> None:
         """Have the host's pages parsed apart from now on. Any thread may say so."""
         if len(self._apart) >= _APART:
             self._apart.clear()
@@ -250,7 +249,6 @@ class BatchReader:
 
     def _parse(self, ticket: _Ticket) -> None:
         assert ticket.source is not None
-        failpoint.reached("parsing")
         ticket.parsed = self._parser.finished(ticket.source, ticket.outcome.head.all(b"x-robots-tag"))
         ticket.source = None
 

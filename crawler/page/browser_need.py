@@ -47,7 +47,11 @@ _SHOWS: Final = re2.compile(rb"(?i)<(?:iframe|frame|img|video|canvas|form|object
 
 
 def browser_need(head: Head, body: bytes, *, n_words: int, n_links: int) -> Flag | None:
-    """Return the flag of a page that only a browser can read, None of any other.    n_words, n_links: of what a reader without one sees"""
+    """Return the flag of a page that only a browser can read, None of any other.
+
+    Args:
+        n_words, n_links: Of what a reader without one sees.
+    """
     if n_words > _FEW or n_links > _FEW:
         return None
     start = body[:_READ]

@@ -57,7 +57,8 @@ _decode = msgspec.json.Decoder(AgentOrder).decode
 def main(*, patience_s: float = PATIENCE_S) -> None:
     """Run one agent on the store in the directory that the command line names; exit with its ending's code.
 
-    patience_s: how long a disk that refuses is tried again before the agent gives up with exit 74.
+    Args:
+        patience_s: How long a disk that refuses is tried again before the agent gives up with exit 74.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # no KeyboardInterrupt halfway through the opening of a store
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was, while modules were imported

@@ -64,7 +64,11 @@ class Crawl:
 
 
 def gather(view: View, *, with_order: bool) -> Crawl:
-    """Read a store. with_order: rank its link graph, too."""
+    """Read a store.
+
+    Args:
+        with_order: Rank its link graph, too.
+    """
     held, aliases, failures, redirects = read_held(view), read_aliases(view), read_failures(view), read_redirects(view)
     return Crawl(
         name=view.path.resolve().name,
@@ -83,7 +87,7 @@ def gather(view: View, *, with_order: bool) -> Crawl:
         skips=read_skips(view),
         held=held,
         aliases=aliases,
-        rules=dict(Counter(view.rules.all()).most_common(_MOST_RULES)),
+        rules=dict(Counter(view.tables.rules.all()).most_common(_MOST_RULES)),
         learned=read_learned(view, held),
         order=read_order(view) if with_order else None,
         sitemaps=read_sitemaps(view),

@@ -42,7 +42,11 @@ def join(children: Iterable[Child]) -> Markup:
 
 
 def crawled(text: str, head: int = _HEAD) -> Markup:
-    """Return a text of the web that cannot reorder what stands around it. head: characters of a long one that are shown, beside its end."""
+    """Return a text of the web that cannot reorder what stands around it.
+
+    Args:
+        head: Characters of a long one that are shown, beside its end.
+    """
     shown = printable(text if len(text) <= _MOST else f"{text[:head]}{text[-_MOST:]}")
     if len(shown) > head + _TAIL:
         shown = f"{shown[:head]} … {shown[-_TAIL:]}"

@@ -39,9 +39,13 @@ class Requisites:
     """Who needs what, and what becomes of it."""
 
     def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None) -> None:
-        """outbox: to the other agents, if there are any."""
+        """Create the requisites.
+
+        Args:
+            outbox: To the other agents, if there are any.
+        """
         self._store = store
-        self._tables = store.requisites
+        self._tables = store.tables.requisites
         self._frontier = frontier
         self._context = context
         self._totals = totals
@@ -50,14 +54,20 @@ class Requisites:
         self._told: set[bytes] = set()
         self.n_waiting = self._tables.n_waiting() if context.settings.archive.requisites else 0
 
-    def needed(self, visit: Visit, now: float) -> None:
+    def on_page(self, visit: Visit, now: float) -> None:
         """A page or a style sheet was read: ask for what it needs."""
         source = visit.lease.entry.url
         if visit.requisites and (hop := hop_of(source) + 1) <= MAX_HOPS:
             self.want(source, visit.requisites, hop, 0, now)
 
     def want(self, source: CrawlURL, texts: Sequence[str], hop: int, hops: int, now: float) -> None:
-        """Ask for what nobody has asked for yet.    texts: canonical, distinct    hop: 1 to 3    hops: redirects since it was named"""
+        """Ask for what nobody has asked for yet.
+
+        Args:
+            texts: Canonical, distinct.
+            hop: 1 to 3.
+            hops: Redirects since it was named.
+        """
         keys: Sequence[bytes] = [self._context.urls.key(text) for text in texts]
         if self._outbox is not None:
             texts, keys = self._own(source, texts, keys, hop, hops)
@@ -103,29 +113,29 @@ class Requisites:
             self._tables.count_host(queue)
             self.n_waiting += 1
             self._tables.save(url.key, record)
-            self._frontier.push_requisite(Entry(Lane.AHEAD, _RANK, self._store.requests.add(url, ASKER, now), 0, url), now)
+            self._frontier.push_requisite(Entry(Lane.AHEAD, _RANK, self._store.tables.requests.add(url, ASKER, now), 0, url), now)
 
     def _was_page(self, url: CrawlURL, record: RequisiteRecord, now: float) -> bool:
         """Return whether the URL was fetched as a page, whole; where that redirected, ask for the target."""
-        row = self._store.seen.row(url.key)
+        row = self._store.tables.seen.row(url.key)
         if row is None or row.state is not State.DONE or row.reason is not None:
             return False
         record.state, record.at = "page", now
         self._tables.save(url.key, record)
-        edge = self._store.redirects.edge(url.key)
+        edge = self._store.tables.redirects.edge(url.key)
         if edge is not None and edge.to_key:
             self._follow(url, edge.to_text, now)
         return True
 
     # -- what became of a request
 
-    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A requisite was answered."""
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=False)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         if retry is not None:
             return
         record = self._end(entry, now)
@@ -140,9 +150,9 @@ class Requisites:
         self._tables.save(entry.url.key, record)
         if isinstance(outcome, Redirect):
             self._follow(entry.url, outcome.target, now)
-        self.needed(visit, now)
+        self.on_page(visit, now)
 
-    def given_up(self, entry: Entry, why: str, now: float, *, state: str = "refused") -> None:
+    def on_given_up(self, entry: Entry, why: str, now: float, *, state: str = "refused") -> None:
         """A requisite will not be requested."""
         record = self._end(entry, now)
         record.state, record.why = state, why
@@ -150,7 +160,7 @@ class Requisites:
 
     def _end(self, entry: Entry, now: float) -> RequisiteRecord:
         """Forget a request; return its requisite's record."""
-        self._store.requests.pop(entry.seq)
+        self._store.tables.requests.pop(entry.seq)
         self.n_waiting -= 1
         record = self._tables.get(entry.url.key)
         assert record is not None, f"{entry.url.text} was requested as a requisite and is none"
@@ -176,7 +186,7 @@ class Requisites:
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)
-        self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+        self._store.tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
 
 
 def hop_of(url: CrawlURL) -> int:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Redirect
 from thresher.crawler.core.politeness import RETRIES
-from thresher.crawler.settlement.outbox import Outbox, is_asker
+from thresher.crawler.gates.robots_cache import PeerAsking, Waiting
+from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
@@ -22,32 +23,36 @@ class RobotsAnswers:
     """Writes them."""
 
     def __init__(self, frontier: Frontier, context: VisitContext, totals: Totals, sitemaps: Sitemaps, outbox: Outbox | None) -> None:
-        """outbox: to the other agents, if there are any."""
+        """Create the robots answers.
+
+        Args:
+            outbox: To the other agents, if there are any.
+        """
         self._frontier = frontier
         self._context = context
         self._totals = totals
         self._sitemaps = sitemaps
         self._outbox = outbox
 
-    def answered(self, visit: Visit, now: float) -> None:
+    def on_answer(self, visit: Visit, now: float) -> None:
         """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
         outcome, lease, book = visit.outcome, visit.lease, self._context.robots
         assert outcome is not None
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             self._later(visit, outcome, now)
             return
-        hop = book.hop(visit.robots_origins, outcome) if isinstance(outcome, Redirect) else None
+        hop = book.hop(visit.robots_of, outcome) if isinstance(outcome, Redirect) else None
         until, why = (
-            (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn(visit.robots_origins, outcome, now, lease.entry.url)
+            (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn(visit.robots_of, outcome, now, lease.entry.url)
         )
-        if visit.postponed is not None:
-            self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
+        if visit.deferred is not None:
+            self._frontier.defer(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
         else:
             self._frontier.finish(lease, outcome, now, is_page=False)
-            self._wake(() if hop else visit.robots_origins, now)
+            self._wake(() if hop else visit.robots_of, now)
         if hop is not None and self._outbox is not None and not self._outbox.is_own(hop.key):
             self._outbox.ask(hop)
         elif hop is not None and not self._frontier.request_ahead(hop, now):
@@ -55,43 +60,47 @@ class RobotsAnswers:
 
     def _later(self, visit: Visit, failure: Failed, now: float) -> None:
         """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
-        self._totals.failed(failure.cause, terminal=False)
-        if visit.postponed is not None:
-            self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
+        self._totals.count_failure(failure.cause, terminal=False)
+        if visit.deferred is not None:
+            self._frontier.defer(visit.lease, now, why=str(failure.cause), requested=failure)
             return
         self._frontier.finish(visit.lease, failure, now, is_page=False)
-        self._context.robots.wait_for(failure.url, visit.robots_origins)
+        self._context.robots.wait_for(failure.url, visit.robots_of)
         if not self._frontier.request_ahead(failure.url, now):
             self.no_hop(failure, now)
 
     def no_hop(self, failure: Failed, now: float) -> None:
         """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
-        origins = self._context.robots.waiting_for(failure.url)
-        self._learn(origins, failure, now)
-        self._wake(origins, now)
+        waiting = self._context.robots.waiting_for(failure.url)
+        self._learn(waiting, failure, now)
+        self._wake(waiting, now)
 
-    def told(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
+    def on_hop_answer(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
         """A hop of a robots.txt was answered by the agent that has its host."""
-        origins = self._context.robots.waiting_for(hop)
-        self._learn(origins, outcome, now)
-        self._wake(origins, now)
+        waiting = self._context.robots.waiting_for(hop)
+        self._learn(waiting, outcome, now)
+        self._wake(waiting, now)
 
-    def _wake(self, origins: Iterable[str], now: float) -> None:
+    def _wake(self, waiting: Iterable[Waiting], now: float) -> None:
         """Let the hosts go on that have waited for their rules."""
-        for origin in origins:
-            if not is_asker(origin):
+        for origin in waiting:
+            if not isinstance(origin, PeerAsking):
                 self._frontier.wake(self._context.urls.queue_key(origin), now)
 
-    def _learn(self, origins: Iterable[str], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
-        """Write the rules of the origins; return until when their hosts wait, and why. asked_for: what was to be requested"""
+    def _learn(self, waiting: Iterable[Waiting], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
+        """Write the rules of the origins; return until when their hosts wait, and why.
+
+        Args:
+            asked_for: What was to be requested.
+        """
         until, why = 0.0, ""
-        for origin in origins:
-            if is_asker(origin):
+        for origin in waiting:
+            if isinstance(origin, PeerAsking):
                 if self._outbox is not None:
                     self._outbox.answer(origin, outcome)
                 continue
             record = self._context.robots.learn(origin, outcome, now)
-            self._sitemaps.named(origin, record, asked_for, now)
+            self._sitemaps.on_robots(origin, record, asked_for, now)
             self._frontier.set_crawl_delay(self._context.urls.queue_key(origin), self._context.robots.queue_delay(origin))
             if record.kind == "unreachable":
                 until, why = record.expires_at, "robots.txt unreachable"
@@ -101,6 +110,6 @@ class RobotsAnswers:
         """A tdmrep.json has been answered in the place of a page."""
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         self._context.ai.learn(visit.policy_of, outcome, now)
-        self._frontier.give_back(visit.lease, now, requested=outcome, origin_only=True)
+        self._frontier.defer(visit.lease, now, requested=outcome, origin_only=True)

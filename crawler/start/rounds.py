@@ -27,30 +27,33 @@ def keep_schedule(store: Store, now: float) -> None:
 
     Limits go on counting from where they did: a schedule is no round of its own for them.
     """
-    last, is_on = store.rounds.last(), store.settings.schedule == "continuous"
+    last, is_on = store.tables.rounds.last(), store.settings.schedule == "continuous"
     is_open = last is not None and last.is_continuous and last.stage in _OPEN
     if is_on == is_open:
         return
     if is_open:
         assert last is not None
         last.stage, last.cursor = "closing", b""
-        store.rounds.save(last)
+        store.tables.rounds.save(last)
     else:
         if last is not None and last.stage in (*_OPEN, "closing"):
             last.stage, last.ended_at = "broken off", now
-            store.rounds.save(last)
+            store.tables.rounds.save(last)
         number = FIRST + 1 if last is None else last.number + 1
         record = RoundRecord(number, now, now, [], store.visit, stage="urls", is_continuous=True)
         if last is not None:
             record.pages_before, record.bytes_before = last.pages_before, last.bytes_before
-        store.rounds.save(record)
+        store.tables.rounds.save(record)
     store.end_visit()
 
 
 def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str:
-    """Begin a further round; return what to tell the operator.    older_than_s: asks for what was visited longer ago
+    """Begin a further round; return what to tell the operator.
 
     Raises UsageError. A kill between two shards leaves the rest to the next call, which goes on with the same round.
+
+    Args:
+        older_than_s: Asks for what was visited longer ago.
     """
     Selection(where)
     _require_rounds(path)
@@ -69,7 +72,7 @@ def _require_rounds(path: Path) -> None:
     """Raise UsageError for a crawl that visits its pages again by itself."""
     with open_view(path) as view:
         shards = view.shards if isinstance(view, ShardsView) else [view]
-        lasts = [last for shard in shards if (last := shard.rounds.last()) is not None]
+        lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
         is_on = any(last.is_continuous and last.stage in (*_OPEN, "closing") for last in lasts)
         if is_on or view.settings.schedule == "continuous":
             raise UsageError(
@@ -88,7 +91,7 @@ def _used(path: Path) -> tuple[int, int] | None:
 
 def _last_number(shard: Path) -> int:
     with Store.open(shard, None, time.time(), reserves=False) as store:
-        last = store.rounds.last()
+        last = store.tables.rounds.last()
     return FIRST if last is None else last.number
 
 
@@ -96,38 +99,38 @@ def _begin(shard: Path, number: int, older_than_s: float, where: list[str], whol
     """Write the record of a round; return what to say of the one before if it was not at its end."""
     notes = ""
     with Store.open(shard, None, time.time(), reserves=False) as store:
-        now, last = store.clock, store.rounds.last()
+        now, last = store.clock, store.tables.rounds.last()
         if last is not None and last.stage in _OPEN:
             left = max(0, last.n_queued - last.n_settled)
             notes = f"round {number} begins; {left:,} pages that round {last.number} still waits for are asked in this one"
             last.stage, last.ended_at = "broken off", now
-            store.rounds.save(last)
+            store.tables.rounds.save(last)
         pages, wire_bytes = whole or (store.counters.get("pages"), store.counters.get("wire_bytes"))
         record = RoundRecord(number, now, now - older_than_s, where, store.visit)
         record.pages_before, record.bytes_before = pages, wire_bytes
-        store.rounds.save(record)
+        store.tables.rounds.save(record)
         store.end_visit()
     return notes
 
 
 def trust(path: Path, names: Sequence[str]) -> str:
-    """Let halted hosts go on in this round: what they lost is lost; return what to tell the operator. Raises UsageError."""
+    """Let parked hosts go on in this round: what they lost is lost; return what to tell the operator. Raises UsageError."""
     trusted: set[str] = set()
-    halted: set[str] = set()
+    parked: set[str] = set()
     for shard in shard_paths(path):
         with Store.open(shard, None, time.time(), reserves=False) as store:
-            for queue, watch in store.rounds.watches():
-                if not watch.halted:
+            for queue, watch in store.tables.rounds.watches():
+                if not watch.parked:
                     continue
-                halted.add(watch.name)
+                parked.add(watch.name)
                 if watch.name in names or watch.name.rpartition(":")[0] in names:
                     trusted.add(watch.name)
-                    watch.halted, watch.trusted, watch.is_doubted = "", watch.round, False
-                    store.rounds.save_watch(queue, watch)
+                    watch.parked, watch.trusted, watch.is_doubted = "", watch.round, False
+                    store.tables.rounds.save_watch(queue, watch)
                     _unpark(store, queue)
             store.end_visit()
     if not trusted:
-        raise UsageError(f"--trust {' '.join(names)}: no such host is halted. Halted: {', '.join(sorted(halted)) or 'none'}")
+        raise UsageError(f"--trust {' '.join(names)}: no such host is parked. Parked: {', '.join(sorted(parked)) or 'none'}")
     return f"goes on with {', '.join(sorted(trusted))}"
 
 
@@ -138,15 +141,15 @@ def _unpark(store: Store, queue: bytes) -> None:
     if host is not None and host.parked == Reason.SUDDEN_LOSS:
         host.parked, host.parked_until = "", 0.0
         old, host.due = host.due, max(store.clock, host.next_at)
-        store.queues.file(queue, old, host.due)
-        store.queues.save_host(queue, host)
+        store.tables.queues.file(queue, old, host.due)
+        store.tables.queues.save_host(queue, host)
 
 
 def for_this_round(settings: Settings, path: Path) -> Settings:
     """Return settings whose limits of pages and bytes are those of the whole crawl, as the supervisor of several agents counts."""
     with open_view(path) as view:
         shards = getattr(view, "shards", [view])
-        lasts = [last for shard in shards if (last := shard.rounds.last()) is not None]
+        lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
     pages, wire_bytes = sum(last.pages_before for last in lasts), sum(last.bytes_before for last in lasts)
     limits = settings.limits
     max_pages = None if limits.max_pages is None else limits.max_pages + pages

@@ -14,13 +14,13 @@ from thresher.storage.tables.rounds import RoundRecord, WatchRecord
 from thresher.storage.view import View
 
 _ORDER = ("not_modified", "same", "alike", "changed", "new", "moved", "missing", "gone", "failed", "refused")
-_SHOWN = 10  # halted hosts that are named
+_SHOWN = 10  # parked hosts that are named
 
 
 def last_round(view: View) -> RoundRecord | None:
     """Return the newest round, the shards' records as one; None if there is only the first crawl."""
     shards = view.shards if isinstance(view, ShardsView) else [view]
-    lasts = [last for shard in shards if (last := shard.rounds.last()) is not None]
+    lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
     if not lasts:
         return None
     number = max(last.number for last in lasts)
@@ -39,7 +39,7 @@ def last_round(view: View) -> RoundRecord | None:
 def watches(view: View) -> list[WatchRecord]:
     """Return the hosts that were visited again."""
     shards = view.shards if isinstance(view, ShardsView) else [view]
-    return [watch for shard in shards for _, watch in shard.rounds.watches()]
+    return [watch for shard in shards for _, watch in shard.tables.rounds.watches()]
 
 
 def words_of(record: RoundRecord) -> str:
@@ -62,13 +62,13 @@ def round_rows(view: View, directory: Path) -> list[str]:
     record = last_round(view)
     if record is None:
         return []
-    halted = [watch for watch in watches(view) if watch.halted]
+    parked = [watch for watch in watches(view) if watch.parked]
     asks = [
-        f"{printable(watch.name)} is halted: {printable(watch.halted)}. If its pages are truly gone: "
+        f"{printable(watch.name)} is parked: {printable(watch.parked)}. If its pages are truly gone: "
         f"`thresher recrawl {directory} --trust {printable(watch.name)}`; if not, the next round asks again"
-        for watch in halted[:_SHOWN]
+        for watch in parked[:_SHOWN]
     ]
-    more = [f"{len(halted) - _SHOWN:,} more hosts are halted"] if len(halted) > _SHOWN else []
+    more = [f"{len(parked) - _SHOWN:,} more hosts are parked"] if len(parked) > _SHOWN else []
     return [words_of(record), *_schedule_rows(view, record), *asks, *more]
 
 
@@ -77,8 +77,8 @@ def _schedule_rows(view: View, record: RoundRecord) -> list[str]:
     if not record.is_continuous or view.settings.schedule != "continuous":
         return []
     shards = view.shards if isinstance(view, ShardsView) else [view]
-    schedule = Schedule(view.plans, options_of(view.settings.recrawl))
-    hosts = [host for shard in shards for _, host in shard.plans.hosts()]
+    schedule = Schedule(view.tables.plans, options_of(view.settings.recrawl))
+    hosts = [host for shard in shards for _, host in shard.tables.plans.hosts()]
     n_pages = sum(host.n_pages for host in hosts)
     if not n_pages:
         return []

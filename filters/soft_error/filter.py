@@ -29,7 +29,11 @@ _SITE = 8
 
 
 def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
-    """Return the filter with all its parts.    owners: of sites, where there are several agents"""
+    """Return the filter with all its parts.
+
+    Args:
+        owners: The owners of sites, where there are several agents.
+    """
     faults = FaultySites()
     redirect, prober = RedirectGate(settings, faults), Prober(settings, faults)
     shared = Shared(redirect, faults, owners) if owners is not None else None

@@ -37,7 +37,11 @@ def is_cell(cell: bytes) -> bool:
 
 
 def add(cell: bytes, thing: bytes) -> bytes:
-    """Return the cell with a thing added: the same object if that changes nothing.    thing: 8 bytes of a hash"""
+    """Return the cell with a thing added: the same object if that changes nothing.
+
+    Args:
+        thing: 8 bytes of a hash.
+    """
     if len(cell) == _M:
         return _add_to_registers(cell, thing)
     if _has(cell, thing):

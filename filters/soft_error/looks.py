@@ -83,7 +83,11 @@ def look_of(page: Page) -> Look:
 
 
 def sketch(tokens: U64) -> bytes:
-    """Return the 64 smallest different hashes of pairs of neighbouring words, ascending.    tokens: hashes of words in order"""
+    """Return the 64 smallest different hashes of pairs of neighbouring words, ascending.
+
+    Args:
+        tokens: Hashes of words in order.
+    """
     if not tokens.size:
         return b""
     pairs = ((tokens[:-1] * _MIX + tokens[1:] if tokens.size > 1 else tokens) >> _TOP).astype(np.uint32)

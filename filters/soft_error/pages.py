@@ -149,7 +149,7 @@ class PageGate:
             TARGETS.put(memory, measure.page, Target(measure.look, measure.hint or (Kind.LOGIN if _asks_alone(measure, host) else "")))
         if kind:
             noted = tuple(self._note(measure, kind, directory, host, memory))
-            return noted if word != "none" or measure.status != 200 else (*noted, *self._suspect(measure, memory, is_set_aside=True))
+            return noted if word != "none" or measure.status != 200 else (*noted, *self._suspect(measure, memory, is_gate=True))
         if measure.status in _SAYS_SO:
             if judgement.is_new:
                 _learn_error_page(measure, host, memory)
@@ -215,9 +215,9 @@ class PageGate:
         elif echo.pages[0] != measure.page:
             yield from self._suspect(msgspec.structs.replace(measure, hint="", made_look=measure.look), memory)
 
-    def _suspect(self, measure: PageLooks, memory: Memory, *, is_set_aside: bool = False) -> Iterator[Effect]:
+    def _suspect(self, measure: PageLooks, memory: Memory, *, is_gate: bool = False) -> Iterator[Effect]:
         """Ask what a suspect needs to be asked, if nobody has, and let it wait for the answer."""
-        suspect = _suspect_of(measure, is_set_aside=is_set_aside)
+        suspect = _suspect_of(measure, is_gate=is_gate)
         standing = stand(suspect, HOSTS.get(memory, measure.host) or Host(), measure.day, memory)
         if standing.step in (Step.PROBE, Step.CONTROL, Step.WAIT):
             yield from try_suspect(suspect, standing, measure.host, measure.day, memory, max_probes=self._max_probes)
@@ -229,9 +229,9 @@ def _places(measure: PageLooks, memory: Memory) -> tuple[Directory, Host]:
     return (DIRECTORIES.get(memory, measure.directory) if host.day >= 0 else None) or Directory(), host
 
 
-def _suspect_of(measure: PageLooks, *, is_set_aside: bool = False) -> Suspect:
+def _suspect_of(measure: PageLooks, *, is_gate: bool = False) -> Suspect:
     told = (measure.look, measure.hint, measure.is_exempt, measure.url, measure.is_strong, measure.is_target)
-    return Suspect(measure.page, *told, is_set_aside, measure.form)
+    return Suspect(measure.page, *told, is_gate, measure.form)
 
 
 def _is_gate_at_sight(measure: PageLooks) -> bool:

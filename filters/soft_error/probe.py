@@ -67,7 +67,11 @@ class Place(NamedTuple):
 
 
 def day_of(at: float) -> int:
-    """Return the number of the day since the epoch.    at: seconds"""
+    """Return the number of the day since the epoch.
+
+    Args:
+        at: Seconds.
+    """
     return int(at // _DAY_S)
 
 
@@ -110,7 +114,12 @@ def _host_hash(host: str) -> bytes:
 
 
 def key_of_directory(directory: str, host: str, key: bytes) -> bytes:
-    """Return the key of a directory.    host: its origin; key: of any URL of its site"""
+    """Return the key of a directory.
+
+    Args:
+        host: Its origin.
+        key: The key of any URL of its site.
+    """
     return key[:_SITE] + xxhash.xxh3_64_digest(_queue_bytes(host) + directory[len(host) :].encode())
 
 
@@ -145,9 +154,12 @@ def is_probed(directory: Directory, day: int) -> bool:
 
 
 def ask(memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b"") -> tuple[Request, ...]:
-    """Ask for a sibling, within the budgets of its place and its host; return the request, or nothing.    keys: of place and host
+    """Ask for a sibling, within the budgets of its place and its host; return the request, or nothing.
 
     Of a parameter the control comes first. What the last day's requests came to is forgotten.
+
+    Args:
+        keys: The keys of place and host.
     """
     directory = DIRECTORIES.get(memory, keys[0]) or Directory()
     n = directory.n_asked if directory.day == day else 0

@@ -126,7 +126,7 @@ class Prober:
             hint=hint_of(page).kind if page else "",
         )
 
-    def answered(self, reduced: Reduced, memory: Memory, /) -> Effects:
+    def on_answer(self, reduced: Reduced, memory: Memory, /) -> Effects:
         hop = HOPS.get(memory, reduced.key)
         if hop is not None:
             HOPS.delete(memory, reduced.key)
@@ -146,17 +146,17 @@ class Prober:
             case = case._replace(landings=[*case.landings[:1], answer.counted_as])
         if asked.is_control:
             for key in asked.directories:
-                yield from self._controlled(case, key)
+                yield from self._on_control(case, key)
         elif answer.failure:
-            yield from self._failed(case)
+            yield from self._on_failure(case)
         elif case.is_error:
             yield from self._honest(case)
         else:
-            yield from self._landed(case)
+            yield from self._on_landing(case)
 
     # of controls
 
-    def _controlled(self, case: _Case, key: bytes) -> Iterator[Effect]:
+    def _on_control(self, case: _Case, key: bytes) -> Iterator[Effect]:
         """Learn what a place shows without a name; go on with what waited for that."""
         answer, asked, landings, memory = case
         directory = DIRECTORIES.get(memory, key) or Directory()
@@ -181,7 +181,11 @@ class Prober:
             HOSTS.put(case.memory, case.asked.host, host)
 
     def _control_of_pairs(self, case: _Case, place: probe.Place, key: bytes, directory: Directory, *, is_itself: bool) -> Iterator[Effect]:
-        """Go on with redirects of URLs with a parameter. is_itself: they lead to the URL without it, so it names nothing."""
+        """Go on with redirects of URLs with a parameter.
+
+        Args:
+            is_itself: They lead to the URL without it, so it names nothing.
+        """
         answer, asked, landings, memory = case
         suspect = directory.suspect
         if not (is_itself or suspect in (*landings, answer.target_key, answer.key)):
@@ -202,7 +206,7 @@ class Prober:
 
     # of probes
 
-    def _failed(self, case: _Case) -> Iterator[Effect]:
+    def _on_failure(self, case: _Case) -> Iterator[Effect]:
         """Nothing was learned; what the first of two probes said stands."""
         key = case.keys[0]
         directory = DIRECTORIES.get(case.memory, key) or Directory()
@@ -223,7 +227,7 @@ class Prober:
         if directory.suspect and (target is None or target.hint not in ERRORS | GATES):
             yield from _take_back(directory, key, "honest_404", memory)
 
-    def _landed(self, case: _Case) -> Iterator[Effect]:
+    def _on_landing(self, case: _Case) -> Iterator[Effect]:
         """What is missing leads somewhere, or looks like something."""
         answer, landings, memory, keys = case.answer, case.landings, case.memory, case.keys
         directory, host = read_places(memory, *keys)
@@ -283,7 +287,7 @@ class Prober:
             kind = suspect.hint or (Kind.LOGIN if suspect.form == "password" else directory.kind or Kind.NOT_FOUND)
             directory.n_soft += 1
             DIRECTORIES.put(memory, key, directory)
-            if not suspect.is_set_aside:
+            if not suspect.is_gate:
                 n_walls += kind in WALLS
                 yield Revise(suspect.page, soft_error(kind, "same_target" if _is_landing(suspect, case) else "same_text"))
                 yield from _revise_first(suspect, host_key, kind, memory)
@@ -300,7 +304,7 @@ class Prober:
 
     def _restore(self, suspect: Suspect, case: _Case) -> Iterator[Effect]:
         """Take back what was said of a page at sight, if an answer says otherwise."""
-        if not suspect.is_set_aside or case.answer.failure or case.answer.hint == suspect.hint:
+        if not suspect.is_gate or case.answer.failure or case.answer.hint == suspect.hint:
             return
         host = HOSTS.get(case.memory, case.asked.host) or Host()
         host.n_walls, host.is_good = max(0, host.n_walls - 1), True

@@ -117,7 +117,7 @@ class Suspect(msgspec.Struct, array_like=True, frozen=True):
     url: str
     is_strong: bool  # the hint
     is_target: bool  # a redirect led to it
-    is_set_aside: bool = False  # it was called a gate at once: an honest answer takes that back
+    is_gate: bool = False  # it was called a gate at once: an honest answer takes that back
     form: str = ""  # what it asks its reader for
 
 
@@ -235,7 +235,11 @@ def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Director
 
 
 def echo_key(host: bytes, look: Look) -> bytes:
-    """Return the key of what a host's pages say but for what quotes their URLs.    host: key"""
+    """Return the key of what a host's pages say but for what quotes their URLs.
+
+    Args:
+        host: Key.
+    """
     return host[:_SITE] + xxhash.xxh3_64_digest(host[_SITE:] + look.text)
 
 

@@ -78,8 +78,8 @@ def same_page(original: str, target: str) -> str:
     a, b = _parts(original), _parts(target)
     if _site(a.host) != _site(b.host):
         return ""
-    for kind, set_aside in _RUNGS:
-        a, b = set_aside(a), set_aside(b)
+    for kind, strip in _RUNGS:
+        a, b = strip(a), strip(b)
         if a == b:
             return kind
     return ""

@@ -82,7 +82,11 @@ def stand(suspect: Suspect, host: Host, day: int, memory: Memory) -> Standing:
 
 
 def _is_unsaid(suspect: Suspect, key: bytes, directory: Directory, memory: Memory) -> bool:
-    """Tell whether a page's words say nothing and its structure not enough.    key: of the place that was probed"""
+    """Tell whether a page's words say nothing and its structure not enough.
+
+    Args:
+        key: The key of the place that was probed.
+    """
     if suspect.hint:
         return False
     is_template = bool(suspect.form) or LENGTHS.get(memory, key) == 0

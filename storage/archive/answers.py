@@ -69,7 +69,11 @@ class Answers:
             self._look_behind(at)
 
     def _look_behind(self, at: int) -> None:
-        """Say it if the file ends in the middle of a packed record: the reader takes that for its end.    at: the last record's place"""
+        """Say it if the file ends in the middle of a packed record: the reader takes that for its end.
+
+        Args:
+            at: The last record's place.
+        """
         with self._path.open("rb") as stream:
             if stream.read(len(_GZIP)) != _GZIP or self.faults:
                 return

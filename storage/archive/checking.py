@@ -18,7 +18,11 @@ from thresher.storage.view import View
 
 
 def archive_problems(view: View, *, unpacks: bool) -> Iterator[str]:
-    """Yield what is wrong with the archive of one store, in words.    unpacks: whether the records are read"""
+    """Yield what is wrong with the archive of one store, in words.
+
+    Args:
+        unpacks: Whether the records are read.
+    """
     value = view.get(META, Meta.ARCHIVE)
     end = ArchiveEnd() if value is None else ARCHIVE_END.decode(value)
     name, last = archive_name(view.path, view.secret), Place(0, 0, 0)

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from thresher.config.settings import Archive
-from thresher.storage import failpoint
 from thresher.storage.archive.record import FIELDS, Record, stamp
 from thresher.storage.partitions import is_shard
 from thresher.storage.private import MODE
@@ -40,7 +39,11 @@ class _Part(NamedTuple):
 
 
 def archive_name(path: Path, secret: bytes) -> str:
-    """Return what the names of a store's files begin with.    path: of the store"""
+    """Return what the names of a store's files begin with.
+
+    Args:
+        path: The path of the store.
+    """
     shard = path.name if is_shard(path.name) else ""
     return "thresher-" + hashlib.blake2b(shard.encode(), key=secret, digest_size=4).hexdigest()
 
@@ -60,7 +63,11 @@ def cut(folder: Path, name: str, end: ArchiveEnd) -> None:
 
 
 def open_archive(path: Path, secret: bytes, settings: Archive, end: bytes | None) -> ArchiveWriter | None:
-    """Open the archive of a store if one is to be written; either way cut off what of it was never committed.    end: `Meta.ARCHIVE`"""
+    """Open the archive of a store if one is to be written; either way cut off what of it was never committed.
+
+    Args:
+        end: `Meta.ARCHIVE`.
+    """
     folder, name = path / FOLDER, archive_name(path, secret)
     committed = ArchiveEnd() if end is None else ARCHIVE_END.decode(end)
     if settings.format == "warc":
@@ -125,11 +132,8 @@ class ArchiveWriter:
         at = part.at
         os.ftruncate(self._descriptor, at)
         for piece in part.pieces:
-            rest = memoryview(piece)
-            while rest:
-                n = os.pwrite(self._descriptor, rest, at)
-                rest, at = rest[n:], at + n
-                failpoint.reached("in_archive")
+            write_at(self._descriptor, piece, at)
+            at += len(piece)
         os.fsync(self._descriptor)
 
     def _open(self, serial: int) -> int:
@@ -147,3 +151,11 @@ class ArchiveWriter:
 
         name = file_path(self._folder, self._name, serial).name
         return member(Record("warcinfo", str(uuid.uuid4()), stamp(time.time()), FIELDS, self.info, [("WARC-Filename", name)]))
+
+
+def write_at(descriptor: int, data: bytes, at: int) -> None:
+    """Write all of `data` to a file at an offset."""
+    rest = memoryview(data)
+    while rest:
+        n = os.pwrite(descriptor, rest, at)
+        rest, at = rest[n:], at + n

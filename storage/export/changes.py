@@ -60,7 +60,14 @@ class Changes:
         self._shards: Sequence[View] = view.shards if isinstance(view, ShardsView) else [view]
 
     def since(self, text: str) -> tuple[list[int], float]:
-        """Return a place in the stream, and the time from which rows count.    text: a round, a cursor, or a date; raises UsageError"""
+        """Return a place in the stream, and the time from which rows count.
+
+        Args:
+            text: A round, a cursor, or a date.
+
+        Raises:
+            UsageError: If it is none of these.
+        """
         if text.isdecimal():
             return self._of_round(int(text)), 0.0
         if text[:1] == "c" and all(part.isdecimal() for part in text[1:].split(".")):
@@ -78,18 +85,24 @@ class Changes:
     def _of_round(self, number: int) -> list[int]:
         if number <= 1:
             return [0] * len(self._shards)
-        places = [[record.first_visit for record in shard.rounds.all() if record.number == number] for shard in self._shards]
+        places = [[record.first_visit for record in shard.tables.rounds.all() if record.number == number] for shard in self._shards]
         if not any(places):
-            last = max((record.number for shard in self._shards for record in shard.rounds.all()), default=1)
+            last = max((record.number for shard in self._shards for record in shard.tables.rounds.all()), default=1)
             raise UsageError(f"--since {number}: there is no such round, the last one is {last}. Write --since {last}")
         return [found[0] if found else 0 for found in places]
 
     def _of_date(self, at: float) -> list[int]:
         """Return a place before which nothing is of that time or a later one."""
-        return [max((record.first_visit for record in shard.rounds.all() if record.began_at <= at), default=0) for shard in self._shards]
+        return [
+            max((record.first_visit for record in shard.tables.rounds.all() if record.began_at <= at), default=0) for shard in self._shards
+        ]
 
     def rows(self, place: list[int], after: float = 0.0) -> Iterator[Row]:
-        """Yield what is committed from a place on, and move the place along.    after: seconds since the epoch: older rows are left out"""
+        """Yield what is committed from a place on, and move the place along.
+
+        Args:
+            after: Seconds since the epoch: older rows are left out.
+        """
         streams = [self._of_shard(number, shard, place[number]) for number, shard in enumerate(self._shards)]
         for found in merge(*streams, key=attrgetter("at")):
             place[found.shard] = found.visit + 1
@@ -99,11 +112,11 @@ class Changes:
 
     def _of_shard(self, number: int, shard: View, first: int) -> Iterator[_Found]:
         """Yield the rows of one shard in the order of its visits, up to what is committed now."""
-        end, rounds = shard.visit, shard.rounds.all()
+        end, rounds = shard.visit, shard.tables.rounds.all()
         starts = [record.first_visit for record in rounds]
         while first < end:
             pages = [(unpack_u64(key), value) for key, value in shard.scan(PAGES, start=pack_u64(first), limit=_CHUNK)]
-            changes = shard.rounds.changes_since(first, _CHUNK)
+            changes = shard.tables.rounds.changes_since(first, _CHUNK)
             full = [part[-1][0] for part in (pages, changes) if len(part) == _CHUNK]
             last = min([end - 1, *full])
             told = {visit for visit, _ in changes}

@@ -68,7 +68,11 @@ def neutral(text: str) -> str:
 
 
 def cell(value: Any, *, raw: bool) -> str:
-    """Return a value as the text of a CSV or TSV cell; nested values as JSON. raw: for machines, formulas and all."""
+    """Return a value as the text of a CSV or TSV cell; nested values as JSON.
+
+    Args:
+        raw: For machines, formulas and all.
+    """
     match value:
         case None:
             return ""

@@ -8,7 +8,7 @@ Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thr
     double                  elapsed, in seconds; lastmod_believed, priority, language_confidence, amount
     bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked, newest, ai_reserved; `final` of urls
     dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq,
-                            language, fault, text_by, language_by, label
+                            language, fault, text_by, language_by, label, rel, element
     binary                  body
     string                  all others; what is a list or a mapping (verdicts, headers, signals, flags) as JSON
 
@@ -47,14 +47,14 @@ _NAMES: Final = {
         "n",
         "final_status",
         "urls",
-        "told",
+        "notes",
         "round",
         "characters",
     ),
     "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked", "newest", "ai_reserved"),
     "word": (
         *("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
-        *("language", "fault", "text_by", "language_by", "label"),
+        *("language", "fault", "text_by", "language_by", "label", "rel", "element"),
     ),
     "float": ("elapsed", "amount", "lastmod_believed", "priority", "language_confidence"),
     "bytes": ("body",),
@@ -108,7 +108,11 @@ class _Columns:
 
 
 def arrow_table(kind: str, names: Sequence[str], records: Iterable[Sequence[Any]]) -> Any:
-    """Return records as one table, in memory. Raises ImportError without pyarrow.    kind, names: of the export and its fields"""
+    """Return records as one table, in memory. Raises ImportError without pyarrow.
+
+    Args:
+        kind, names: Of the export and its fields.
+    """
     columns = _Columns(kind, names)
     values: list[list[Any]] = [[] for _ in names]
     for record in records:
@@ -121,7 +125,11 @@ class ParquetRows:
     """Writes records as the other formats' writers do; the file is whole once it is closed."""
 
     def __init__(self, out: BinaryIO, kind: str, names: Sequence[str]) -> None:
-        """Raises ImportError without pyarrow.    kind, names: of the export and its fields"""
+        """Raises ImportError without pyarrow.
+
+        Args:
+            kind, names: Of the export and its fields.
+        """
         from pyarrow.parquet import ParquetWriter
 
         self._columns = _Columns(kind, names)
@@ -164,7 +172,11 @@ class ParquetFolder:
     """Writes records into part-00000.parquet, part-00001.parquet … of a folder, each at most `ROWS_PER_FILE` and `BYTES_PER_FILE`."""
 
     def __init__(self, folder: Path, kind: str, names: Sequence[str]) -> None:
-        """folder: an empty one."""
+        """Create the parquet folder.
+
+        Args:
+            folder: An empty one.
+        """
         self._folder, self._kind, self._names = folder, kind, names
         self._n_files = 0
         self._out: BinaryIO

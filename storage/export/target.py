@@ -14,7 +14,6 @@ from stat import S_IMODE
 from typing import BinaryIO
 
 from thresher.crawler.core.errors import DiskError, UsageError
-from thresher.storage.failpoint import reached
 from thresher.storage.private import MODE
 
 
@@ -22,7 +21,8 @@ from thresher.storage.private import MODE
 def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     """Give a file to write that takes `path`'s place when the block ends well, and leaves no trace when it does not.
 
-    Raises UsageError when there is a file already and `force` is not set, DiskError on a symbolic link and on what the disk refuses.
+    Raises:
+        UsageError: When there is a file already and `force` is not set, DiskError on a symbolic link and on what the disk refuses.
     """
     _check(path, force=force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -40,9 +40,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
         _check(path, force=force)
         with suppress(FileNotFoundError):
             temporary.chmod(S_IMODE(path.stat().st_mode))
-        reached("export_rename")
-        temporary.replace(path)
-        _sync_directory(path.parent)
+        _put_in_place(temporary, path)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -58,6 +56,7 @@ def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
 
     Raises UsageError when there is something already and `force` is not set, or when it holds other files than such a folder's; DiskError
     as `replacing` does.
+
     """
     _check_folder(path, force=force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -76,13 +75,16 @@ def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
         _check_folder(path, force=force)
         if path.exists():
             shutil.rmtree(path)
-        reached("export_rename")
-        temporary.rename(path)
-        _sync_directory(path.parent)
+        _put_in_place(temporary, path)
     except OSError as error:
         raise DiskError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    temporary.replace(path)
+    _sync_directory(path.parent)
 
 
 def _check_folder(path: Path, *, force: bool) -> None:

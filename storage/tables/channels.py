@@ -43,7 +43,7 @@ class ChannelTable:
         """Return the number of the last message to another agent."""
         return self._rows.counters.get(f"{_SENT}{to}")
 
-    def heard(self, sender: int) -> int:
+    def received(self, sender: int) -> int:
         """Return the number of the last message of another agent that was carried out."""
         return self._rows.counters.get(f"{_HEARD}{sender}")
 
@@ -57,7 +57,7 @@ class ChannelTable:
             self._rows.delete(OUTBOX, _key(to, number))
 
 
-def heard_durably(store: Durable, sender: int) -> int:
+def received_durably(store: Durable, sender: int) -> int:
     """Return the number of the last message of a sender that was carried out and is on disk."""
     value = store.committed(COUNTERS, f"{_HEARD}{sender}".encode())
     return 0 if value is None else unpack_i64(value)

@@ -31,7 +31,7 @@ class Held:
         self._rows.put(RELEASING, _tag(holder), holder.encode())
         self._may_release = True
 
-    def free(self, limit: int, holder: str = "") -> list[bytes]:
+    def take_released(self, limit: int, holder: str = "") -> list[bytes]:
         """Drop up to `limit` holds of `holder`, or of any that is being released; return the keys that nobody holds any more, in order."""
         first = self._rows.scan(RELEASING, _tag(holder) if holder else b"", limit=1) if self._may_release else []
         if not first:
@@ -39,16 +39,16 @@ class Held:
             return []
         tag = first[0][0]
         rows = self._rows.scan(HELD, tag, limit=limit)
-        free = []
+        released = []
         for row, _ in rows:
             key = row[8:]
             if len(self._rows.scan(HELD_BY, key, limit=2)) == 1:
-                free.append(key)
+                released.append(key)
             self._rows.delete(HELD, row)
             self._rows.delete(HELD_BY, key + tag)
         if len(rows) < limit:
             self._rows.delete(RELEASING, tag)
-        return free
+        return released
 
     @property
     def is_releasing(self) -> bool:

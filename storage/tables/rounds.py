@@ -15,6 +15,8 @@ are deleted only once the commit that replaced them is on disk (`prune`), so a k
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from thresher.crawler.core.revisit import Validators, validators
@@ -33,8 +35,9 @@ from thresher.storage.schema import (
     Codec,
     PageRecord,
 )
+from thresher.storage.tables.requests import Asker
 
-ASKER = "recrawl"  # in `requests`; no filter is called so
+ASKER: Final = Asker("recrawl")  # in `requests`; no filter is called so
 _N_ROWS = "rows:pages"
 _PRUNED_AT_ONCE = 20
 
@@ -105,7 +108,7 @@ class WatchRecord(msgspec.Struct, array_like=True):
     n_audited: int = 0
     lied_at: float = 0.0  # its 304 was false: asked without conditions since
     is_doubted: bool = False  # halted, and not believed yet that its pages are gone
-    halted: str = ""  # why, in words; "": it is not
+    parked: str = ""  # why, in words; "": it is not
     trusted: int = 0  # the round in which an operator believes it
 
 

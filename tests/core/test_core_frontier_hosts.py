@@ -88,7 +88,7 @@ def test_a_name_is_asked_for_once_and_its_hosts_wait() -> None:
     waited(world)
     assert world.frontier.lookups() == []
     world.addresses.unknown.clear()
-    world.frontier.resolved("a.example", world.now)
+    world.frontier.on_resolved("a.example", world.now)
     assert leased(world).entry.seq == 1
     world.now += 0.2
     assert leased(world).entry.seq == 2
@@ -116,7 +116,7 @@ def test_a_name_server_that_fails_is_asked_four_times() -> None:
     world.addresses.unknown.add("a.example")
     world.unresolvable["a.example"] = Cause.DNS_FAIL
     world.push("http://a.example/")
-    times = []
+    times: list[int] = []
     lookups = world.frontier.lookups
 
     def counted() -> list[str]:
@@ -124,7 +124,7 @@ def test_a_name_server_that_fails_is_asked_four_times() -> None:
         times.extend(round(world.now - START) for _ in names)
         return names
 
-    world.frontier.lookups = counted  # type: ignore[method-assign]
+    world.frontier.lookups = counted  # type: ignore[method-assign]  # notes when each was asked
     world.run()
     assert times == [0, 30, 330, 3930]
     assert len(world.terminal_lookups) == 1
@@ -222,7 +222,7 @@ def test_a_crawl_delay_holds_from_the_request_that_found_it() -> None:
     world.push("http://a.example/1")
     lease = leased(world)
     world.frontier.set_crawl_delay(lease.queue, 7.0)
-    world.frontier.give_back(lease, world.now, requested=page(lease.entry.url))
+    world.frontier.defer(lease, world.now, requested=page(lease.entry.url))
     assert waited(world).until == world.now + 7.0
     world.frontier.set_crawl_delay(lease.queue, None)
     world.now += 7.0

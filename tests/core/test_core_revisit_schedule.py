@@ -74,7 +74,7 @@ def test_what_shows_nothing_comes_again_by_a_rule_of_its_own() -> None:
     plan = schedule.begin(at, NOW, pace_s=60.0)
     waits = []
     for why in ("failed", "failed", "failed", "missing", "gone", "gone", "refused"):
-        schedule.put_off(at, plan, NOW, why=why)
+        schedule.defer(at, plan, NOW, why=why)
         waits.append(plan.due - NOW)
     least, most = BOUNDS
     assert waits[:3] == [least, 2 * least, 4 * least]
@@ -117,7 +117,7 @@ def test_hosts_count_their_pages_rightly_and_no_page_waits_beyond_the_longest_in
             schedule.drop(at, plan)
             plans.pages.pop(at.key)
         elif what in ("failed", "gone"):
-            schedule.put_off(at, plan, now, why=what)
+            schedule.defer(at, plan, now, why=what)
         else:
             schedule.visited(at, plan, now, is_changed=what == "changed", n_new=number, pace_s=5.0)
             assert plan.due - now == pytest.approx(plan.interval_s, abs=1e-3)

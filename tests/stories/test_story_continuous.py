@@ -98,7 +98,7 @@ async def _once(store: Path, configuration: Settings) -> None:
     assert verify(store) == []
     with View(store) as view:
         assert [*view.rows(PLANS)] == [*view.rows(REVISITS)] == []
-        last = view.rounds.last()
+        last = view.tables.rounds.last()
         assert last is not None
         assert (last.is_continuous, last.stage) == (True, "done")
         assert view.counters.get(f"state:{State.QUEUED.name.lower()}") == 0
@@ -113,7 +113,7 @@ async def test_a_crawl_that_was_done_goes_on_by_a_schedule_and_new_urls_share_th
         Store.create(store, settings(web), 0.0, secret=SECRET).close()
         assert (await Crawl(store, settings=settings(web)).run()).code == 0
         with View(store) as view:
-            rounds = view.rounds.all()
+            rounds = view.tables.rounds.all()
         assert rounds == []
         web.put("/", "now with many links " + WORDS[500:], *(f"/n{i}" for i in range(20)))
         for i in range(20):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from little_web import Crawled, LittleWeb, crawl, nothing_postponed_is_fetched, settings
+from injecting import crash_at
+from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settings
 from planted import LinkScript
 
 from thresher.config.settings import Settings
@@ -42,8 +43,8 @@ def put_pages(web: LittleWeb) -> None:
     web.robots("b.test", f"# {PRIVATE}\nUser-agent: *\nAllow: /\n")
 
 
-def run(*arguments: str | Path, crash_at: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **({"CRAWL_CRASH_AT": crash_at} if crash_at else {})}
+def run(*arguments: str | Path, dies_at: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **crash_at(dies_at)}
     return subprocess.run(
         [sys.executable, "-m", "thresher", *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
     )
@@ -152,7 +153,7 @@ POINTS = ["forgetting:1", "forgotten:1", "blanking:1", "compacted:1"]
 async def test_a_kill_at_any_step_leaves_a_takedown_that_is_ended_by_the_next_command(tmp_path: Path, point: str) -> None:
     web, crawled = await crawled_web(tmp_path)
     private = web.url("a.test/private")
-    assert run("forget", crawled.path, private, crash_at=point).returncode == -9
+    assert run("forget", crawled.path, private, dies_at=point).returncode == -9
     assert unfinished(crawled.path)
     finish(crawled.path)
     assert not unfinished(crawled.path)
@@ -178,14 +179,14 @@ async def test_bad_input_is_said_and_changes_nothing(tmp_path: Path) -> None:
     assert verify(crawled.path) == []
 
 
-async def test_a_takedown_of_what_filters_postponed_leaves_the_rest_of_its_class(tmp_path: Path) -> None:
+async def test_a_takedown_of_what_filters_held_leaves_the_rest_of_its_class(tmp_path: Path) -> None:
     """Mutation: a class that counts more URLs than it has is drawn from for ever, or never again."""
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/list/{i}" for i in range(12)])
         for i in range(12):
             web.page(f"a.test/list/{i}")
         holder = FilterSpec("judge", Mode.ENFORCE, learned=LinkScript("judge", asks=lambda url: [Hold(url, "judge rule")]))
-        await crawl(tmp_path / "c", nothing_postponed_is_fetched(settings(web, ["a.test/"])), [holder])
+        await crawl(tmp_path / "c", no_held_url_is_fetched(settings(web, ["a.test/"])), [holder])
         assert len(web.requests) == 1
         for i in (2, 7, 8):
             assert run("forget", tmp_path / "c", web.url(f"a.test/list/{i}")).returncode == 0

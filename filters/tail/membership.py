@@ -46,7 +46,7 @@ def membership(source: Source, opinion: str) -> Membership | None:
     return Membership(inherited, is_inherited=True) if inherited else None
 
 
-def frees(source: Source, of: Membership) -> bool:
+def releases(source: Source, of: Membership) -> bool:
     """Return whether a waiting URL is fresh once this page has named it."""
     return of.is_inherited and source.outcome is Outcome.NEW and not source.holder and not source.follow_holder
 
