@@ -8,7 +8,7 @@ r is a page's visits a second, c its rate of change, w its weight, and m the mul
 leaves of it: one bisection for each host, since no visit of one host can be made at another. Under harmonic a page that changes with
 every request gets w / m and no more, and one that hardly ever changes sqrt(w c / m): nothing starves, unlike under the policy that is
 best for freshness alone. All of them stay between the shortest and the longest interval. Harmonic and age_optimal visit no page more than
-about 20 times for each change that it is thought to make (`NEEDLESS`): beyond that a host that has time to spare is left in peace.
+about 100 times for each change that it is thought to make (`NEEDLESS`): beyond that a host that has time to spare is left in peace.
 
 Time: 1 ms for a host's multiplier, 20 µs for a page's interval (age_optimal: 50 ms, 0.5 ms).
 """
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 Policy = Literal["harmonic", "uniform", "age_optimal"]
 Reals = NDArray[np.float64]
 
-NEEDLESS: Final = 0.05  # chance of a change below which a visit is not worth its request
+NEEDLESS: Final = 0.01  # chance of a change below which a visit is not worth its request
 _STEPS: Final = 50
 _STEPS_OF_AGE: Final = 24  # of two intervals a millionth apart nobody cares
 _LONGEST: Final = 60.0  # exp(-x) is nothing from here on

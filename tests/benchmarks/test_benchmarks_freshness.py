@@ -16,7 +16,7 @@ from thresher.crawler.core.revisit_policy import Bounds
 
 
 def test_a_schedule_misses_nothing_and_is_fresher_than_visiting_all_alike_with_no_more_requests() -> None:
-    """Thirty pages that never change, ten that do about every day. Broken once (evidence of pages and patterns left out): fails."""
+    """Thirty pages that never change, ten that do about every day. Broken once (one rate for all): fails."""
     rng = random.Random(5)
     news = [[at for day in range(60) if (at := (day + rng.random()) * DAY_S)] for _ in range(10)]
     pages = [History(f"http://a.test/news/{i}", 0.0, changes, math.inf) for i, changes in enumerate(news)]

@@ -31,7 +31,7 @@ def test_visits_at_regular_intervals_give_the_improved_estimator(n: int, share: 
 
 
 def test_visits_at_irregular_intervals_find_the_rate_of_a_poisson_process() -> None:
-    """Counting changes over time would find .55 of it: a visit sees one change where there were several. Broken once so."""
+    """Counting changes over time would find .55 of it: a visit sees one change where there were several."""
     rng, rate = random.Random(3), 1 / DAY_S
     visits = [(t := rng.uniform(0.1, 4) * DAY_S, rng.random() < -math.expm1(-rate * t)) for _ in range(2000)]
     assert 0.93 < estimate(evidence(visits), NOTHING) / rate < 1.07

@@ -24,7 +24,6 @@ def visits(policy: Policy, shares: list[Share], m: float) -> float:
 @settings(max_examples=10)
 @given(shares=SHARES, fill=st.floats(0.01, 3))
 def test_pages_need_what_their_host_gives_and_every_one_has_its_turn(policy: Policy, shares: list[Share], fill: float) -> None:
-    """Broken once (no clipping at the longest interval): fails."""
     n = sum(share.n for share in shares)
     least, most = n / BOUNDS.most_s, visits(policy, shares, 0.0)
     given_ = least + fill * (most - least)

@@ -106,7 +106,7 @@ async def _once(store: Path, configuration: Settings) -> None:
 
 
 async def test_a_crawl_that_was_done_goes_on_by_a_schedule_and_new_urls_share_the_host_with_due_visits(tmp_path: Path) -> None:
-    """Forty new pages at once, and the old ones are due: both are served. Broken once (visits first): the order below fails."""
+    """Forty new pages at once, and the old ones are due: both are served."""
     with ChangingWeb() as web:
         plant(web)
         store = tmp_path / "c"
