@@ -82,7 +82,7 @@ class HostQueue:
             self.head = self.hops[0]
             return 0.0
         if ahead:
-            self.head = ahead[0]
+            self.head = next((entry for entry in ahead if entry.url.purpose is Purpose.CANARY), ahead[0])
         elif retry and retry[0].rank <= now * 1e6:
             self.head = retry[0]
         elif announced and (not fresh or self.is_announced_turn()):

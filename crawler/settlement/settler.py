@@ -101,6 +101,7 @@ class Settler:
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.landed(visit.lease.entry.seq)
+        self.learned(self._effects.canaries.seen(visit), now)
         self.postponed.settled(visit, now)
         self._effects.let_aliases_go(visit.lease.entry.url.key)
         if self._store.held.is_releasing or self._store.aliases.is_freeing:
@@ -232,8 +233,18 @@ class Settler:
     def _answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A filter's own request was answered: only that filter learns."""
         self.totals.request(outcome.wire_bytes)
-        if self._frontier.finish(visit.lease, outcome, now, is_page=False) is None:
-            self._reply(visit, now)
+        if visit.lease.entry.url.purpose is Purpose.CANARY and isinstance(outcome, Failed) and outcome.head is not None:
+            self._frontier.skip(visit.lease, now, requested=outcome)  # that is an answer: a second try would be another canary
+        elif self._frontier.finish(visit.lease, outcome, now, is_page=False) is not None:
+            return
+        self._reply(visit, now)
+        self._serve_well(now)
+
+    def _serve_well(self, now: float) -> None:
+        """Decide what waited for a host to be known as itself."""
+        well, self._effects.well = self._effects.well, []
+        for queue in well:
+            self.postponed.decide(queue, now)
 
     def _reply(self, visit: Visit, now: float) -> None:
         entry, outcome = visit.lease.entry, visit.outcome

@@ -16,6 +16,7 @@ _SKIPPED = "skip:"
 _CAUSE = "cause:"
 _STATUS = "status:"
 _BROWSER = "browser:"
+FETCHED_AGAIN = "canary:again"  # URLs that a wall had answered for
 
 
 class Totals:
