@@ -108,7 +108,10 @@ def _told(is_empty: Judge, base: Crawl, found: Crawl, met: Mapping[str, list[str
             urls[request.document].append(request.url)
     blamed = {document: blame(its, met) for document, its in urls.items()}
     stood = Counter(kind for kinds in met.values() for kind in kinds if kind)
-    print(f"{name}: {found.requests.total():,} requests, {found.requests['canary']:,} of them canaries, {stood.total():,} behind walls; lost {len(urls):,} of {len(plain.documents):,}")
+    print(
+        f"{name}: {found.requests.total():,} requests, {found.requests['canary']:,} of them canaries, {stood.total():,} behind walls; "
+        f"lost {len(urls):,} of {len(plain.documents):,}"
+    )
     for kind, n in Counter(blamed.values()).most_common():
         examples = [its[0] for document, its in urls.items() if blamed[document] == kind][:_EXAMPLES]
         states = Counter(

@@ -471,9 +471,10 @@ class Void(msgspec.Struct, frozen=True):
 
 
 class Well(msgspec.Struct, frozen=True):
-    """A host has been found to be itself: what waited for that may be decided."""
+    """A host is taken to be itself: what waited for that may be decided."""
 
     queue: bytes
+    was_walled: bool = False  # it is served again
 
 
 Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Worthless | Recall | Study | Tell | Rest | Again | Void | Well

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from thresher.crawler.core.model import Again, Failed, Fetched, Outcome, Purpose, Redirect, State
+from thresher.crawler.core.model import Again, Failed, Fetched, Outcome, Purpose, Redirect, Rest, State, Well
 from thresher.crawler.core.politeness import RETRIES
-from thresher.crawler.settlement.totals import FETCHED_AGAIN, Totals
+from thresher.crawler.settlement.totals import FETCHED_AGAIN, WALLED, Totals
 from thresher.crawler.visit import Visit
 from thresher.filters.canary import sighting
 from thresher.filters.canary.records import NAME
@@ -37,6 +37,7 @@ class Canaries:
         self._tables = tables
         self._panel = panel
         self._totals = totals
+        self._well: list[bytes] = []
         self._part: Any = None
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
         if spec is not None:  # a filter that is off is not imported
@@ -68,6 +69,23 @@ class Canaries:
     def may_decide(self, queue: bytes) -> bool:
         """Return whether a host is known to be itself, or cannot be."""
         return self._part is None or not self._panel.enforces(NAME) or self._part.may_decide(queue, self._memory)
+
+    def rests(self, effect: Rest) -> None:
+        """Count a host that begins to rest."""
+        if effect.number == 1:
+            self._totals.counters.add(WALLED, 1)
+            _log.info("a wall answers for a host of site %s: it rests", effect.queue[:8].hex())
+
+    def is_well(self, effect: Well) -> None:
+        """Note a host that is taken to be itself."""
+        self._well.append(effect.queue)
+        if effect.was_walled:
+            self._totals.counters.add(WALLED, -1)
+
+    def take_well(self) -> list[bytes]:
+        """Return the hosts that were found to be themselves by the visit being settled."""
+        well, self._well = self._well, []
+        return well
 
     def fetch_again(self, effect: Again, requeue: Callable[[bytes, SeenRow], None]) -> None:
         """Queue URLs again that a wall answered for; what their answers said is forgotten."""

@@ -100,7 +100,6 @@ class Effector:
         policy = policy_of(filters.tail_yield, filters.tail_share, filters.audit_share)
         self.tails = Tails(tables.tail, totals.counters, policy, known=context.panel.recent)
         self.canaries = Canaries(tables, context.panel, totals)
-        self.well: list[bytes] = []  # hosts of which a canary was good
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
@@ -147,12 +146,13 @@ class Effector:
                     self._tell(effect, who, now)
                 case Rest():
                     self._frontier.rest(effect.queue, effect.number, now)
+                    self.canaries.rests(effect)
                 case Again():
                     self.canaries.fetch_again(effect, lambda key, row: self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now))
                 case Void():
                     self._notes += self._void(effect)
                 case Well():
-                    self.well.append(effect.queue)
+                    self.canaries.is_well(effect)
 
     def set_aside(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
         """Record a new link that a filter rewrites or postpones; return its sequence number, -1 if its rule's rows are used up."""

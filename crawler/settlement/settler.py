@@ -242,8 +242,7 @@ class Settler:
 
     def _serve_well(self, now: float) -> None:
         """Decide what waited for a host to be known as itself."""
-        well, self._effects.well = self._effects.well, []
-        for queue in well:
+        for queue in self._effects.canaries.take_well():
             self.postponed.decide(queue, now)
 
     def _reply(self, visit: Visit, now: float) -> None:

@@ -160,7 +160,8 @@ class CanaryFilter:
         usable = self._usable(watch, queue, memory, but=why)
         if not usable:
             return NO_EFFECTS
-        watch.why, watch.failed, watch.shown, watch.is_changed = why, [], None, False
+        watch.why, watch.failed, watch.shown, watch.has_met_wall = why, [], None, False
+        watch.n_of_round = 0
         watch.first_slot = usable[0]
         return self._fetch(watch, queue, usable[0], Stage.FIRST, memory)
 
@@ -171,7 +172,8 @@ class CanaryFilter:
 
     def _request(self, watch: Watch, queue: bytes, url: str, key: bytes, stage: Stage, memory: Memory) -> Effects:
         watch.stage, watch.asked_at = stage, watch.n_answers
-        watch.n_asked += not watch.is_walled
+        watch.n_asked += 1
+        watch.n_of_round += 1
         records.note_asked(memory, queue, key)
         return (Request(url, Purpose.CANARY),)
 
@@ -225,7 +227,7 @@ class CanaryFilter:
         return NO_EFFECTS
 
     def _good(self, found: Found, candidate: Candidate, watch: Watch, queue: bytes, memory: Memory) -> Effects:
-        if watch.stage is Stage.SECOND:
+        if watch.stage is Stage.SECOND and not watch.has_met_wall:
             records.drop_candidate(memory, queue, watch.first_slot)  # it has changed
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
@@ -239,9 +241,10 @@ class CanaryFilter:
 
     def _well(self, watch: Watch, queue: bytes, memory: Memory) -> Effects:
         """Believe what was answered until now."""
-        watch.stage, watch.good_at, watch.n_suspects = Stage.IDLE, watch.n_answers, 0
+        was_walled = watch.is_walled
+        watch.stage, watch.good_at, watch.n_suspects, watch.rests, watch.since = Stage.IDLE, watch.n_answers, 0, 0, 0.0
         records.clear(memory, queue)
-        return (Well(queue),)
+        return (Well(queue, was_walled),)
 
     def _rechecked(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
         """Learn whether answers alike were those of a wall that has fallen meanwhile."""
@@ -251,11 +254,13 @@ class CanaryFilter:
             return self._well(watch, queue, memory)
         watch.failed = [watch.why]
         watch.told, watch.n_walls = words_for(watch.why), watch.n_walls + 1
+        watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
         keys = self._of_wall(watch, queue, memory)
         return (Void(queue, keys), *self._again(keys, watch, queue, memory), *self._well(watch, queue, memory))
 
     def _bad(self, found: Found, watch: Watch, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:
         watch.failed = [*watch.failed, found.token]
+        watch.has_met_wall = watch.has_met_wall or is_walls
         if watch.stage is Stage.WALLED:
             return self._rest(found, watch, queue, memory)
         if watch.stage is Stage.FIRST:
@@ -301,7 +306,8 @@ class CanaryFilter:
 
     def _release(self, watch: Watch, queue: bytes, memory: Memory, *, is_well: bool) -> Effects:
         """Serve a host again, with what its wall had answered queued once more."""
-        watch.rests, watch.since, watch.given_up = 0, 0.0, not is_well
+        watch.given_up = not is_well
+        watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
         again = self._again(self._of_wall(watch, queue, memory), watch, queue, memory)
         return (*again, *self._well(watch, queue, memory))
 

@@ -52,7 +52,8 @@ class Watch(msgspec.Struct, array_like=True):
 
     n_answers: int = 0  # of URLs of the crawl
     n_kept: int = 0
-    n_asked: int = 0  # requests of this filter while the host was taken to be well
+    n_asked: int = 0  # requests of this filter that found no wall
+    n_of_round: int = 0  # requests since it was last asked whether the host is itself
     good_at: int = 0  # answers when the last canary was good
     n_suspects: int = 0
     stage: Stage = Stage.IDLE
@@ -62,6 +63,7 @@ class Watch(msgspec.Struct, array_like=True):
     why: bytes = b""  # token for which it was asked, b"": none
     failed: list[bytes] = []  # tokens of what canaries were answered in this round
     shown: Look | None = None  # by the first canary that failed
+    has_met_wall: bool = False  # a canary showed what is suspected
     is_changed: bool = False  # what failed canaries show is not one thing: the site may have become another
     rests: int = 0  # 0: not walled
     since: float = 0.0  # walled since
