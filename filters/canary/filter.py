@@ -18,8 +18,8 @@ language), all of that time are.
 **A wall that has fallen.** If the canary is good, one of the answers that were alike is asked for again: if it shows something else now, a
 wall stood there, and what it answered is queued again. If not, the site is like that, and twice as many answers alike ask for the next.
 
-A host that stays another for `_MOST_RESTS` rests is taken as it is, for `_CHANGED` if no two of its URLs show one thing: a site that was
-built anew must not be called walled for ever.
+A host that stays another for `_MOST_RESTS` rests is taken as it is, for `_CHANGED` if no two of its URLs show one thing, or its pages are
+said to be gone: a site that was built anew must not be called walled for ever.
 
 Memory: records.py. Time: 10 µs an answer.
 """
@@ -46,6 +46,7 @@ _CHANGED: Final = 3
 _MOST_AGAIN: Final = 4  # times that one URL is queued again
 _LOST_AFTER: Final = 50  # answers after which a request of ours is taken to be lost: it goes before all others
 _SLOTS_AT: Final = (1, 2, 3, 8, 32, 128, 512)  # kept pages that become candidates
+_GONE: Final = (404, 410)  # a site that was built anew answers so for its old pages; hardly any wall does
 _CAUSES: Final = frozenset(map(str, Cause))
 
 
@@ -220,11 +221,12 @@ class CanaryFilter:
         if usable and watch.stage is not Stage.IDLE:
             stage = Stage.WALLED if watch.is_walled else Stage.FIRST
             return self._fetch(watch, queue, usable[0], stage, memory)
-        return self._release(watch, queue, memory, is_well=True) if watch.is_walled else self._blind(watch)
+        return self._release(watch, queue, memory, is_well=True) if watch.is_walled else self._blind(watch, queue)
 
-    def _blind(self, watch: Watch) -> Effects:
-        watch.stage = Stage.IDLE
-        return NO_EFFECTS
+    def _blind(self, watch: Watch, queue: bytes) -> Effects:
+        """Take a host to be itself of which its pages cannot tell; what was answered stays suspect."""
+        watch.stage, watch.good_at = Stage.IDLE, watch.n_answers
+        return (Well(queue),)
 
     def _good(self, found: Found, candidate: Candidate, watch: Watch, queue: bytes, memory: Memory) -> Effects:
         if watch.stage is Stage.SECOND and not watch.has_met_wall:
@@ -273,7 +275,7 @@ class CanaryFilter:
             return self._fetch(watch, queue, watch.first_slot, Stage.TWICE, memory)
         if watch.stage is Stage.TWICE and is_changing(watch.shown, found.look):
             records.drop_candidate(memory, queue, watch.slot)
-            return self._blind(watch)
+            return self._blind(watch, queue)
         return self._wall(found, watch, queue, memory)
 
     def _wall(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
@@ -282,7 +284,7 @@ class CanaryFilter:
             if one.at > watch.good_at and slot != watch.first_slot and one.token in watch.failed:
                 records.drop_candidate(memory, queue, slot)  # it was the wall's
         watch.slot = watch.first_slot
-        watch.is_changed = not self._is_shared(watch, queue, memory)
+        watch.is_changed = found.status in _GONE or not self._is_shared(watch, queue, memory)
         return (Void(queue, self._of_wall(watch, queue, memory)), *self._rest(found, watch, queue, memory))
 
     def _is_shared(self, watch: Watch, queue: bytes, memory: Memory) -> bool:
