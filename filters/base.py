@@ -64,6 +64,7 @@ class Gate(IntEnum):
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
     NAMED = 8  # no gate: a page named URLs that wait or are held
     TOLD = 9  # no gate: what the same filter at another agent has found
+    VOID = 10  # no gate: a wall answered for these pages
 
 
 class LinkColumns(NamedTuple):
@@ -266,6 +267,12 @@ class FilterSpec(msgspec.Struct, frozen=True):
     again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
     recent: Callable[[str, Memory], Recent | None] | None = (
         None  # what a holder's fetches came to before its class was opened: asked right then
+    )
+    adopts: Callable[[bytes, Any, Memory], bool] | None = (
+        None  # told a site and a study's finding: would anything be decided by it for good?
+    )
+    void: Callable[[bytes, Sequence[tuple[bytes, str]], Memory], None] | None = (
+        None  # told a site and pages (key, URL) that a wall answered for: what they showed is forgotten
     )
     unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
 

@@ -7,27 +7,37 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from thresher.crawler.core.model import Again, Failed, Fetched, Outcome, Purpose, Redirect, Rest, State, Well
+from thresher.crawler.core.model import Again, Failed, Fetched, Outcome, Purpose, Redirect, Rest, State, Void, Well
 from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.settlement.totals import FETCHED_AGAIN, WALLED, Totals
 from thresher.crawler.visit import Visit
 from thresher.filters.canary import sighting
 from thresher.filters.canary.records import NAME
 from thresher.filters.canary.sighting import NOTHING, Shown
-from thresher.filters.panel import Learned, Panel
+from thresher.filters.panel import Asked, Learned, Panel, Record
 from thresher.filters.soft_error.looks import look_of
 from thresher.storage.packing import is_elsewhere
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
 
 _log = logging.getLogger(__name__)
+_SITE: Final = 8
+_MOST_HOSTS: Final = 3  # of a site that are asked for a canary for the sake of one finding
 _OF_CRAWL: Final = (Purpose.PAGE, Purpose.AUDIT, Purpose.ANNOUNCED)
 _NOTHING_LEARNED: Final[Learned] = ((), None)
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class _Finding(NamedTuple):
+    """What a study has found, that waits for canaries."""
+
+    who: str
+    finding: bytes
+    hosts: set[bytes]  # queues of those that are not yet known to be themselves
 
 
 class Canaries:
@@ -38,6 +48,8 @@ class Canaries:
         self._panel = panel
         self._totals = totals
         self._well: list[bytes] = []
+        self._findings: dict[bytes, _Finding] = {}  # by site
+        self._notes: list[Record] = []  # for the journal
         self._part: Any = None
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
         if spec is not None:  # a filter that is off is not imported
@@ -86,6 +98,48 @@ class Canaries:
         """Return the hosts that were found to be themselves by the visit being settled."""
         well, self._well = self._well, []
         return well
+
+    def void(self, effect: Void) -> Record | None:
+        """Let filters forget what a wall showed, and what was concluded meanwhile; return what the journal keeps of it."""
+        site, tables = effect.queue[:_SITE], self._tables
+        self._findings.pop(site, None)
+        rows = [(key, row) for key in effect.keys if (row := tables.seen.row(key)) is not None]
+        return self._panel.void(site, [(key, tables.seen.url_of(row.seq)) for key, row in rows])
+
+    def waits(self, who: str, site: bytes, finding: bytes) -> Learned | None:
+        """Let a finding wait that would decide something for good until the site's hosts are known to be themselves; None: it need not.
+
+        It waits in memory: a filter asks for its study again if the finding is lost.
+        """
+        if self._part is None or not self._panel.adopts(who, site, finding):
+            return None
+        hosts = [queue for queue in self._part.hosts_of(site, self._memory) if not self.may_decide(queue)][:_MOST_HOSTS]
+        if not hosts:
+            return None
+        self._findings[site] = _Finding(who, finding, set(hosts))
+        asked: list[Asked] = []
+        for queue in hosts:
+            effects, record = self.wish(queue)
+            asked += effects
+            self._notes += [record] if record is not None else []
+        return tuple(asked), None
+
+    def take_notes(self) -> list[Record]:
+        """Return what the journal keeps of canaries that were asked for the sake of findings."""
+        notes, self._notes = self._notes, []
+        return notes
+
+    def decided(self, queue: bytes) -> tuple[str, bytes, bytes] | None:
+        """Return the finding (filter, site, finding) that waited for this host and may be taken up now; None if there is none."""
+        site = queue[:_SITE]
+        waiting = self._findings.get(site)
+        if waiting is None or queue not in waiting.hosts:
+            return None
+        waiting.hosts.discard(queue)
+        if waiting.hosts:
+            return None
+        del self._findings[site]
+        return waiting.who, site, waiting.finding
 
     def fetch_again(self, effect: Again, requeue: Callable[[bytes, SeenRow], None]) -> None:
         """Queue URLs again that a wall answered for; what their answers said is forgotten."""

@@ -200,7 +200,8 @@ class Effector:
     def _void(self, effect: Void) -> list[Record]:
         """Forget what was learned behind a wall; return what the journal keeps of it."""
         self.tails.void(effect.queue)
-        return []
+        record = self.canaries.void(effect)
+        return [record] if record is not None else []
 
     def _promote(self, key: bytes, lane: Lane, now: float) -> None:
         """Queue a URL that was drawn from its class."""

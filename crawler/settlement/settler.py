@@ -189,13 +189,26 @@ class Settler:
         self._carry_out(asked, now)
 
     def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
-        """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own."""
+        """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own.
+
+        What it would decide for good waits for canaries of the site's hosts.
+        """
+        asked = self._effects.canaries.waits(who, site, finding)
+        if asked is not None:
+            self._notes += self._effects.canaries.take_notes()
+            self.learned(asked, now)
+            self.close()
+        else:
+            self._found(who, site, finding, now)
+            self.close()
+        self._store.end_visit()
+
+    def _found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         self._context.suspects.attempt(
             finding_work(who, site),
-            lambda: self.found(who, site, finding, now),
+            lambda: self.learned(self._context.panel.found(who, site, finding), now),
             lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
         )
-        self._store.end_visit()
 
     def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
@@ -244,6 +257,8 @@ class Settler:
         """Decide what waited for a host to be known as itself."""
         for queue in self._effects.canaries.take_well():
             self.postponed.decide(queue, now)
+            if (finding := self._effects.canaries.decided(queue)) is not None:
+                self._found(*finding, now)
 
     def _reply(self, visit: Visit, now: float) -> None:
         entry, outcome = visit.lease.entry, visit.outcome

@@ -105,6 +105,11 @@ class CanaryFilter:
         watch = records.find_watch(memory, queue)
         return (watch.n_kept if watch else 0) + 1 in _SLOTS_AT
 
+    def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
+        """Return the queues of a site's hosts, those first that have answered most since their last good canary."""
+        found = dict(records.watches(memory, site))
+        return sorted(found, key=lambda queue: found[queue].good_at - found[queue].n_answers)
+
     def may_decide(self, queue: bytes, memory: Memory) -> bool:
         """Return whether something may be decided about a host now: its last answer was that of a good canary, or it has none."""
         watch = records.read_watch(memory, queue)

@@ -116,9 +116,9 @@ def write_watch(memory: Memory, queue: bytes, watch: Watch) -> None:
     memory.put(queue + _WATCH, _encode(watch), weight=KEPT)
 
 
-def watches(memory: Memory) -> Iterator[tuple[bytes, Watch]]:
-    """Yield (queue, how it stands) of every host."""
-    for key, value in memory.scan(b""):
+def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, Watch]]:
+    """Yield (queue, how it stands) of every host, or of those of a site."""
+    for key, value in memory.scan(site):
         if len(key) == QUEUE + 1 and key[QUEUE:] == _WATCH:
             yield key[:QUEUE], _WATCHES.decode(value)
 
