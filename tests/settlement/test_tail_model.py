@@ -38,7 +38,7 @@ class TailModel(RuleBasedStateMachine):
         self.committed = deepcopy((self.waiting, self.drawn, self.n_known))
 
     def _tails(self) -> Tails:
-        return Tails(self.store.tail, self.store.counters, policy_of(self.threshold, 0.1, 0.05), known=lambda holder: None)
+        return Tails(self.store.tables.tail, self.store.counters, policy_of(self.threshold, 0.1, 0.05), known=lambda holder: None)
 
     def _draw(self, keys: list[bytes]) -> None:
         for key in keys:
