@@ -280,7 +280,7 @@ class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Canary(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    share: Share = 0.01  # of a host's requests, that may be canaries while it is well
+    share: Share = 0.01  # of a host's requests that may be canaries while it is well; twice that for what was never seen there
     floor: Count = 6  # requests of each host that may be canaries whatever its size
 
 

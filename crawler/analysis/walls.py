@@ -24,15 +24,15 @@ class HostStanding(NamedTuple):
 
 def standings(view: View) -> Iterator[HostStanding]:
     """Yield the hosts of which a canary was ever asked for."""
-    for queue, watch in watches(view.memory(NAME)):
+    for queue, watch in watches(view.tables.memory(NAME)):
         if watch.asked_at:
-            record = view.queues.host(queue)
+            record = view.tables.queues.host(queue)
             yield _standing(record.name if record is not None else queue.hex(), watch)
 
 
 def standing_of(view: View, queue: bytes) -> Watch | None:
     """Return how a host stands, None if nothing is known of it."""
-    return find_watch(view.memory(NAME), queue)
+    return find_watch(view.tables.memory(NAME), queue)
 
 
 def _standing(host: str, watch: Watch) -> HostStanding:

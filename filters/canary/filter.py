@@ -16,7 +16,8 @@ is good, URLs that were answered what the wall answers, or what many others were
 language), all of that time are.
 
 **A wall that has fallen.** If the canary is good, one of the answers that were alike is asked for again: if it shows something else now, a
-wall stood there, and what it answered is queued again. If not, the site is like that, and twice as many answers alike ask for the next.
+wall stood there, and what it answered is queued again. If not, the site is like that, and four times as many answers alike ask for the
+next.
 
 A host that stays another for `_MOST_RESTS` rests is taken as it is, for `_CHANGED` if no two of its URLs show one thing, or its pages are
 said to be gone: a site that was built anew must not be called walled for ever.
@@ -46,6 +47,8 @@ _CHANGED: Final = 3
 _MOST_AGAIN: Final = 4  # times that one URL is queued again
 _LOST_AFTER: Final = 50  # answers after which a request of ours is taken to be lost: it goes before all others
 _SLOTS_AT: Final = (1, 2, 3, 8, 32, 128, 512)  # kept pages that become candidates
+_PATIENCE: Final = 4  # times as many answers alike ask for a canary once they were found honest
+_OF_NEWS: Final = 2  # times its share may go to canaries for the sake of answers alike that were never found honest
 _GONE: Final = (404, 410)  # a site that was built anew answers so for its old pages; hardly any wall does
 _CAUSES: Final = frozenset(map(str, Cause))
 
@@ -140,11 +143,13 @@ class CanaryFilter:
                 self._keep(news, watch, memory)
         if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
             watch.stage = Stage.IDLE
-        if watch.stage is not Stage.IDLE or watch.n_asked >= self._floor + self._share * watch.n_answers:
+        allowed = self._floor + self._share * watch.n_answers
+        if watch.stage is not Stage.IDLE or watch.n_asked >= _OF_NEWS * allowed:
             return NO_EFFECTS
-        if n_alike and n_alike >= records.patience(memory, queue, news.token, news.least):
+        may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, news.token)
+        if may_ask and n_alike and n_alike >= records.patience(memory, queue, news.token, news.least):
             return self._ask(watch, queue, news.token, memory)
-        is_due = self._share > 0 and watch.n_answers - watch.good_at >= 2 / self._share
+        is_due = self._share > 0 and watch.n_asked < allowed and watch.n_answers - watch.good_at >= 2 / self._share
         return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
 
     def _keep(self, news: Seen, watch: Watch, memory: Memory) -> None:
@@ -257,7 +262,7 @@ class CanaryFilter:
         """Learn whether answers alike were those of a wall that has fallen meanwhile."""
         if found.token == watch.why or not found.was_asked:
             alike = records.counts(memory, queue).get(watch.why)
-            records.be_patient(memory, queue, watch.why, 2 * (alike.n if alike is not None else ALIKE))
+            records.be_patient(memory, queue, watch.why, _PATIENCE * (alike.n if alike is not None else ALIKE))
             return self._well(watch, queue, memory)
         watch.failed = [watch.why]
         watch.told, watch.n_walls = words_for(watch.why), watch.n_walls + 1

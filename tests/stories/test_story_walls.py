@@ -59,7 +59,7 @@ def says(text: str, status: int = 200, head: str = "") -> Kind:
     return lambda web, place, _: web.page(place, text=text, status=status, head=head)
 
 
-def to_login(web: LittleWeb, place: str, _: int) -> None:
+def to_login(web: LittleWeb, place: str, n: int) -> None:  # noqa: ARG001
     host, _, name = place.partition("/")
     if name.startswith("login"):
         web.page(place, text="Log in to see this page. " + FORM)
@@ -123,7 +123,7 @@ def closed_part(web: LittleWeb, place: str, _: int) -> None:
     web.page(place, text="not for you", status=403) if name.isdigit() and int(name) >= N // 2 else put(web, place)
 
 
-def members(web: LittleWeb, place: str, _: int) -> None:
+def members(web: LittleWeb, place: str, n: int) -> None:  # noqa: ARG001
     """Each page has a link to a form to log in that leads back to it."""
     host, _, name = place.partition("/")
     if name.startswith("login"):
