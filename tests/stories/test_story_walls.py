@@ -13,6 +13,12 @@ from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import Canary, Filters, Politeness, SoftError
 from thresher.crawler.analysis.walls import HostStanding, standings
+from thresher.filters.base import Gate
+from thresher.filters.panel import Panel, Record
+from thresher.filters.registry import specs
+from thresher.storage.packing import unpack_u64
+from thresher.storage.schema import JOURNAL
+from thresher.storage.store import Store
 from thresher.storage.view import View
 
 N = 24  # pages of a host
@@ -59,7 +65,7 @@ def says(text: str, status: int = 200, head: str = "") -> Kind:
     return lambda web, place, _: web.page(place, text=text, status=status, head=head)
 
 
-def to_login(web: LittleWeb, place: str, n: int) -> None:  # noqa: ARG001
+def to_login(web: LittleWeb, place: str, n: int) -> None:
     host, _, name = place.partition("/")
     if name.startswith("login"):
         web.page(place, text="Log in to see this page. " + FORM)
@@ -123,7 +129,7 @@ def closed_part(web: LittleWeb, place: str, _: int) -> None:
     web.page(place, text="not for you", status=403) if name.isdigit() and int(name) >= N // 2 else put(web, place)
 
 
-def members(web: LittleWeb, place: str, n: int) -> None:  # noqa: ARG001
+def members(web: LittleWeb, place: str, n: int) -> None:
     """Each page has a link to a form to log in that leads back to it."""
     host, _, name = place.partition("/")
     if name.startswith("login"):
@@ -193,6 +199,19 @@ async def test_ten_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
     assert found.status.walled == 0
     assert found.status.fetched_again >= 7
     assert max(n.values()) <= 3 * (N + FOR)
+    assert_replayed(tmp_path / "c")
+
+
+def assert_replayed(path: Path) -> None:
+    """What filters remember is what the journal teaches empty memories; voids and canaries stand in it too."""
+    with View(path) as view:
+        entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
+        with Store.create(path.with_name("replayed"), view.settings, 0.0) as empty:
+            panel = Panel(specs(view.settings, view.settings.seeds), empty.tables.memory, audit_share=0.0)
+            panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in entries)
+            for spec in panel.specs:
+                assert dict(view.tables.memory(spec.name).scan(b"")) == dict(empty.tables.memory(spec.name).scan(b"")), spec.name
+        assert any(entry.gate == Gate.VOID for entry in entries)
 
 
 async def test_ten_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path: Path) -> None:
