@@ -56,7 +56,7 @@ def _clocked(step: Any, name: str, spent: Counter[str]) -> Any:
 
 def clocked(every: tuple[FilterSpec, ...], name: str, spent: Counter[str]) -> tuple[FilterSpec, ...]:
     """Return the filters, the parts of one of them with clocks that add nanoseconds to `spent`."""
-    gates = ("learned", "redirect", "page", "hears")
+    gates = ("learned", "redirect", "page", "relinks")
     return tuple(
         replace(spec, **{gate: Clocked(part, gate, spent) for gate in gates if (part := getattr(spec, gate)) is not None})
         if spec.name == name

@@ -167,7 +167,8 @@ _OF_FILTER = (
 
 def _by_filter(view: View) -> Iterator[Row]:
     """What each filter says of pages and redirects as of now, and what it saved, or would save if it did not only observe: links, and
-    copies' links."""
+    copies' links.
+    """
     status = _status(view)
     rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(_OF_FILTER, 0))
     for column, counts in (("saved", status.saved), ("would_save", status.would_save)):
@@ -230,7 +231,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
     not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves. `--by class` counts what
-    filters have postponed, by host and class: URLs known, drawn, of these new, left, and of these left alone. `--by wall` shows how hosts
+    filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone. `--by wall` shows how hosts
     stand of which a page was fetched again to see whether they are still themselves: well, walled, or another for so long that they are
     taken as they are.
     """
@@ -253,7 +254,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
 
 
 _NOTHING = {
-    "class": "nothing to count: no filter has postponed anything",
+    "class": "nothing to count: no filter has held anything",
     "wall": "nothing to count: no host was asked for a canary",
     "cause": "nothing to count: no request has failed",
     "reason": "nothing to count: no URL was skipped; --by cause counts requests that failed",

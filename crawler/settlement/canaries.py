@@ -159,7 +159,7 @@ class Canaries:
         _log.info("%d URLs are fetched again that a wall had answered for", n)
 
     def _told(self, news: object) -> Learned:
-        return self._panel.told(NAME, _encode(news), news)
+        return self._panel.on_news(NAME, _encode(news), news)
 
 
 def _shown(visit: Visit, outcome: Outcome) -> Shown:

@@ -16,7 +16,7 @@ import msgspec
 
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.tail.postpone import join, leave
+from thresher.filters.tail.membership import join, leave
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, Promotion, audits, promote, settle, void
 from thresher.storage.tables.counters import Counters
@@ -57,7 +57,7 @@ class Tails:
 
     # -- into a tail
 
-    def postpone(self, queue: bytes, key: bytes, holder: str, *, is_inherited: bool, n_useful: int) -> list[bytes]:
+    def hold(self, queue: bytes, key: bytes, holder: str, *, is_inherited: bool, n_useful: int) -> list[bytes]:
         """Let a URL wait in a class; return the keys of the URLs that are drawn at once, as audits.
 
         n_useful: pages of the host so far, if this is the first that it postpones

@@ -122,7 +122,7 @@ class CanaryFilter:
 
     # -- the crawl's own answers
 
-    def told(self, news: Seen | Wish, memory: Memory, /) -> Effects:
+    def on_news(self, news: Seen | Wish, memory: Memory, /) -> Effects:
         watch = records.read_watch(memory, news.queue)
         if isinstance(news, Wish):
             effects = self._ask(watch, news.queue, b"", memory) if watch.stage is Stage.IDLE else NO_EFFECTS
@@ -204,7 +204,7 @@ class CanaryFilter:
         was_asked = bool(answer.status) or answer.failure in _CAUSES
         return Found(answer.url.key, answer.at, shown.token, answer.status, look, told, was_asked)
 
-    def answered(self, reduced: Found, memory: Memory, /) -> Effects:
+    def on_answer(self, reduced: Found, memory: Memory, /) -> Effects:
         queue = records.take_asked(memory, reduced.key)
         if not queue:
             return NO_EFFECTS

@@ -175,7 +175,7 @@ async def crawled(path: Path, kinds: dict[str, Kind], mode: str = "enforce") -> 
                 n[host] += 1
                 kinds[host[:-5]](web, place, n[host])
 
-        web.heard = heard
+        web.on_request = heard
         slow = Politeness(
             min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=10_000
         )
@@ -216,7 +216,8 @@ def assert_replayed(path: Path) -> None:
 
 async def test_ten_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path: Path) -> None:
     """Nothing is lost of them that a crawl without canaries keeps, and few requests go to canaries. Mutation: one canary that failed was
-    enough to call a host walled; a host was never taken as it is."""
+    enough to call a host walled; a host was never taken as it is.
+    """
     found, n, stands_as = await crawled(tmp_path / "c", HONEST)
     plain, n_plain, _ = await crawled(tmp_path / "plain", HONEST, mode="off")
     kept = {url for url, page in found.pages.items() if page.keep}

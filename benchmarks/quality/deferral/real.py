@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from benchmarks.quality.deferral.graph import Graph
 from thresher.config.settings import Filters, Settings
-from thresher.crawler.core.model import CrawlURL, Directives, Effect, Free, Hold, LinkBatch, Page, RedirectPair, Release
+from thresher.crawler.core.model import CrawlURL, Directives, Effect, Hold, LinkBatch, Page, RedirectPair, Release, ReleaseURL
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
-from thresher.filters.base import Naming
+from thresher.filters.base import Relinks
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.replay import Rows
@@ -90,12 +90,12 @@ class RealFilters:
         for deliberation in (page, links):
             if deliberation is not None:
                 asked += [effect for _, effect in (*deliberation.effects, *self._panel.learn(deliberation)[0])]
-        if page is not None and waiting and self._panel.hears_of_names(source):
-            naming = Naming(source, [self._urls[target].key for target in waiting])
-            asked += [effect for _, effect in self._panel.learn(self._panel.named(naming, page.judgement))[0]]
+        if page is not None and waiting and self._panel.wants_relinks(source):
+            naming = Relinks(source, [self._urls[target].key for target in waiting])
+            asked += [effect for _, effect in self._panel.learn(self._panel.relinks(naming, page.judgement))[0]]
         asked += self._ended(number, text)
         held = {self._number(effect.url): effect.holder for effect in asked if isinstance(effect, Hold)}
-        return Judged(held, [effect for effect in asked if isinstance(effect, Release | Free)])
+        return Judged(held, [effect for effect in asked if isinstance(effect, Release | ReleaseURL)])
 
     def holder(self, number: int) -> str:
         """Return who holds a URL whose turn has come, "" if nobody does."""

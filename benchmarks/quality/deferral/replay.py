@@ -1,4 +1,4 @@
-"""A crawl of a graph in which opinions postpone: the real evidence and the real policy of the tail, hosts in turn, one request at a time.
+"""A crawl of a graph in which opinions hold URLs: the real evidence and the real policy of the tail, hosts in turn, one request at a time.
 
 The frontier here is breadth-first within a host. Whether other hosts have fresh URLs is known as it was a round ago, as agents learn it of
 each other by messages.
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from benchmarks.quality.deferral.graph import Graph, is_document
 from benchmarks.quality.deferral.opinions import Beliefs, Notes, Opinions
 from benchmarks.quality.deferral.real import RealFilters
-from thresher.crawler.core.model import Effect, Free, Release
+from thresher.crawler.core.model import Effect, Release, ReleaseURL
 from thresher.filters.evidence.audits import draw_order
-from thresher.filters.tail.postpone import Membership, Outcome, Source, drop, frees, join, keeps, leave, membership, refill, refills
+from thresher.filters.tail.membership import Membership, Outcome, Source, drop, join, keeps, leave, membership, refill, refills, releases
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
 
@@ -43,14 +43,14 @@ class Result:
 
 
 def plain(graph: Graph) -> Result:
-    """Crawl breadth-first, nothing postponed."""
+    """Crawl breadth-first, nothing held."""
     never = Beliefs(has_shapes=False, has_families=False, has_lineage=False)
     return Crawl(graph, TailPolicy(), never).run()
 
 
 @dataclass
 class Waiting:
-    """Where a postponed URL waits."""
+    """Where a held URL waits."""
 
     of: Membership
     cohort: int
@@ -128,7 +128,7 @@ class Crawl:
             number = host.fresh.popleft()
             if number not in host.exempt and (holder := self._holder(host, number)):
                 host.exempt.add(number)
-                self._postpone(host, number, Membership(holder, is_inherited=False))
+                self._hold(host, number, Membership(holder, is_inherited=False))
                 continue
             self._fetch(host, number, _NOTHING)
             return
@@ -218,12 +218,12 @@ class Crawl:
         for effect in asked:
             if isinstance(effect, Release):
                 for host in self._hosts.values():
-                    self._free(host, [number for number, waits in host.waiting.items() if waits.of.holder == effect.holder])
-            elif isinstance(effect, Free) and self._filters is not None:
+                    self._release(host, [number for number, waits in host.waiting.items() if waits.of.holder == effect.holder])
+            elif isinstance(effect, ReleaseURL) and self._filters is not None:
                 number = self._filters.number(effect.key)
-                self._free(self._hosts[self._graph.host(number)], [number])
+                self._release(self._hosts[self._graph.host(number)], [number])
 
-    def _free(self, host: Host, numbers: Iterable[int]) -> None:
+    def _release(self, host: Host, numbers: Iterable[int]) -> None:
         """Let URLs that wait in classes be fresh."""
         for number in numbers:
             waiting = host.waiting.get(number)
@@ -240,8 +240,8 @@ class Crawl:
         host = self._hosts.setdefault(name, Host(name, Opinions(self._beliefs, self._notes)))
         if number in self._seen:
             waiting = host.waiting.get(number)
-            if waiting is not None and frees(source, waiting.of):
-                self._free(host, [number])
+            if waiting is not None and releases(source, waiting.of):
+                self._release(host, [number])
             return
         self._seen.add(number)
         url = self._graph.urls[number]
@@ -252,9 +252,9 @@ class Crawl:
         if of is None:
             host.fresh.append(number)
         else:
-            self._postpone(host, number, of)
+            self._hold(host, number, of)
 
-    def _postpone(self, host: Host, number: int, of: Membership) -> None:
+    def _hold(self, host: Host, number: int, of: Membership) -> None:
         record = host.classes.get(of.holder)
         if record is None:
             known = self._filters.recent(of.holder) if self._filters is not None else None
