@@ -122,7 +122,8 @@ def limit(memory: int) -> None:
 
 def allow_seconds(timeout: float) -> None:
     """Limit the processor time that the process may use from now on; the system kills it then: by a timer, and by a limit in whole
-    seconds."""
+    seconds.
+    """
     signal.setitimer(signal.ITIMER_PROF, timeout)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     soft = math.ceil(time.process_time() + timeout) + 1

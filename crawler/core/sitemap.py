@@ -60,7 +60,8 @@ class SitemapLimits(msgspec.Struct, array_like=True, frozen=True):
 
 class Reading(msgspec.Struct, array_like=True):
     """The content of a sitemap as far as it was read. `chunks` are msgpack of lists of `Entry`, so that they can be stored without being
-    looked at."""
+    looked at.
+    """
 
     kind: str = ""  # urlset, index, text, rss, atom; "": it is no sitemap
     chunks: list[bytes] = []
