@@ -278,6 +278,12 @@ class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     validation_share: Share = 1.0  # of the fetches that undecided rules would have saved: so many may be asked for in vain
 
 
+class Canary(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    mode: FilterMode = "enforce"
+    share: Share = 0.01  # of a host's requests that may be canaries while it is well; twice that for what was never seen there
+    floor: Count = 6  # requests of each host that may be canaries whatever its size
+
+
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
     tail_yield: Share = 0.02  # of what filters held and is left, that may be new when it is left alone; 0: fetch all, 1: none
@@ -291,6 +297,7 @@ class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     depth_cutoff: DepthCutoff = field(default_factory=DepthCutoff)
     near_replica: NearReplica = field(default_factory=NearReplica)
     dust: Dust = field(default_factory=Dust)
+    canary: Canary = field(default_factory=Canary)
 
 
 class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -29,6 +29,8 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     if status.held:
         alone = f", {status.left_alone:,} of them left alone" if status.left_alone else ""
         parts.append(f"held by filters: {_count(status.held, 'URL')}{alone}")
+    if status.walled:
+        parts.append(f"walled: {_count(status.walled, 'host')}, see `stats --by wall`; resume asks again")
     if status.needs_browser:
         parts.append(f"need a browser: {', '.join(f'{n:,} {what}' for what, n in status.needs_browser.items())}")
     if status.quarantined:

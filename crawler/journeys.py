@@ -104,6 +104,7 @@ _JOURNEYS: Final[dict[Purpose, Callable[[Lease, VisitContext], Awaitable[Visit]]
     Purpose.ROBOTS: _robots_hop,
     Purpose.PROBE: _for_filter,
     Purpose.VALIDATION: _for_filter,
+    Purpose.CANARY: _for_filter,
     Purpose.SITEMAP: _sitemap,
     Purpose.REQUISITE: _requisite,
 }

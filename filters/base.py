@@ -61,6 +61,7 @@ class Gate(IntEnum):
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
     RELINKS = 8  # no gate: a page links to known URLs that are queued or held
     NEWS = 9  # no gate: what the same filter at another agent has found
+    VOID = 10  # no gate: a wall answered for these pages
 
 
 class LinkColumns(NamedTuple):

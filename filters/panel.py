@@ -291,6 +291,22 @@ class Panel:
         """Return whether a filter may have an effect: one that only observes may but learn."""
         return name in self._enforcing or isinstance(effect, Study | Tell)
 
+    def adopts(self, learner: str, site: bytes, finding: bytes) -> bool:
+        """Return whether a finding would decide anything for good, as the adoption of a rule does."""
+        spec, part = next((spec for spec in self.specs if spec.name == learner), None), self._learners.get(learner)
+        if spec is None or spec.adopts is None or part is None or not self.enforces(learner):
+            return False
+        return spec.adopts(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
+
+    def void(self, site: bytes, pages: Sequence[tuple[bytes, str]]) -> Record | None:
+        """Let the filters forget what these pages (key, URL) of a site showed; return what the journal keeps of it."""
+        told = [spec for spec in self.specs if spec.void is not None]
+        for spec in told:
+            assert spec.void is not None
+            spec.void(site, pages, self._memories[spec.name])
+        packed = _encode(list(pages))
+        return Record(Gate.VOID, site, [(spec.name, packed) for spec in told]) if told and pages else None
+
     def gather(self, learner: str, site: bytes) -> Iterator[bytes]:
         """Yield a copy of what a filter wants to have studied, piece by piece."""
         return self._learners[learner].gather(site, self._memories[learner])
@@ -315,6 +331,10 @@ class Panel:
                 for name, finding in record.measures:
                     if name in self._learners:
                         self.on_finding(name, record.judgement, finding)
+                continue
+            if record.gate == Gate.VOID:
+                pages = [msgspec.msgpack.decode(packed, type=list[tuple[bytes, str]]) for _, packed in record.measures[:1]]
+                self.void(record.judgement, pages[0])
                 continue
             if record.gate == Gate.ANSWER:
                 for name, reduced in record.measures:

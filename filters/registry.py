@@ -35,6 +35,7 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
         _spec("dust", of, judges=judges(of)),
         _spec("pattern_yield", of, judges=judges(of)),
         _spec("depth_cutoff", of),
+        _spec("canary", of),
         *plugged(settings),
     )
     return tuple(spec for spec in every if spec is not None and spec.mode is not Mode.OFF)

@@ -14,6 +14,7 @@ from thresher.filters.capabilities import BackgroundLearner, PeerFilter, Prober,
 from thresher.filters.evidence.decay import Recent
 
 Again = Callable[[bytes, Memory], bool]
+Void = Callable[[bytes, Sequence[tuple[bytes, str]], Memory], None]
 
 
 def always(_key: bytes, _memory: Memory, /) -> bool:
@@ -37,6 +38,8 @@ class FilterSpec(msgspec.Struct, frozen=True):
     peer_filter: PeerFilter | None = None  # used only where there are several agents
     again: Again | None = None  # given a URL's key when its turn comes: does `learned` judge it again? A URL that it holds is not fetched
     recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class came to before the class existed
+    adopts: Callable[[bytes, Any, Memory], bool] | None = None  # given a site and a study's finding: would it decide anything for good?
+    void: Void | None = None  # given a site and pages (key, URL) that a wall answered for: it forgets what they showed
     unread: bool = False  # `page` also observes answers whose body the head gate refused, as pages without text that are not kept
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:

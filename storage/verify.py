@@ -51,6 +51,7 @@ from thresher.storage.schema import (
     JOURNAL,
     MEMORY,
     MEMORY_BYTES,
+    OUTDATED,
     PAGE,
     PAGES,
     PAIR,
@@ -318,7 +319,10 @@ def _memories(view: View) -> Iterator[str]:
 def _pages(view: View, bodies: bool) -> Iterator[str]:
     """A page is of a URL whose last visit is the page's or a later one; no URL has two; its body is what it was."""
     once: set[bytes] = set()
+    outdated = {unpack_u64(visit) for visit, _ in view.rows(OUTDATED)}
     for visit, page in view.all_pages():
+        if visit in outdated:  # to be deleted: the URL was visited again
+            continue
         seen = view.get(SEEN, page.key)
         if seen is None or unpack_seen(seen).visit < visit:
             yield f"page {visit}: {page.url} does not know of this visit"

@@ -52,6 +52,7 @@ _CHALLENGE = """<html><head><title>Just a moment</title></head><body><h1>Checkin
 <noscript>Enable JavaScript to continue.</noscript></body></html>"""
 _BANNER = '<div class="banner"><p>Now in a new design: tell us what you think of variant {n}.</p><p><a href="/">Home</a></p></div>'
 
+_BANNERS = re.compile(r"(?:Now in a new design tell us what you think of variant \d Home ?)+")  # as words, in a text
 _LINK = re.compile(r"""(<a\b[^>]*?\bhref=["'])([^"'#]+)""", re.IGNORECASE)
 _TEXT = re.compile(r">([^<]+)<")
 _SHIFTED = str.maketrans("aeioubcdfglmnprst", "eiouadfgbcmlrnpts")
@@ -141,6 +142,11 @@ def changed(kind: Kind, html: str, rng: random.Random) -> str:
             return _TEXT.sub(lambda words: f">{words[1].translate(_SHIFTED)}<", html)
         case _:
             return html
+
+
+def without_banners(text: str) -> str:
+    """Return the words of a page without the banners of an experiment, which leave the page what it is."""
+    return _BANNERS.sub("", text)
 
 
 def without_session(path: str) -> str:

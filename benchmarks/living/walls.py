@@ -1,4 +1,5 @@
-"""Walls before living sites: `python -m benchmarks.living walls [SITE…] [--seed N] [--set KEY=VALUE]… [--filters SET] [--kinds K,…]`.
+"""Walls before living sites: `python -m benchmarks.living walls [SITE…] [--seed N] [--set KEY=VALUE]… [--filters SET] [--kinds K,…]`
+(`--no-plain`: leave out the crawl without filters).
 
 Three sites (mediawiki, forum, listings, or those named) are crawled plainly without walls, then, through a proxy that puts up walls at
 times drawn from the seed, plainly and with the default configuration (or what --set and --filters make of it). Each wall falls after
@@ -17,12 +18,13 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.living.anytime import clusters, run_of
 from benchmarks.living.apache import Place
-from benchmarks.living.barriers import Kind
+from benchmarks.living.barriers import Kind, without_banners
 from benchmarks.living.crawls import Crawl, crawl_as, enforced, filters_of
 from benchmarks.living.proxy import walled
 from benchmarks.living.site import Judge, Site
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     with ExitStack() as stack:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thresher-walls-")))
-        n_lost = sum([measure(site, keep, settings, options.seed, kinds) for site in sites])
+        n_lost = sum([measure(site, keep, settings, options.seed, kinds, with_plain=not options.no_plain) for site in sites])
     print(f"missed: {n_lost} documents lost, goal 0" if n_lost else "all goals are met")
     return int(n_lost > 0)
 
@@ -64,14 +66,15 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change the configuration of the crawls with filters"
     )
     parser.add_argument("--filters", default="", metavar="SET", help="A+B, all, all-A: enforce these and no others; default: the defaults")
+    parser.add_argument("--no-plain", action="store_true", help="leave out the crawl through walls without filters")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave sites and stores there")
     return parser.parse_args(arguments)
 
 
-def measure(site: Site, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind]) -> int:
+def measure(site: Site, directory: Path, settings: Sequence[str], seed: int, kinds: list[Kind], *, with_plain: bool = True) -> int:
     """Serve a site behind walls; return what the crawl with filters lost."""
     with served(site, directory, is_fronted=True) as place:
-        return through(site, place, directory, settings, seed, kinds)
+        return through(site, place, directory, settings, seed, kinds, with_plain=with_plain)
 
 
 def through(
@@ -85,9 +88,14 @@ def through(
     print(f"\n{site.name}: {site.about}\nwithout walls: {base.requests.total():,} requests", flush=True)
     for name, own in ((("plain", enforced(())),) if with_plain else ()) + (("filters", settings),):
         with walled(place, seed, kinds) as walls:
-            found = crawl_as(site, place, directory / f"{site.name}-walls-{name}", (*_PATIENCE, *own))
+            found = _shown(crawl_as(site, place, directory / f"{site.name}-walls-{name}", (*_PATIENCE, *own)))
         n_lost = _told(is_empty, base, found, walls.met, name)
     return n_lost
+
+
+def _shown(crawl: Crawl) -> Crawl:
+    """Return a crawl with the pages as they are without what an experiment adds to them: a page with a banner is that page."""
+    return replace(crawl, answers=[replace(answer, text=without_banners(answer.text)) for answer in crawl.answers])
 
 
 def _told(is_empty: Judge, base: Crawl, found: Crawl, met: Mapping[str, list[str]], name: str) -> int:
@@ -100,7 +108,10 @@ def _told(is_empty: Judge, base: Crawl, found: Crawl, met: Mapping[str, list[str
             urls[request.document].append(request.url)
     blamed = {document: blame(its, met) for document, its in urls.items()}
     stood = Counter(kind for kinds in met.values() for kind in kinds if kind)
-    print(f"{name}: {found.requests.total():,} requests, {stood.total():,} behind walls; lost {len(urls):,} of {len(plain.documents):,}")
+    print(
+        f"{name}: {found.requests.total():,} requests, {found.requests['canary']:,} of them canaries, {stood.total():,} behind walls; "
+        f"lost {len(urls):,} of {len(plain.documents):,}"
+    )
     for kind, n in Counter(blamed.values()).most_common():
         examples = [its[0] for document, its in urls.items() if blamed[document] == kind][:_EXAMPLES]
         states = Counter(

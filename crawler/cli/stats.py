@@ -1,4 +1,4 @@
-"""`thresher stats`: what a crawl came to, in all or by host, site, status, filter, reason, depth, type, cause or class."""
+"""`thresher stats`: what a crawl came to, in all or by host, site, status, filter, reason, depth, type, cause, class or wall."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from thresher.crawler.analysis.tails import classes
+from thresher.crawler.analysis.walls import standings
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
 from thresher.crawler.core.governing import options_of
 from thresher.crawler.core.model import State
@@ -46,6 +47,8 @@ def _totals(view: View) -> Row:
         "skipped": sum(status.skipped.values()),
         "saved": sum(status.saved.values()),
         "audited": view.counters.get("audited"),
+        "walled_hosts": status.walled,
+        "fetched_again": status.fetched_again,
     }
 
 
@@ -72,6 +75,10 @@ def _of_hosts(records: Iterable[HostRecord]) -> Row:
         row["failed"] += record.n_failed
         row["queued"] += record.n_queued
     return row
+
+
+def _by_wall(view: View) -> Iterator[Row]:
+    return (host._asdict() for host in standings(view))
 
 
 def _by_class(view: View) -> Iterator[Row]:
@@ -209,6 +216,7 @@ _BY: dict[str, tuple[Callable[[View], Iterator[Row]], str]] = {  # by → rows, 
     "type": (_by_type, "pages"),
     "cause": (_by_cause, "attempts"),
     "class": (_by_class, "left"),
+    "wall": (_by_wall, "walls"),
 }
 
 
@@ -223,7 +231,9 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
     not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves. `--by class` counts what
-    filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone.
+    filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone. `--by wall` shows how hosts
+    stand of which a page was fetched again to see whether they are still themselves: well, walled, or another for so long that they are
+    taken as they are.
     """
     with reading(Path(directory)) as view:
         if by is None:
@@ -245,6 +255,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
 
 _NOTHING = {
     "class": "nothing to count: no filter has held anything",
+    "wall": "nothing to count: no host was asked for a canary",
     "cause": "nothing to count: no request has failed",
     "reason": "nothing to count: no URL was skipped; --by cause counts requests that failed",
     "filter": "nothing to count: no filter has judged anything",

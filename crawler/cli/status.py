@@ -104,6 +104,8 @@ def _rows(report: Report) -> list[tuple[str, object]]:
         ("parked", counted(report.hosts_parked)),
         ("skipped", counted(report.skipped)),
         ("saved by filters", _counts(report.saved)),
+        ("walled", f"{report.walled:,} hosts" if report.walled else ""),
+        ("fetched again", f"{report.fetched_again:,} URLs that walls had answered for" if report.fetched_again else ""),
         ("need a browser", _counts(report.needs_browser) + ("; see `thresher export --what browser`" if report.needs_browser else "")),
         ("quarantined", _counts(report.quarantined) + ("; see `thresher quarantine`" if report.quarantined else "")),
         ("cost", f"{report.cpu_s:.1f} CPU s, peak memory {size(report.rss_bytes)}, {report.restarts:,} restarts"),

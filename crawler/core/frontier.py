@@ -356,6 +356,19 @@ class Frontier:
             self._pace.at_least(record, host.rules, self._now)
             self._bench.place(host, self._now)
 
+    def rest(self, queue: bytes, number: int, now: float) -> None:
+        """Start no request at a host for a while, since a wall stands before it.    number: of rests in a row, from 1"""
+        host = self._bench.hosts.get(queue)
+        if host is None:
+            record = self._store.host(queue)
+            host = self._bench.load(queue, record, now) if record is not None and not record.parked else None
+        if host is None:
+            return
+        self._pace.rest(host.record, host.rules, number, now)
+        self._store.save_host(queue, host.record)
+        if host.leased is None:
+            self._bench.place(host, now)
+
     def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
         """Start no further request at a host, by an operator's word; False if it is unknown or parked already."""
         host = self._bench.hosts.get(queue)

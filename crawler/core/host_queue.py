@@ -87,7 +87,7 @@ class HostQueue:
             self.head = self.hops[0]
             return 0.0
         if ahead:
-            self.head = ahead[0]
+            self.head = next((entry for entry in ahead if entry.url.purpose is Purpose.CANARY), ahead[0])
         elif retry and retry[0].rank <= now * 1e6:
             self.head = retry[0]
         elif due and due[0].rank <= now * 1e6 and (not (fresh or announced) or self.record.refresh_credit >= 0.0):

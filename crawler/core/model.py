@@ -30,9 +30,10 @@ class Purpose(IntEnum):
     ANNOUNCED = 6  # a page that a sitemap named; one that a link names while it waits is a PAGE
     REVISIT = 7  # a page that was visited before
     REQUISITE = 8  # what a page needs to be shown: an image, a style, a font
+    CANARY = 9  # a page that was kept, once more, to see whether its host is still itself: the next request of its host
 
 
-FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION)  # requests of a filter's: no pages of the crawl, judged by no filter that learns
+FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION, Purpose.CANARY)  # requests of a filter's: no pages of the crawl, no filter judges them
 
 
 class State(IntEnum):
@@ -448,7 +449,35 @@ class Tell(msgspec.Struct, frozen=True):
     news: bytes  # msgpack of the filter's `news_type`
 
 
-Effect = Rewrite | Hold | Release | ReleaseURL | Request | Revise | Park | Worthless | Recall | Study | Tell
+class Rest(msgspec.Struct, frozen=True):
+    """Fetch nothing of a host for a while: `politeness.backoff_initial`, doubled with each rest in a row."""
+
+    queue: bytes  # 16
+    number: int  # of rests in a row, from 1
+
+
+class Again(msgspec.Struct, frozen=True):
+    """Queue URLs of a host again that were settled by what a wall answered; their records and what was said of them go."""
+
+    queue: bytes
+    keys: tuple[bytes, ...]
+
+
+class Void(msgspec.Struct, frozen=True):
+    """What was learned of a host since its last good canary is no evidence; these of its URLs were answered by a wall."""
+
+    queue: bytes
+    keys: tuple[bytes, ...]
+
+
+class Well(msgspec.Struct, frozen=True):
+    """A host is taken to be itself: what waited for that may be decided."""
+
+    queue: bytes
+    was_walled: bool = False  # it is served again
+
+
+Effect = Rewrite | Hold | Release | ReleaseURL | Request | Revise | Park | Worthless | Recall | Study | Tell | Rest | Again | Void | Well
 
 
 class Judgement(msgspec.Struct, frozen=True):

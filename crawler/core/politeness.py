@@ -46,6 +46,7 @@ class Rule(StrEnum):
     BACK_OFF = "back-off"
     RETRY_AFTER = "Retry-After"
     FAILURES = "failures in a row"
+    WALLED = "walled"  # a canary failed: filters/canary
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +298,14 @@ class Pace:
             return ""
         record.backoff_until = max(record.backoff_until, now + wait)
         return Rule.BACK_OFF if asked is None or wait > asked else Rule.RETRY_AFTER
+
+    def rest(self, record: HostRecord, rules: HostRules, number: int, now: float) -> None:
+        """Let a host rest that a wall stands before.    number: of rests in a row, from 1"""
+        limits = rules.politeness
+        wait = min(limits.backoff_initial * 2.0 ** min(number - 1, 30), limits.backoff_max)
+        record.backoff_until = max(record.backoff_until, now + self.stretch(wait, rules))
+        if record.backoff_until > record.next_at:
+            record.next_at, record.rule = record.backoff_until, Rule.WALLED
 
     def retry_at(self, entry: Entry, cause: Cause, record: HostRecord, now: float) -> float | None:
         """Return when a failed URL is due again, None when its tries are used up. Call after `respond`."""

@@ -12,6 +12,7 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.analysis.tails import class_of
+from thresher.crawler.analysis.walls import standing_of
 from thresher.crawler.core.governing import governed, options_of
 from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.order.by_name import order_by_name
@@ -216,6 +217,9 @@ class Explainer:
         if host.parked and not 0 < host.parked_until <= now:
             until = f"until {iso(host.parked_until)}" if host.parked_until else "until the configuration changes"
             return f"its host is parked by {governed(host.parked)} {until}"
+        wall = standing_of(self._view, self._own.queue_key(entry.url.host)) if host.backoff_until > now else None
+        if wall is not None and wall.is_walled:
+            return f"a wall answers for its host since {iso(wall.since)} ({wall.told}): nothing before {iso(host.backoff_until)}"
         if host.backoff_until > now:
             return f"its host asked for time or answered 429 or 503: nothing before {iso(host.backoff_until)}"
         if entry.lane is Lane.RETRY and entry.rank / 1e6 > now:

@@ -12,6 +12,10 @@
 | Study   | what the filter gathered of a site is studied off the loop |||
 | Worthless | the page counts as a fetch in vain of what it was drawn from |||
 | Park    | the host's URLs stay queued, nothing more of it is fetched for a day |||
+| Rest    | the host's URLs stay queued, nothing of it is fetched for a while |||
+| Again   | –                                | –                                 | done: queued, what is known of it goes |
+| Void    | tails and filters forget what they learned of a host |||
+| Well    | what waited for a good canary is decided |||
 | Tell    | the filter learns it where the site is: here, or at the agent that has it |||
 
 A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. An alias whose target comes to nothing
@@ -27,6 +31,7 @@ from collections.abc import Iterable, Sequence
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import (
     FILTERS_OWN,
+    Again,
     Answer,
     CrawlURL,
     Hold,
@@ -38,16 +43,20 @@ from thresher.crawler.core.model import (
     Release,
     ReleaseURL,
     Request,
+    Rest,
     Revise,
     Rewrite,
     State,
     Study,
     Tell,
+    Void,
+    Well,
     Worthless,
 )
 from thresher.crawler.core.placing import place
 from thresher.crawler.core.ports import Entry, Lane, SeenRow
 from thresher.crawler.core.url import BadURL
+from thresher.crawler.settlement.canaries import Canaries
 from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.tail import Tails, lineage, policy_of
@@ -83,6 +92,7 @@ class Effector:
         filters = context.settings.filters
         policy = policy_of(filters.tail_yield, filters.tail_share, filters.audit_share)
         self.tails = Tails(tables.tail, totals.counters, policy, known=context.panel.recent)
+        self.canaries = Canaries(tables, context.panel, totals)
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
@@ -127,6 +137,15 @@ class Effector:
                     self._frontier.park(self._context.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
                 case Tell():
                     self._tell(effect, who, now)
+                case Rest():
+                    self._frontier.rest(effect.queue, effect.number, now)
+                    self.canaries.rests(effect)
+                case Again():
+                    self.canaries.fetch_again(effect, lambda key, row: self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now))
+                case Void():
+                    self._notes += self._void(effect)
+                case Well():
+                    self.canaries.is_well(effect)
 
     def hold_or_rewrite(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
         """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule's rows are used up."""
@@ -161,10 +180,21 @@ class Effector:
         """Draw from the tail of a host if it has nothing else to fetch and is not made to wait; return how many URLs."""
         if not self._frontier.is_drained(queue, now):
             return 0
-        keys = self.tails.next(queue)
+        keys = self.tails.next(queue, may_close=self.canaries.may_decide(queue))
         for key in keys:
             self._promote(key, Lane.TAIL, now)
-        return len(keys)
+        if keys or not self.tails.is_asking(queue):
+            return len(keys)
+        asked, record = self.canaries.wish(queue)
+        self._notes += [record] if record is not None else []
+        self._carry_out(asked, now)
+        return len(asked)
+
+    def _void(self, effect: Void) -> list[Record]:
+        """Forget what was learned behind a wall; return what the journal keeps of it."""
+        self.tails.void(effect.queue)
+        record = self.canaries.void(effect)
+        return [record] if record is not None else []
 
     def _promote(self, key: bytes, lane: Lane, now: float) -> None:
         """Queue a URL that was drawn from its class."""

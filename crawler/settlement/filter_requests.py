@@ -1,13 +1,14 @@
-"""What becomes of a filter's own request, a probe or a validation: the filter that asked, and no other, learns from the answer."""
+"""What becomes of a filter's own request (a probe, a validation, a canary): the filter that asked, and no other, learns from the answer."""
 
 from __future__ import annotations
 
 from thresher.crawler.children.crash_suspects import answer_work
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import Answer, Failed, Outcome
+from thresher.crawler.core.model import Answer, Failed, Outcome, Purpose
 from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Skip
 from thresher.crawler.settlement.effects import Effector
+from thresher.crawler.settlement.findings import Findings
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
@@ -19,7 +20,14 @@ class FilterRequests:
     """Settles them. A `Journey`."""
 
     def __init__(
-        self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, effects: Effector, learning: Learning
+        self,
+        tables: Tables,
+        frontier: Frontier,
+        context: VisitContext,
+        totals: Totals,
+        effects: Effector,
+        learning: Learning,
+        findings: Findings,
     ) -> None:
         self._tables = tables
         self._frontier = frontier
@@ -27,12 +35,17 @@ class FilterRequests:
         self._totals = totals
         self._effects = effects
         self._learning = learning
+        self._findings = findings
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A filter's own request was answered: only that filter learns."""
         self._totals.request(outcome.wire_bytes)
-        if self._frontier.finish(visit.lease, outcome, now, is_page=False) is None:
-            self._reply(visit, now)
+        if visit.lease.entry.url.purpose is Purpose.CANARY and isinstance(outcome, Failed) and outcome.head is not None:
+            self._frontier.skip(visit.lease, now, requested=outcome)  # that is an answer: a second try would be another canary
+        elif self._frontier.finish(visit.lease, outcome, now, is_page=False) is not None:
+            return
+        self._reply(visit, now)
+        self._findings.on_canary_end(now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """A filter's request is forbidden: that is its answer."""

@@ -51,6 +51,10 @@ class Learning:
         """Let the filters observe what they said of links."""
         self.learn((deliberation,), now)
 
+    def note(self, records: Iterable[Record]) -> None:
+        """Add to what the visit's journal keeps."""
+        self._notes += records
+
     def carry_out(self, learned: Learned, now: float) -> None:
         """A filter has learned otherwise than by judging."""
         asked, record = learned

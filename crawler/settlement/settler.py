@@ -8,7 +8,6 @@ Every write goes to the store's open group; a group holds whole visits only. Not
 
 from __future__ import annotations
 
-from thresher.crawler.children.crash_suspects import finding_work
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Purpose, Request
 from thresher.crawler.core.ports import SeenRow
@@ -18,6 +17,7 @@ from thresher.crawler.settlement.archiving import Archiver
 from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.filter_requests import FilterRequests
+from thresher.crawler.settlement.findings import Findings
 from thresher.crawler.settlement.journey import Journey
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.outbox import Outbox
@@ -34,7 +34,6 @@ from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.panel import Deliberation
-from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Asker
 
@@ -73,7 +72,8 @@ class Settler:
             requisites=self.requisites,
             outbox=outbox,
         )
-        of_filters = FilterRequests(store.tables, frontier, context, totals, self._effects, self.learning)
+        self._findings = Findings(context, self._effects, self.learning, self.tail_service)
+        of_filters = FilterRequests(store.tables, frontier, context, totals, self._effects, self.learning, self._findings)
         self._journeys: dict[Purpose, Journey] = {
             Purpose.PAGE: self._pages,
             Purpose.ANNOUNCED: self._pages,
@@ -81,6 +81,7 @@ class Settler:
             Purpose.ROBOTS: self.robots,
             Purpose.PROBE: of_filters,
             Purpose.VALIDATION: of_filters,
+            Purpose.CANARY: of_filters,
             Purpose.SITEMAP: self.sitemaps,
             Purpose.REQUISITE: self.requisites,
             Purpose.REVISIT: Revisits(store, frontier, context, totals, self.admission, self.coming, learn=learn),
@@ -93,6 +94,7 @@ class Settler:
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.on_unleased(visit.lease.entry.seq)
+        self.learning.carry_out(self._effects.canaries.seen(visit), now)
         self.tail_service.on_settled(visit, now)
         self.coming.on_settled(visit, now)
         self._effects.release_aliases(visit.lease.entry.url.key)
@@ -177,12 +179,9 @@ class Settler:
         self.learning.apply((), now)
 
     def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:
-        """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own."""
-        self._context.suspects.attempt(
-            finding_work(who, site),
-            lambda: self.on_finding(who, site, finding, now),
-            lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
-        )
+        """Let a filter learn from the study that it asked for; a visit of its own."""
+        self._findings.on_study_end(who, site, finding, now)
+        self.learning.write()
         self._store.end_visit()
 
     def on_finding(self, who: str, site: bytes, finding: bytes, now: float) -> None:

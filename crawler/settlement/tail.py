@@ -18,7 +18,7 @@ from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.tail.membership import join, leave
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import Promotion, audits, promote, settle
+from thresher.filters.tail.serve import End, Promotion, audits, promote, settle, void
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.tail import PENDING, TailPlace, TailTables, class_tag
 
@@ -34,12 +34,13 @@ _DRAW: msgspec.msgpack.Decoder[Draw] = msgspec.msgpack.Decoder(Draw)
 class _Loaded:
     """The records of one host, decoded."""
 
-    __slots__ = ("changed", "classes", "host")
+    __slots__ = ("changed", "classes", "host", "is_asking")
 
     def __init__(self, host: HostTail, classes: dict[bytes, TailClass]) -> None:
         self.host = host
         self.classes = classes  # by tag
         self.changed: set[bytes] = set()  # tags
+        self.is_asking = False  # something is to be closed, if the host is itself
 
 
 class Tails:
@@ -94,21 +95,38 @@ class Tails:
 
     # -- out of it
 
-    def next(self, queue: bytes) -> list[bytes]:
-        """Draw what a host serves that has nothing else; return the keys. Empty: its tail is empty, closed, or has cost its share."""
+    def next(self, queue: bytes, *, may_close: bool = True) -> list[bytes]:
+        """Draw what a host serves that has nothing else; return the keys. Empty: its tail is empty, closed, or has cost its share.
+
+        may_close: the host is known to be itself; if it is not, and something is to be closed, the tail `is_asking`
+        """
         loaded = self._load(queue)
         if loaded is None:
             return []
         n_closed, test = loaded.host.n_closed, loaded.host.test
         keys: list[bytes] = []
         classes = [loaded.classes[tag] for tag in sorted(loaded.classes)]
-        while not keys and isinstance(answer := promote(loaded.host, classes, self._policy), Promotion):
+        while not keys and isinstance(answer := promote(loaded.host, classes, self._policy, may_close=may_close), Promotion):
             keys = self._draw(queue, loaded, answer)
+        loaded.is_asking = not keys and answer is End.ASKS
         if (loaded.host.n_closed, loaded.host.test) != (n_closed, test):
             self._counters.add(CLOSED, loaded.host.n_closed - n_closed)
             loaded.changed.update(loaded.classes)
             self._dirty[queue] = loaded
         return keys
+
+    def is_asking(self, queue: bytes) -> bool:
+        """Return whether something of a host would have been closed if the host had been known to be itself."""
+        loaded = self._load(queue)
+        return loaded is not None and loaded.is_asking
+
+    def void(self, queue: bytes) -> None:
+        """Take what was drawn of a host's tail for no evidence: a wall has answered."""
+        loaded = self._load(queue)
+        if loaded is not None:
+            void(loaded.host, loaded.classes.values())
+            loaded.changed.update(loaded.classes)
+            self._dirty[queue] = loaded
 
     def class_of(self, key: bytes) -> str:
         """Return the class that a URL was drawn from and that its fetch is charged to, "" if none was."""

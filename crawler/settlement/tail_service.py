@@ -37,6 +37,11 @@ class TailService:
         if self._may_serve_beside_others:
             self._effects.serve_tail(queue, now)
 
+    def decide(self, queue: bytes, now: float) -> None:
+        """Go on with the tail of a host that is known to be itself: something may be closed now."""
+        if self._effects.tails.has_tail(queue) and self._effects.tails.is_asking(queue):
+            self._effects.serve_tail(queue, now)
+
     def is_good(self, visit: Visit) -> bool:
         """Return whether a visit gave something new: a page with status 200 that no filter knows, or calls worthless."""
         if visit.page is None or visit.page.status != 200 or visit.deliberation is None:

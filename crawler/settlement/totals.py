@@ -16,6 +16,8 @@ _SKIPPED = "skip:"
 _CAUSE = "cause:"
 _STATUS = "status:"
 _BROWSER = "browser:"
+WALLED = "canary:walled"  # hosts that rest since a wall stands before them
+FETCHED_AGAIN = "canary:again"  # URLs that a wall had answered for
 
 
 class Totals:
@@ -109,6 +111,7 @@ class Totals:
         status.robots_requests, status.redirects, status.failed = of("robots_requests"), of("redirects"), of("failed")
         status.queued = of("state:queued")
         status.held, status.left_alone = of("state:held"), of(CLOSED)
+        status.walled, status.fetched_again = of(WALLED), of(FETCHED_AGAIN)
         status.quarantined = self._named(COUNTED)
         status.known = sum(of(f"state:{state.name.lower()}") for state in State if state is not State.OUTBOX)
         status.hosts = of("hosts")

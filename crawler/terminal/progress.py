@@ -142,6 +142,8 @@ def summary(status: Status) -> Table:
         ("skipped", counted(status.skipped) or "nothing"),
         ("saved by filters", _counts(status.saved) or "nothing"),
         *([("would be saved", _counts(status.would_save))] if status.would_save else []),
+        *([("walled", f"{status.walled:,} hosts")] if status.walled else []),
+        *([("fetched again", f"{status.fetched_again:,} URLs that walls had answered for")] if status.fetched_again else []),
         *([("need a browser", _counts(status.needs_browser))] if status.needs_browser else []),
         *([("quarantined", f"{_counts(status.quarantined)}; see `thresher quarantine`")] if status.quarantined else []),
         (

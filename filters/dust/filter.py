@@ -63,6 +63,7 @@ from thresher.filters.dust.records import (
     Look,
     Progress,
     digest_of,
+    forget_look,
     list_of,
     look_at,
     note_asked,
@@ -107,7 +108,33 @@ def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
     pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
     links = DustLinkGate(books, only_observes=settings.mode == "observe")
-    return FilterSpec(NAME, Mode(settings.mode), learned=links, again=has_rules, page=pages, learner=miner, recent=families.recent)
+    return FilterSpec(
+        NAME,
+        Mode(settings.mode),
+        learned=links,
+        again=has_rules,
+        page=pages,
+        learner=miner,
+        recent=families.recent,
+        adopts=adopts,
+        void=void,
+    )
+
+
+def adopts(site: bytes, finding: Finding, memory: Memory, /) -> bool:
+    """Return whether a study has found a rule to apply that is not applied yet."""
+    book = read_book(memory, site)
+    applied = set(book.applied) if book is not None else set()
+    return any(learned.is_applied and learned.rule not in applied for learned in finding.rules)
+
+
+def void(site: bytes, pages: Sequence[tuple[bytes, str]], memory: Memory, /) -> None:
+    """Forget what pages showed for which a wall had answered: they are compared when they are fetched again."""
+    progress = read_progress(memory, site)
+    n = sum(forget_look(memory, key, url) for key, url in pages)
+    if progress is not None and n:
+        progress.n_pages = max(0, progress.n_pages - n)
+        write_progress(memory, site, progress)
 
 
 def has_rules(key: bytes, memory: Memory, /) -> bool:

@@ -172,6 +172,15 @@ def write_look(memory: Memory, page: bytes, url: str, look: Look, *, is_met: boo
     return is_new
 
 
+def forget_look(memory: Memory, page: bytes, url: str) -> bool:
+    """Take a page out of the list; return whether it was there.    page: its key"""
+    key = _key(page[:_SITE], url)
+    is_there = memory.get(key) is not None
+    if is_there:
+        memory.delete(key)
+    return is_there
+
+
 def list_of(memory: Memory, site: bytes) -> Iterator[list[bytes]]:
     """Yield the pages of a site's list as they are stored, some at a time; what changes between may be missed."""
     some: list[bytes] = []

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from thresher.filters.evidence.audits import audits_due
 from thresher.filters.evidence.bounds import Stratum, closes, error_of, log_wealth_if_even
+from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected, pooled
 from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
@@ -39,6 +40,7 @@ class End(Enum):
     EMPTY = "nothing waits"
     CLOSED = "what waits is not worth its price"
     SPENT = "the tail has cost its share"
+    ASKS = "what waits is not worth its price, if the host is itself"
 
 
 class Promotion(NamedTuple):
@@ -62,10 +64,11 @@ def may_serve(crawl: HostCrawl) -> bool:
     return not crawl.has_due and not crawl.backs_off and not (crawl.is_budgeted and crawl.others_fresh)
 
 
-def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy) -> Promotion | End:
+def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, *, may_close: bool = True) -> Promotion | End:
     """Choose what a host serves that has nothing else due, or close its tail if the bound says so; both are noted in the records.
 
     classes: all of the host, by holder, which decides between equals; those that were fetched whole too, as long as the host's test lasts
+    may_close: the host is known to be itself, so that what its draws came to is evidence
     """
     waiting = [of for of in classes if of.waiting]
     if not waiting:
@@ -81,8 +84,10 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy) 
     is_whole = host.barren_whole < allowance  # small classes are fetched whole still
     shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
     if shared and _is_proved(host, shared, classes, policy):
+        if not may_close:
+            return End.ASKS
         _close(host, shared)
-        return promote(host, classes, policy)
+        return promote(host, classes, policy, may_close=may_close)
     small = [of for of in waiting if of not in shared]
     if host.barren_shared >= allowance:
         if not small:
@@ -106,6 +111,14 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
     host.barren_whole += draw.cost is Cost.WHOLE and not is_good
     host.barren_shared += draw.cost is Cost.SHARED and not is_good
     host.useful += is_good
+
+
+def void(host: HostTail, classes: Collection[TailClass]) -> None:
+    """Begin a new test, with less of the error to spend: what was drawn until now is no evidence, and has cost nothing."""
+    host.test += 1
+    host.barren_whole = host.barren_shared = 0
+    for of in classes:
+        of.recent = Recent()
 
 
 def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:

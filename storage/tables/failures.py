@@ -15,6 +15,11 @@ class Failures:
     def put(self, key: bytes, record: FailureRecord) -> None:
         self._rows.put(FAILURES, key, FAILURE.encode(record))
 
+    def forget(self, key: bytes) -> None:
+        """Forget why a URL has no page that is fetched once more."""
+        if self._rows.get(FAILURES, key) is not None:
+            self._rows.delete(FAILURES, key)
+
     def get(self, key: bytes) -> FailureRecord | None:
         value = self._rows.get(FAILURES, key)
         return None if value is None else FAILURE.decode(value)

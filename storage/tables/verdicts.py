@@ -25,6 +25,11 @@ class Verdicts:
         revisions = [*self.revisions(key), RevisionRecord(now, verdict_records([verdict])[0])]
         self._rows.put(VERDICTS, key, REVISIONS.encode(revisions))
 
+    def forget(self, key: bytes) -> None:
+        """Forget what was said of a page that is fetched once more."""
+        if self._rows.get(VERDICTS, key) is not None:
+            self._rows.delete(VERDICTS, key)
+
     def revisions(self, key: bytes) -> list[RevisionRecord]:
         value = self._rows.get(VERDICTS, key)
         return [] if value is None else REVISIONS.decode(value)

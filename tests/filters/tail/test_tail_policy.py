@@ -22,7 +22,7 @@ from thresher.filters.tail.membership import (
     releases,
 )
 from thresher.filters.tail.records import Cost, Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
+from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle, void
 
 POLICY = TailPolicy()
 
@@ -212,3 +212,17 @@ class Tails(RuleBasedStateMachine):
 
 TestTails = Tails.TestCase
 TestTails.settings = settings(max_examples=15, stateful_step_count=25, deadline=None, derandomize=True)
+
+
+def test_what_is_proved_closes_nothing_before_the_host_is_known_to_be_itself_and_a_wall_makes_the_proof_void() -> None:
+    """Mutations: `may_close` was not looked at; the test went on after a wall."""
+    host, of = HostTail(useful=5_000), a_class("a", 5_000)
+    while isinstance(answer := promote(host, [of], POLICY, may_close=False), Promotion):
+        for _ in range(answer.n):
+            settle(host, of, answer.draw, False, policy=POLICY)
+    assert answer is End.ASKS
+    assert host.n_closed == 0
+    n_drawn = of.known - of.left
+    void(host, [of])
+    assert isinstance(promote(host, [of], POLICY), Promotion), "what was drawn behind the wall proves nothing"
+    assert of.known - of.left == n_drawn, "and is fetched all the same"

@@ -1,0 +1,45 @@
+"""What studies find, and what a host decides that is known to be itself again: dust's rules, and the classes of its tail."""
+
+from __future__ import annotations
+
+from thresher.crawler.children.crash_suspects import finding_work
+from thresher.crawler.settlement.effects import Effector
+from thresher.crawler.settlement.learning import Learning
+from thresher.crawler.settlement.tail_service import TailService
+from thresher.crawler.visit import VisitContext
+from thresher.storage.schema import QuarantineRecord
+
+
+class Findings:
+    """Lets filters learn from studies. What one would decide for good waits for canaries of the site's hosts (canaries.py)."""
+
+    def __init__(self, context: VisitContext, effects: Effector, learning: Learning, tail_service: TailService) -> None:
+        self._context = context
+        self._effects = effects
+        self._learning = learning
+        self._tail_service = tail_service
+
+    def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+        """Take up a finding, or ask for the canaries that it waits for."""
+        canaries = self._effects.canaries
+        asked = canaries.waits(who, site, finding)
+        if asked is None:
+            self._take_up(who, site, finding, now)
+            return
+        self._learning.note(canaries.take_notes())
+        self._learning.carry_out(asked, now)
+
+    def on_canary_end(self, now: float) -> None:
+        """Decide what waited for a host to be known as itself."""
+        for queue in self._effects.canaries.take_well():
+            self._tail_service.decide(queue, now)
+            if (finding := self._effects.canaries.decided(queue)) is not None:
+                self._take_up(*finding, now)
+
+    def _take_up(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+        """Let a filter learn from the study that it asked for, unless that killed an earlier life."""
+        self._context.suspects.attempt(
+            finding_work(who, site),
+            lambda: self._learning.carry_out(self._context.panel.on_finding(who, site, finding), now),
+            lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
+        )

@@ -1,0 +1,1 @@
+"""Canaries: is a host still the one whose pages were kept, or does a wall answer for it?"""

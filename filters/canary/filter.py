@@ -1,0 +1,342 @@
+"""Canaries: a page of a host that was kept is fetched again, to see whether the host is still itself.
+
+Login walls, consent pages, rate limits, maintenance and challenges answer for a whole host, for a while. What is learned meanwhile is
+wrong, and a wall that answers 200 settles the URLs that it stands before. So a canary is asked for
+
+    when answers are alike that were not before (sighting.py): the wall is noticed within a few fetches
+    before a class of what is postponed is left alone, and before a rule of aliases is taken up
+    after `2 / share` answers without one
+
+as a request of this filter's own, which is the host's next one. One that fails (another status, a redirect, a text unlike the kept one,
+likeness.py) may have changed: a second canary decides, and where both have changed and differ, the first once more, since a page that
+changes at each request says nothing.
+
+**Walled.** If they fail, evidence since the last good canary is void, the host rests, and is asked for a canary after each rest. When one
+is good, URLs that were answered what the wall answers, or what many others were, are queued again; if no answer was the canary's (another
+language), all of that time are.
+
+**A wall that has fallen.** If the canary is good, one of the answers that were alike is asked for again: if it shows something else now, a
+wall stood there, and what it answered is queued again. If not, the site is like that, and four times as many answers alike ask for the
+next.
+
+A host that stays another for `_MOST_RESTS` rests is taken as it is, for `_CHANGED` if no two of its URLs show one thing, or its pages are
+said to be gone: a site that was built anew must not be called walled for ever.
+
+Memory: records.py. Time: 10 µs an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from thresher.config.settings import Canary
+from thresher.crawler.core.model import Again, Answer, Cause, Effect, Mode, Purpose, Request, Rest, Void, Well
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.canary import records
+from thresher.filters.canary.likeness import is_changing, is_like, lost
+from thresher.filters.canary.records import NAME, Candidate, Stage, Suspect, Watch
+from thresher.filters.canary.sighting import ALIKE, is_error, of_failure, of_page, of_redirect, words_for
+from thresher.filters.soft_error.looks import Look, look_of
+from thresher.filters.spec import FilterSpec
+
+FEWEST_WORDS: Final = 30  # of a candidate
+_MOST_RESTS: Final = 20
+_CHANGED: Final = 3
+_MOST_AGAIN: Final = 4  # times that one URL is queued again
+_LOST_AFTER: Final = 50  # answers after which a request of ours is taken to be lost: it goes before all others
+_SLOTS_AT: Final = (1, 2, 3, 8, 32, 128, 512)  # kept pages that become candidates
+_PATIENCE: Final = 4  # times as many answers alike ask for a canary once they were found honest
+_OF_NEWS: Final = 2  # times its share may go to canaries for the sake of answers alike that were never found honest
+_GONE: Final = (404, 410)  # a site that was built anew answers so for its old pages; hardly any wall does
+_CAUSES: Final = frozenset(map(str, Cause))
+
+
+def spec(settings: Canary) -> FilterSpec:
+    """Return the filter with its parts."""
+    part = CanaryFilter(settings)
+    return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part)
+
+
+class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
+    """What a URL of the crawl was answered."""
+
+    queue: bytes
+    key: bytes
+    url: str
+    token: bytes
+    least: int
+    via: bytes = b""  # key of what redirected to it
+    is_kept: bool = False
+    look: Look | None = None  # of a page that becomes a candidate
+
+
+class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
+    """Something is to be decided about a host for good: a canary is wanted."""
+
+    queue: bytes
+
+
+class Found(msgspec.Struct, array_like=True, frozen=True):
+    """What a request of ours was answered."""
+
+    key: bytes
+    at: float
+    token: bytes
+    status: int
+    look: Look | None
+    told: str
+    was_asked: bool  # False: the request may not be made
+
+
+class CanaryFilter:
+    """Learns from every answer of the crawl, and from what it asks for itself."""
+
+    name = NAME
+    news_type: Any = Seen | Wish
+    answer_type = Found
+
+    def __init__(self, settings: Canary) -> None:
+        self._share = settings.share
+        self._floor = settings.floor
+
+    # -- what is asked by others
+
+    def wants_look(self, queue: bytes, memory: Memory) -> bool:
+        """Return whether the next page of a host that is kept becomes a candidate."""
+        watch = records.find_watch(memory, queue)
+        return (watch.n_kept if watch else 0) + 1 in _SLOTS_AT
+
+    def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
+        """Return the queues of a site's hosts, those first that have answered most since their last good canary."""
+        found = dict(records.watches(memory, site))
+        return sorted(found, key=lambda queue: found[queue].good_at - found[queue].n_answers)
+
+    def may_decide(self, queue: bytes, memory: Memory) -> bool:
+        """Return whether something may be decided about a host now: its last answer was that of a good canary, or it has none."""
+        watch = records.read_watch(memory, queue)
+        if watch.good_at == watch.n_answers and watch.stage is Stage.IDLE:
+            return True
+        return watch.stage is Stage.IDLE and not self._usable(watch, queue, memory)
+
+    # -- the crawl's own answers
+
+    def on_news(self, news: Seen | Wish, memory: Memory, /) -> Effects:
+        watch = records.read_watch(memory, news.queue)
+        if isinstance(news, Wish):
+            effects = self._ask(watch, news.queue, b"", memory) if watch.stage is Stage.IDLE else NO_EFFECTS
+        else:
+            effects = self._seen(news, watch, memory)
+        records.write_watch(memory, news.queue, watch)
+        return effects
+
+    def _seen(self, news: Seen, watch: Watch, memory: Memory) -> Effects:
+        queue = news.queue
+        watch.n_answers += 1
+        if watch.n_suspects < records.MOST_SUSPECTS:
+            watch.n_suspects += records.put_suspect(memory, queue, news.key, Suspect(news.token, news.via))
+        n_alike = records.count(memory, queue, news.token, news.url, news.key) if news.token else 0
+        if news.is_kept:
+            watch.n_kept += 1
+            if news.look is not None:
+                self._keep(news, watch, memory)
+        if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
+            watch.stage = Stage.IDLE
+        allowed = self._floor + self._share * watch.n_answers
+        if watch.stage is not Stage.IDLE or watch.n_asked >= _OF_NEWS * allowed:
+            return NO_EFFECTS
+        may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, news.token)
+        if may_ask and n_alike and n_alike >= records.patience(memory, queue, news.token, news.least):
+            return self._ask(watch, queue, news.token, memory)
+        is_due = self._share > 0 and watch.n_asked < allowed and watch.n_answers - watch.good_at >= 2 / self._share
+        return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
+
+    def _keep(self, news: Seen, watch: Watch, memory: Memory) -> None:
+        """Let a page that was kept be a candidate, in place of the newest one if there are enough."""
+        assert news.look is not None
+        found = records.candidates(memory, news.queue)
+        free = [slot for slot in range(records.N_CANDIDATES) if slot not in found]
+        slot = free[0] if free else max(found, key=lambda slot: found[slot].at)
+        if news.look.n_words >= FEWEST_WORDS and not (slot in found and slot == watch.slot and watch.stage is not Stage.IDLE):
+            candidate = Candidate(news.url, news.key, news.token, news.look, watch.n_answers)
+            records.put_candidate(memory, news.queue, slot, candidate)
+
+    def _usable(self, watch: Watch, queue: bytes, memory: Memory, *, but: bytes = b"") -> list[int]:
+        """Return the slots of candidates, the oldest first; none whose own text is what is suspected."""
+        found = records.candidates(memory, queue)
+        return sorted((slot for slot, one in found.items() if one.token != but), key=lambda slot: found[slot].at)
+
+    def _ask(self, watch: Watch, queue: bytes, why: bytes, memory: Memory) -> Effects:
+        usable = self._usable(watch, queue, memory, but=why)
+        if not usable:
+            return NO_EFFECTS
+        watch.why, watch.failed, watch.shown, watch.has_met_wall = why, [], None, False
+        watch.n_of_round = 0
+        watch.first_slot = usable[0]
+        return self._fetch(watch, queue, usable[0], Stage.FIRST, memory)
+
+    def _fetch(self, watch: Watch, queue: bytes, slot: int, stage: Stage, memory: Memory) -> Effects:
+        candidate = records.candidates(memory, queue)[slot]
+        watch.slot = slot
+        return self._request(watch, queue, candidate.url, candidate.key, stage, memory)
+
+    def _request(self, watch: Watch, queue: bytes, url: str, key: bytes, stage: Stage, memory: Memory) -> Effects:
+        watch.stage, watch.asked_at = stage, watch.n_answers
+        watch.n_asked += 1
+        watch.n_of_round += 1
+        records.note_asked(memory, queue, key)
+        return (Request(url, Purpose.CANARY),)
+
+    # -- what we asked for ourselves
+
+    def reduce(self, answer: Answer, /) -> Found:
+        page, look, told = answer.page, None, f"status {answer.status}"
+        if page is not None:
+            shown = of_page(page)
+            look = look_of(page) if page.status == 200 and not is_error(shown.token) else None
+            told = f"status {page.status}, {words_for(shown.token)}" + (f': "{page.title[:80]}"' if page.title else "")
+        elif answer.target is not None:
+            shown, told = of_redirect(answer.target.text), f"a redirect to {answer.target.text.partition('?')[0]}"
+        else:
+            shown = of_failure(answer.failure, answer.status)
+            told = answer.failure or told
+        was_asked = bool(answer.status) or answer.failure in _CAUSES
+        return Found(answer.url.key, answer.at, shown.token, answer.status, look, told, was_asked)
+
+    def on_answer(self, reduced: Found, memory: Memory, /) -> Effects:
+        queue = records.take_asked(memory, reduced.key)
+        if not queue:
+            return NO_EFFECTS
+        watch = records.read_watch(memory, queue)
+        effects = self._learn(reduced, watch, queue, memory)
+        records.write_watch(memory, queue, watch)
+        return effects
+
+    def _learn(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+        if watch.stage is Stage.RECHECK:
+            return self._rechecked(found, watch, queue, memory)
+        candidate = records.candidates(memory, queue).get(watch.slot)
+        if candidate is None or not found.was_asked:
+            records.drop_candidate(memory, queue, watch.slot)
+            return self._without(watch, queue, memory)
+        is_walls = found.token in (*watch.failed, watch.why) and bool(found.token)
+        if not is_walls and is_like(candidate, found.token, found.look):
+            return self._good(found, candidate, watch, queue, memory)
+        return self._bad(found, watch, queue, memory, is_walls=is_walls)
+
+    def _without(self, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+        """Go on without a canary that may not be fetched."""
+        usable = self._usable(watch, queue, memory, but=watch.why)
+        if usable and watch.stage is not Stage.IDLE:
+            stage = Stage.WALLED if watch.is_walled else Stage.FIRST
+            return self._fetch(watch, queue, usable[0], stage, memory)
+        return self._release(watch, queue, memory, is_well=True) if watch.is_walled else self._blind(watch, queue)
+
+    def _blind(self, watch: Watch, queue: bytes) -> Effects:
+        """Take a host to be itself of which its pages cannot tell; what was answered stays suspect."""
+        watch.stage, watch.good_at = Stage.IDLE, watch.n_answers
+        return (Well(queue),)
+
+    def _good(self, found: Found, candidate: Candidate, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+        if watch.stage is Stage.SECOND and not watch.has_met_wall:
+            records.drop_candidate(memory, queue, watch.first_slot)  # it has changed
+        if found.look is not None:
+            candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
+            records.put_candidate(memory, queue, watch.slot, candidate)
+        if watch.is_walled:
+            return self._release(watch, queue, memory, is_well=True)
+        suspected = records.counts(memory, queue).get(watch.why) if watch.why else None
+        if suspected is not None:
+            return self._request(watch, queue, suspected.url, suspected.key, Stage.RECHECK, memory)
+        return self._well(watch, queue, memory)
+
+    def _well(self, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+        """Believe what was answered until now."""
+        was_walled = watch.is_walled
+        watch.stage, watch.good_at, watch.n_suspects, watch.rests, watch.since = Stage.IDLE, watch.n_answers, 0, 0, 0.0
+        records.clear(memory, queue)
+        return (Well(queue, was_walled),)
+
+    def _rechecked(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+        """Learn whether answers alike were those of a wall that has fallen meanwhile."""
+        if found.token == watch.why or not found.was_asked:
+            alike = records.counts(memory, queue).get(watch.why)
+            records.be_patient(memory, queue, watch.why, _PATIENCE * (alike.n if alike is not None else ALIKE))
+            return self._well(watch, queue, memory)
+        watch.failed = [watch.why]
+        watch.told, watch.n_walls = words_for(watch.why), watch.n_walls + 1
+        watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
+        keys = self._of_wall(watch, queue, memory)
+        return (Void(queue, keys), *self._again(keys, watch, queue, memory), *self._well(watch, queue, memory))
+
+    def _bad(self, found: Found, watch: Watch, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:
+        watch.failed = [*watch.failed, found.token]
+        watch.has_met_wall = watch.has_met_wall or is_walls
+        if watch.stage is Stage.WALLED:
+            return self._rest(found, watch, queue, memory)
+        if watch.stage is Stage.FIRST:
+            watch.shown = found.look
+            others = [slot for slot in self._usable(watch, queue, memory, but=watch.why) if slot != watch.slot]
+            if others:
+                return self._fetch(watch, queue, others[0], Stage.SECOND, memory)
+        is_page = found.look is not None and watch.shown is not None and not is_walls
+        if is_page and watch.stage in (Stage.FIRST, Stage.SECOND):
+            return self._fetch(watch, queue, watch.first_slot, Stage.TWICE, memory)
+        if watch.stage is Stage.TWICE and is_changing(watch.shown, found.look):
+            records.drop_candidate(memory, queue, watch.slot)
+            return self._blind(watch, queue)
+        return self._wall(found, watch, queue, memory)
+
+    def _wall(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+        watch.since, watch.n_walls, watch.given_up = found.at, watch.n_walls + 1, False
+        for slot, one in records.candidates(memory, queue).items():
+            if one.at > watch.good_at and slot != watch.first_slot and one.token in watch.failed:
+                records.drop_candidate(memory, queue, slot)  # it was the wall's
+        watch.slot = watch.first_slot
+        watch.is_changed = found.status in _GONE or not self._is_shared(watch, queue, memory)
+        return (Void(queue, self._of_wall(watch, queue, memory)), *self._rest(found, watch, queue, memory))
+
+    def _is_shared(self, watch: Watch, queue: bytes, memory: Memory) -> bool:
+        """Return whether two URLs show what a canary that failed shows: else its page may have changed alone."""
+        if len(watch.failed) > len(set(watch.failed)):
+            return True
+        alike = records.counts(memory, queue)
+        return any(token in alike or token[:1] in (b"C", b"F") for token in watch.failed)
+
+    def _rest(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+        """Let the host rest, and ask for a canary then; take it as it is if it has been another for long."""
+        watch.told = found.told
+        if watch.rests >= (_CHANGED if watch.is_changed else _MOST_RESTS):
+            watch.given_up = True
+            for slot in records.candidates(memory, queue):
+                records.drop_candidate(memory, queue, slot)
+            watch.n_kept = 0
+            return self._release(watch, queue, memory, is_well=False)
+        watch.rests += 1
+        return (Rest(queue, watch.rests), *self._fetch(watch, queue, watch.slot, Stage.WALLED, memory))
+
+    def _release(self, watch: Watch, queue: bytes, memory: Memory, *, is_well: bool) -> Effects:
+        """Serve a host again, with what its wall had answered queued once more."""
+        watch.given_up = not is_well
+        watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
+        again = self._again(self._of_wall(watch, queue, memory), watch, queue, memory)
+        return (*again, *self._well(watch, queue, memory))
+
+    def _again(self, keys: tuple[bytes, ...], watch: Watch, queue: bytes, memory: Memory) -> tuple[Effect, ...]:
+        chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
+        watch.n_again += len(chosen)
+        return (Again(queue, chosen),)
+
+    def _of_wall(self, watch: Watch, queue: bytes, memory: Memory) -> tuple[bytes, ...]:
+        """Return the URLs that a wall answered for: those whose answer was the canary's, or that of many; all if none was the canary's."""
+        answers, alike = records.suspects(memory, queue), records.counts(memory, queue)
+        of_canary = set(watch.failed)
+        many = {token for token, one in alike.items() if one.n >= ALIKE and not records.is_honest(memory, queue, token)}
+        is_met = any(one.token in of_canary for one in answers.values())
+        if not is_met and not any(map(is_error, of_canary)):
+            return tuple(answers)
+        kept_out = {token for token in alike if token[:1] in (b"C", b"F")}
+        walls = {key for key, one in answers.items() if one.token in of_canary | many | kept_out and one.token}
+        return tuple(key for key in sorted(walls) if answers[key].via not in walls)

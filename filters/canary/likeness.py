@@ -1,0 +1,37 @@
+"""Is a page that is fetched again the one that was kept?
+
+It is if its words are, or if it has most of the word pairs that the kept one had: a banner of an experiment, a notice or a new session's
+links add to a page and take nothing away. How much of itself a page loses between two fetches while its host is well is its own noise
+(`Candidate.spread`); what loses more than twice that, and more than `_SLACK`, is another page.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from thresher.filters.canary.records import Candidate
+from thresher.filters.soft_error.looks import Look, resemblance
+
+_SLACK: Final = 0.25  # share of a page's word pairs
+_MOST: Final = 0.6  # a page that loses more by itself says nothing
+
+
+def is_like(candidate: Candidate, token: bytes, look: Look | None) -> bool:
+    """Return whether an answer shows the kept page."""
+    if token == candidate.token:
+        return True
+    return look is not None and lost(candidate.look, look) <= max(_SLACK, min(_MOST, 2 * candidate.spread))
+
+
+def lost(kept: Look, found: Look) -> float:
+    """Return the share of a page's word pairs that another fetch does not have, 0–1, estimated from sketches and lengths."""
+    if not kept.sketch or not found.sketch:
+        return float(kept.sketch != found.sketch)
+    alike = resemblance(kept.sketch, found.sketch)
+    both = alike * (kept.n_words + found.n_words) / (1 + alike)
+    return max(0.0, 1.0 - min(1.0, both / max(1, kept.n_words)))
+
+
+def is_changing(one: Look | None, other: Look | None) -> bool:
+    """Return whether two fetches of a page in a row differ so much that it says nothing of its host."""
+    return one is not None and other is not None and lost(one, other) > _SLACK

@@ -1,0 +1,219 @@
+"""What is remembered of each host, under its queue's 16 bytes, of which the first 8 are its site's.
+
+    queue ‖ "H"                → Watch: how the host stands, and what is being asked
+    queue ‖ "K" ‖ slot 1       → Candidate: a page that was kept and may be a canary
+    queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
+    queue ‖ "S" ‖ key 8        → Suspect: a URL that was answered since then
+    queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
+    queue ‖ "Q" ‖ token 8      → 2 bytes: answers alike from which a canary is asked for, of what was found honest before
+    key 16 ‖ "A?"              → queue's last 8: of a page that is being asked for
+
+A token stands for what an answer shows: pages of one text, redirects to one place, errors of one status and text.
+
+Memory: 300 bytes and three candidates a host; 70 bytes a page since the last good canary, `MOST_SUSPECTS` at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Final, TypeVar
+
+import msgspec
+
+from thresher.crawler.core.ports import Memory
+from thresher.filters.soft_error.looks import Look
+
+NAME: Final = "canary"
+KEPT: Final = 1e30  # weight of records that are the last to be forgotten
+MOST_SUSPECTS: Final = 2_000
+N_CANDIDATES: Final = 3
+SITE: Final = 8
+QUEUE: Final = 16
+_WATCH, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _ASKED = b"H", b"K", b"T", b"S", b"N", b"Q", b"A?"
+
+_encode = msgspec.msgpack.Encoder().encode
+_T = TypeVar("_T")
+
+
+class Stage(IntEnum):
+    """What a host's last request of this filter is for."""
+
+    IDLE = 0
+    FIRST = 1  # a canary
+    SECOND = 2  # another, since the first has failed: one page may have changed
+    TWICE = 3  # the first once more: a page that changes at each request says nothing
+    RECHECK = 4  # the canary is good; does what was suspicious show the same again?
+    WALLED = 5  # a canary after a rest
+
+
+class Watch(msgspec.Struct, array_like=True):
+    """How a host stands."""
+
+    n_answers: int = 0  # of URLs of the crawl
+    n_kept: int = 0
+    n_asked: int = 0  # requests of this filter that found no wall
+    n_of_round: int = 0  # requests since it was last asked whether the host is itself
+    good_at: int = 0  # answers when the last canary was good
+    n_suspects: int = 0
+    stage: Stage = Stage.IDLE
+    asked_at: int = 0  # answers when the last request was asked for
+    slot: int = 0  # of the canary
+    first_slot: int = 0  # of the first canary of this round
+    why: bytes = b""  # token for which it was asked, b"": none
+    failed: list[bytes] = []  # tokens of what canaries were answered in this round
+    shown: Look | None = None  # by the first canary that failed
+    has_met_wall: bool = False  # a canary showed what is suspected
+    is_changed: bool = False  # what failed canaries show is not one thing: the site may have become another
+    rests: int = 0  # 0: not walled
+    since: float = 0.0  # walled since
+    told: str = ""  # what the wall answered
+    n_walls: int = 0
+    n_again: int = 0  # URLs that were queued again
+    given_up: bool = False  # taken as it is, after many rests
+
+    @property
+    def is_walled(self) -> bool:
+        return self.rests > 0
+
+
+class Candidate(msgspec.Struct, array_like=True):
+    """A page that was kept."""
+
+    url: str
+    key: bytes
+    token: bytes
+    look: Look
+    at: int  # answers of its host when it was fetched
+    spread: float = 0.0  # how far two fetches of it were apart while the host was well
+    is_changing: bool = False  # it says nothing
+
+
+class Count(msgspec.Struct, array_like=True):
+    """Answers of one token."""
+
+    n: int
+    url: str  # of the last of them
+    key: bytes
+
+
+class Suspect(msgspec.Struct, array_like=True):
+    """What a URL was answered."""
+
+    token: bytes
+    via: bytes  # key of what redirected to it, b"" if none did
+
+
+def read_watch(memory: Memory, queue: bytes) -> Watch:
+    return _read(memory, queue + _WATCH, _WATCHES) or Watch()
+
+
+def find_watch(memory: Memory, queue: bytes) -> Watch | None:
+    return _read(memory, queue + _WATCH, _WATCHES)
+
+
+def write_watch(memory: Memory, queue: bytes, watch: Watch) -> None:
+    memory.put(queue + _WATCH, _encode(watch), weight=KEPT)
+
+
+def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, Watch]]:
+    """Yield (queue, how it stands) of every host, or of those of a site."""
+    for key, value in memory.scan(site):
+        if len(key) == QUEUE + 1 and key[QUEUE:] == _WATCH:
+            yield key[:QUEUE], _WATCHES.decode(value)
+
+
+def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:
+    """Return the pages that may be canaries, by slot."""
+    return {key[-1]: _CANDIDATES.decode(value) for key, value in memory.scan(queue + _CANDIDATE)}
+
+
+def put_candidate(memory: Memory, queue: bytes, slot: int, candidate: Candidate) -> None:
+    memory.put(queue + _CANDIDATE + bytes([slot]), _encode(candidate), weight=KEPT)
+
+
+def drop_candidate(memory: Memory, queue: bytes, slot: int) -> None:
+    memory.delete(queue + _CANDIDATE + bytes([slot]))
+
+
+def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes) -> int:
+    """Count one more answer of a token, by this URL; return how many there are."""
+    row = queue + _COUNT + token
+    n = (found.n if (found := _read(memory, row, _COUNTS)) else 0) + 1
+    memory.put(row, _encode(Count(n, url, key)), weight=KEPT)
+    return n
+
+
+def counts(memory: Memory, queue: bytes) -> dict[bytes, Count]:
+    return {key[QUEUE + 1 :]: _COUNTS.decode(value) for key, value in memory.scan(queue + _COUNT)}
+
+
+def put_suspect(memory: Memory, queue: bytes, key: bytes, suspect: Suspect) -> bool:
+    """Note what a URL was answered; return whether it is the first note of it."""
+    row = queue + _SUSPECT + key[SITE:]
+    is_new = memory.get(row) is None
+    memory.put(row, _encode(suspect), weight=KEPT)
+    return is_new
+
+
+def suspects(memory: Memory, queue: bytes) -> dict[bytes, Suspect]:
+    """Return what URLs were answered since the last good canary, by key."""
+    return {queue[:SITE] + key[QUEUE + 1 :]: _SUSPECTS.decode(value) for key, value in memory.scan(queue + _SUSPECT)}
+
+
+def clear(memory: Memory, queue: bytes) -> None:
+    """Forget what was answered since the last good canary."""
+    for part in (_COUNT, _SUSPECT):
+        for key, _ in list(memory.scan(queue + part)):
+            memory.delete(key)
+
+
+def note_again(memory: Memory, queue: bytes, key: bytes, most: int) -> bool:
+    """Count that a URL is fetched again; return False if it was often enough."""
+    row = queue + _AGAIN + key[SITE:]
+    n = (memory.get(row) or b"\0")[0]
+    if n >= most:
+        return False
+    memory.put(row, bytes([n + 1]))
+    return True
+
+
+def patience(memory: Memory, queue: bytes, token: bytes, least: int) -> int:
+    """Return how many answers alike ask for a canary."""
+    value = memory.get(queue + _HONEST + token)
+    return least if value is None else max(least, int.from_bytes(value, "big"))
+
+
+def is_honest(memory: Memory, queue: bytes, token: bytes) -> bool:
+    """Return whether what a token stands for was found again while the host was well."""
+    return memory.get(queue + _HONEST + token) is not None
+
+
+def be_patient(memory: Memory, queue: bytes, token: bytes, n: int) -> None:
+    """Ask for the next canary only after so many answers of a token that was found honest."""
+    memory.put(queue + _HONEST + token, min(n, 0xFFFF).to_bytes(2, "big"))
+
+
+def note_asked(memory: Memory, queue: bytes, key: bytes) -> None:
+    memory.put(key + _ASKED, queue[SITE:], weight=KEPT)
+
+
+def take_asked(memory: Memory, key: bytes) -> bytes:
+    """Return the host for whose sake a page was asked for, b"" if none was, and forget it."""
+    row = key + _ASKED
+    value = memory.get(row)
+    if value is None:
+        return b""
+    memory.delete(row)
+    return key[:SITE] + value
+
+
+def _read(memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[_T]) -> _T | None:
+    value = memory.get(key)
+    return None if value is None else decoder.decode(value)
+
+
+_WATCHES = msgspec.msgpack.Decoder(Watch)
+_CANDIDATES = msgspec.msgpack.Decoder(Candidate)
+_COUNTS = msgspec.msgpack.Decoder(Count)
+_SUSPECTS = msgspec.msgpack.Decoder(Suspect)

@@ -1,0 +1,80 @@
+"""What an answer shows, in eight bytes, and how many answers alike make one think of a wall.
+
+    page of 200     its words, without what quotes its own URL: a login form names the page that it stands for
+    challenge       as such, whatever it says
+    error           status and words
+    redirect        its target, without the query: a login form is told there where to return to
+    failure         status if there was one, else its cause, once all tries are used up
+
+Time: 1 µs for a long page, 40 µs for one of up to `_SHORT` words.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import xxhash
+
+from thresher.crawler.core.model import NEEDS_BROWSER, Page
+from thresher.filters.soft_error.kinds import GATES, hint_of
+from thresher.filters.soft_error.looks import look_of
+
+TOKEN: Final = 8
+ALIKE: Final = 3  # answers of one token that are suspicious
+GUARDED: Final = 2  # of errors by which a server keeps somebody out, and of pages that say and link little
+AT_ONCE: Final = 1  # of challenges, of forms to log in or to consent, and of what failed to the end
+_GUARDS: Final = frozenset((401, 403, 407, 429, 451, 503))
+_SHORT: Final = 300  # words
+_FEW: Final = 80  # words of a page that says little
+_FEW_LINKS: Final = 3
+_FEWEST: Final = 5  # words of a page that can be told from another
+
+
+class Shown(NamedTuple):
+    """What an answer shows."""
+
+    token: bytes  # b"": nothing that could be compared
+    least: int = ALIKE  # so many ask for a canary
+
+
+NOTHING: Final = Shown(b"")
+
+
+def of_page(page: Page) -> Shown:
+    """Return what a page or an error shows."""
+    if not NEEDS_BROWSER.isdisjoint(page.flags):
+        return Shown(_token(b"C", b""), AT_ONCE)
+    is_short = page.tokens.size <= _SHORT
+    words = look_of(page).text if is_short else page.fingerprint
+    if page.status >= 400:
+        return Shown(_token(b"E%d" % page.status, words), GUARDED if page.status in _GUARDS else ALIKE)
+    if page.tokens.size < _FEWEST:
+        return NOTHING
+    if is_short and (page.form == "password" or hint_of(page).kind in GATES):
+        return Shown(_token(b"P", words), AT_ONCE)
+    says_little = page.tokens.size <= _FEW and len(page.links) <= _FEW_LINKS
+    return Shown(_token(b"P", words), GUARDED if says_little else ALIKE)
+
+
+def of_redirect(target: str) -> Shown:
+    """Return what a redirect shows.    target: its canonical URL"""
+    return Shown(_token(b"R", target.partition("?")[0].encode()))
+
+
+def of_failure(cause: str, status: int) -> Shown:
+    """Return what shows a request that has failed for good.    status: 0 if there was none"""
+    return Shown(_token(b"F", b"%d" % status if status else cause.encode()), AT_ONCE)
+
+
+def _token(kind: bytes, shown: bytes) -> bytes:
+    return kind[:1] + xxhash.xxh3_64_digest(kind + shown)[1:]
+
+
+def is_error(token: bytes) -> bool:
+    """Return whether a token is of what is no page."""
+    return token[:1] in (b"C", b"E", b"F", b"R")
+
+
+def words_for(token: bytes) -> str:
+    """Return in a word what kind of answer a token stands for."""
+    return {b"C": "a challenge", b"E": "an error", b"F": "a failure", b"P": "another page", b"R": "a redirect"}.get(token[:1], "nothing")

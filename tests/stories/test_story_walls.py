@@ -1,0 +1,227 @@
+"""Walls before hosts, and honest hosts that look like it, each kind on a host of its own, in one crawl.
+
+A wall stands for a number of its host's requests, so that nothing depends on how fast anything is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from little_web import Crawled, LittleWeb, crawl, settings
+
+from thresher.config.settings import Canary, Filters, Politeness, SoftError
+from thresher.crawler.analysis.walls import HostStanding, standings
+from thresher.filters.base import Gate
+from thresher.filters.panel import Panel, Record
+from thresher.filters.registry import specs
+from thresher.storage.packing import unpack_u64
+from thresher.storage.schema import JOURNAL
+from thresher.storage.store import Store
+from thresher.storage.view import View
+
+N = 24  # pages of a host
+FROM, FOR = 9, 12  # a wall stands from this request of its host on, for so many
+FORM = '<form method="post"><input name="user"><input type="password" name="word"></form>'
+OWN = "as it is"  # title of pages that no wall stands before
+MOST_BESIDE = 8  # requests of an honest host that go to canaries
+Kind = Callable[[LittleWeb, str, int], None]  # puts what is answered: the web, the place, the number of the host's request
+
+
+def own(place: str, n: int = 60) -> str:
+    host, _, name = place.partition("/")
+    return " ".join(f"{host[:-5]}q{name or 'home'}q{i}" for i in range(n))
+
+
+def links(place: str) -> list[str]:
+    """Each page names the next two: a wall that swallows a page swallows what lies behind it."""
+    host, _, name = place.partition("/")
+    at = int(name) if name.isdigit() else 0
+    return [f"{host}/{i}" for i in (2 * at + 1, 2 * at + 2) if i < N]
+
+
+def put(web: LittleWeb, place: str, text: str = "") -> None:
+    web.page(place, *links(place), text=text or own(place), title=OWN)
+
+
+def stands(n: int) -> bool:
+    return FROM <= n < FROM + FOR
+
+
+def wall(answer: Kind, when: Callable[[int], bool] = stands) -> Kind:
+    def kind(web: LittleWeb, place: str, n: int) -> None:
+        if when(n):
+            answer(web, place, n)
+        elif place.partition("/")[2].isdigit() or place.endswith("/"):
+            put(web, place)
+        else:
+            web.page(place, text="there is nothing here, as there never was", status=404)
+
+    return kind
+
+
+def says(text: str, status: int = 200, head: str = "") -> Kind:
+    return lambda web, place, _: web.page(place, text=text, status=status, head=head)
+
+
+def to_login(web: LittleWeb, place: str, n: int) -> None:
+    host, _, name = place.partition("/")
+    if name.startswith("login"):
+        web.page(place, text="Log in to see this page. " + FORM)
+    else:
+        web.redirect(place, f"{host}/login?next={name}", 302)
+
+
+def in_template(web: LittleWeb, place: str, _: int) -> None:
+    """The site's own frame of words and links, and nothing in it but a notice."""
+    web.page(place, text="site menu about contact imprint home search news archive " + "we ask for your consent before you go on " * 3)
+
+
+HOSTILE: dict[str, Kind] = {
+    "form": wall(says("Log in to see this page, please. " + FORM)),
+    "redirect": wall(to_login),
+    "consent": wall(says("Before you continue we ask for your consent to store what we like to store on what is yours")),
+    "challenge": wall(says("Checking your browser, this takes a few seconds", status=403)),
+    "limit": wall(says("You have sent too many requests", status=429)),
+    "maintenance": wall(says("We will be back soon", status=503)),
+    "back": wall(says("We will be back soon, the site is down for maintenance and we thank you for your patience")),
+    "slow": wall(says("Please slow down, you have sent many requests in a short time, wait a moment and then try again")),
+    "flapping": wall(
+        says("You must accept this before you may see anything of what is written here by others"), lambda n: n % 14 in (8, 9, 10, 11)
+    ),
+    "frame": wall(in_template),
+}
+
+
+def banners(web: LittleWeb, place: str, n: int) -> None:
+    put(web, place, own(place) + f" now in a new design, tell us what you think of variant {n % 4} of it")
+
+
+def catch_all(web: LittleWeb, place: str, _: int) -> None:
+    web.page(place, *links(place), text=own(place if place.endswith("/") else "all/"))
+
+
+def changing(web: LittleWeb, place: str, n: int) -> None:
+    put(web, place, " ".join(f"{place[-1]}at{n}word{i}" for i in range(60)))
+
+
+def news(web: LittleWeb, place: str, n: int) -> None:
+    put(web, place, " ".join(f"story{n}x{i}" for i in range(50)) if place.endswith("/") else "")
+
+
+def down_for_a_moment(web: LittleWeb, place: str, n: int) -> None:
+    web.page(place, text="oops", status=500) if n in (8, 9) else put(web, place)
+
+
+def to_home(web: LittleWeb, place: str, _: int) -> None:
+    name = place.partition("/")[2]
+    web.redirect(place, place.partition("/")[0] + "/") if name.isdigit() and int(name) >= N // 2 else put(web, place)
+
+
+def dead_links(web: LittleWeb, place: str, _: int) -> None:
+    name = place.partition("/")[2]
+    web.page(place, text="no such page", status=404) if name.isdigit() and int(name) >= N // 2 else put(web, place)
+
+
+def closed_part(web: LittleWeb, place: str, _: int) -> None:
+    name = place.partition("/")[2]
+    web.page(place, text="not for you", status=403) if name.isdigit() and int(name) >= N // 2 else put(web, place)
+
+
+def members(web: LittleWeb, place: str, n: int) -> None:
+    """Each page has a link to a form to log in that leads back to it."""
+    host, _, name = place.partition("/")
+    if name.startswith("login"):
+        web.page(place, text="Log in with your name and word. " + FORM)
+    else:
+        web.page(place, *links(place), f"{host}/login?return={name}", text=own(place))
+
+
+def rebuilt(web: LittleWeb, place: str, n: int) -> None:
+    """From the tenth request on the site is another, at other addresses: the old ones are gone."""
+    host, _, name = place.partition("/")
+    if n < 10:
+        put(web, place)
+    elif name.startswith("new"):
+        at = int(name[3:])
+        web.page(place, *[f"{host}/new{i}" for i in (2 * at + 1, 2 * at + 2) if i < N], text=own(place))
+    else:
+        web.page(place, f"{host}/new0", text=f"moved to a new place, {name} is gone", status=200 if name == "" else 404)
+
+
+HONEST: dict[str, Kind] = {
+    "banners": banners,
+    "catchall": catch_all,
+    "changing": changing,
+    "news": news,
+    "moment": down_for_a_moment,
+    "tohome": to_home,
+    "dead": dead_links,
+    "closed": closed_part,
+    "members": members,
+    "rebuilt": rebuilt,
+}
+
+
+async def crawled(path: Path, kinds: dict[str, Kind], mode: str = "enforce") -> tuple[Crawled, Counter[str], dict[str, HostStanding]]:
+    """Crawl all kinds together; return what came of it, requests by host, and how hosts stand by their canaries."""
+    n: Counter[str] = Counter()
+    async with LittleWeb() as web:
+
+        def heard(place: str) -> None:
+            host = place.partition("/")[0]
+            if not place.endswith("/robots.txt"):
+                n[host] += 1
+                kinds[host[:-5]](web, place, n[host])
+
+        web.on_request = heard
+        slow = Politeness(
+            min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=10_000
+        )
+        of = Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0), canary=Canary(mode=mode))  # type: ignore[arg-type]
+        found = await crawl(path, settings(web, [f"{kind}.test/" for kind in kinds], filters=of, politeness=slow))
+    with View(path) as view:
+        return found, n, {one.host.partition(".")[0]: one for one in standings(view)}
+
+
+def lost(found: Crawled, kind: str) -> list[str]:
+    """Return the pages of a host that were not kept as they are."""
+    there = {url.rpartition("/")[2] for url, page in found.pages.items() if f"//{kind}.test:" in url and page.keep and page.title == OWN}
+    return [name for name in ("", *map(str, range(1, N))) if name not in there]
+
+
+async def test_ten_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
+    """Mutations: nothing was fetched again; answers that were alike asked for no canary."""
+    found, n, stands_as = await crawled(tmp_path / "c", HOSTILE)
+    assert {kind: missing for kind in HOSTILE if (missing := lost(found, kind))} == {}
+    assert {kind for kind, one in stands_as.items() if one.state != "well"} == set()
+    assert found.status.walled == 0
+    assert found.status.fetched_again >= 7
+    assert max(n.values()) <= 3 * (N + FOR)
+    assert_replayed(tmp_path / "c")
+
+
+def assert_replayed(path: Path) -> None:
+    """What filters remember is what the journal teaches empty memories; voids and canaries stand in it too."""
+    with View(path) as view:
+        entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
+        with Store.create(path.with_name("replayed"), view.settings, 0.0) as empty:
+            panel = Panel(specs(view.settings, view.settings.seeds), empty.tables.memory, audit_share=0.0)
+            panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in entries)
+            for spec in panel.specs:
+                assert dict(view.tables.memory(spec.name).scan(b"")) == dict(empty.tables.memory(spec.name).scan(b"")), spec.name
+        assert any(entry.gate == Gate.VOID for entry in entries)
+
+
+async def test_ten_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path: Path) -> None:
+    """Nothing is lost of them that a crawl without canaries keeps, and few requests go to canaries. Mutation: one canary that failed was
+    enough to call a host walled; a host was never taken as it is.
+    """
+    found, n, stands_as = await crawled(tmp_path / "c", HONEST)
+    plain, n_plain, _ = await crawled(tmp_path / "plain", HONEST, mode="off")
+    kept = {url for url, page in found.pages.items() if page.keep}
+    assert {url for url, page in plain.pages.items() if page.keep} - kept == set()
+    assert {kind: one.state for kind, one in stands_as.items() if one.state == "walled"} == {}
+    assert found.status.walled == 0
+    assert {host: n[host] - n_plain[host] for host in n if n[host] - n_plain[host] > MOST_BESIDE} == {}
