@@ -64,6 +64,7 @@ class Gate(IntEnum):
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
     NAMED = 8  # no gate: a page named URLs that wait or are held
     TOLD = 9  # no gate: what the same filter at another agent has found
+    TAIL = 10  # no gate: what befell postponed URLs (filters/tail/history.py)
 
 
 class LinkColumns(NamedTuple):

@@ -277,6 +277,8 @@ class Panel:
     def replay(self, records: Iterable[Record]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
+            if record.gate == Gate.TAIL:  # no filter's memory: crawler/analysis/tail_replay.py
+                continue
             if record.gate == Gate.STUDY:
                 for name, finding in record.measures:
                     if name in self._learners:

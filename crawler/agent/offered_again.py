@@ -49,7 +49,7 @@ class Offered:
                 self._settler.found(record.who, record.site, record.payload, now)
             case "answer":
                 self._settler.requested(*asked_by(record.who), Request(record.url, Purpose(record.purpose)), now)
-                self._settler.close()
+                self._settler.close(now)
             case _:
                 try:
                     deed = None if self._inbox.send_on(record.payload) else self._inbox.read(record.payload)

@@ -20,6 +20,7 @@ from thresher.crawler.core.ports import Entry, HostRecord, Lane
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.explain.announced import Announced, announced
+from thresher.crawler.explain.postponed import Event, history
 from thresher.crawler.explain.requisite import Needed, needed
 from thresher.crawler.explain.spelling import Step, steps
 from thresher.crawler.explain.today import Today, decide
@@ -94,6 +95,7 @@ class Story(msgspec.Struct, kw_only=True):
     alias_of: dict[str, str] | None = None
     holders: list[str] = []
     postponed: dict[str, str | int] | None = None  # the class that it waits in
+    history: list[Event] = []  # of a URL that was postponed
     crashes: int = 0  # of our own processes while they worked on it
     skips: list[dict[str, Any]] = []
     today: Today | None = None
@@ -160,6 +162,7 @@ class Explainer:
         story.holders = self._view.held.holders(url.key)
         of = class_of(self._view, url.key)
         story.postponed = of._asdict() if of is not None else None
+        story.history = history(self._view, url.key, row)
         alias = self._view.aliases.get(url.key)
         if alias is not None:
             story.alias_of = {"url": alias.to_text, "rule": alias.rule}

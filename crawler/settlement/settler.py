@@ -44,10 +44,11 @@ from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
-from thresher.filters.base import LinkJudgement, Naming
+from thresher.filters.base import Gate, LinkJudgement, Naming
 from thresher.filters.panel import Asked, Deliberation, Learned, Record
 from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
+from thresher.storage.tables.journal import TAIL
 
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _NOT_FETCHED = (State.QUEUED, State.HELD)
@@ -106,7 +107,7 @@ class Settler:
         if self._store.held.is_releasing or self._store.aliases.is_freeing:
             self._carry_out((), now)
         self._store.rounds.prune(self._store.first_uncommitted)
-        self.close()
+        self.close(now)
         self._store.end_visit()
 
     def imported(self, visit: Visit, now: float) -> None:
@@ -121,7 +122,7 @@ class Settler:
                 self._redirect(visit, outcome, now)
             case Fetched():
                 self._fetched(visit, outcome, now)
-        self.close()
+        self.close(now)
         self._store.end_visit()
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
@@ -133,14 +134,14 @@ class Settler:
             self._lost(entry, cause, detail, now)
             self._effects.ended(entry.url.key, was_asked=True, is_good=False)
             self._effects.let_aliases_go(entry.url.key)
-            self.close()
+            self.close(now)
             self._store.end_visit()
 
     def admit_again(self, source: CrawlURL, sifted: Sifted, now: float) -> None:
         """Write the links of a page that was stored before; the caller closes the visit."""
         self.admission.admit(source, sifted, now)
         self._learn((sifted.deliberation,), now)
-        self.close()
+        self.close(now)
 
     def admit_foreign(self, source: CrawlURL, sifted: Sifted, gift: float, now: float, *, is_redirect: bool) -> None:
         """Write what a page of another agent names of our sites; the caller closes the visit."""
@@ -158,19 +159,21 @@ class Settler:
     def announce_next(self, now: float) -> None:
         """Admit some of what sitemaps announce: a visit of its own."""
         self.sitemaps.admit_next(now)
-        self.close()
+        self.close(now)
         self._store.end_visit()
 
     def readmit(self, url: CrawlURL, row: SeenRow, deliberation: Deliberation[LinkJudgement], now: float) -> None:
         """Queue a URL that was refused before; the caller closes the visit."""
         self.admission.requeue(url, row, now)
         self._learn((deliberation,), now)
-        self.close()
+        self.close(now)
 
-    def close(self) -> None:
+    def close(self, now: float) -> None:
         """Write the visit's journal, and what it changed of tails."""
         self._effects.worthless.clear()
         self._effects.tails.save()
+        if note := self._effects.tails.take_note(now):
+            self._notes.append(Record(Gate.TAIL, b"", [(TAIL, note)]))
         if self._notes:
             self._store.journal.put(self._notes)
             self._notes = []
@@ -199,7 +202,7 @@ class Settler:
     def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
         self.learned(self._context.panel.found(who, site, finding), now)
-        self.close()
+        self.close(now)
 
     # -- what became of the lease
 
