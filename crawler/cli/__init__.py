@@ -39,6 +39,7 @@ COMMANDS = {
     "soft-errors": "soft_errors",
     "dust": "dust",
     "patterns": "patterns",
+    "filters": "filters",
     "replicas": "replicas",
     "depth": "depth",
     "demo": "demo",
@@ -60,6 +61,7 @@ READERS = (
     "soft-errors",
     "dust",
     "patterns",
+    "filters",
     "replicas",
     "depth",
 )
