@@ -36,12 +36,12 @@ from thresher.crawler.core.model import (
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkColumns, LinkJudgement, LinkRuling, Naming
+from thresher.filters.evidence.audits import is_audited
 from thresher.filters.evidence.decay import Recent
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
 
-_AUDIT_SCALE = 1 << 32
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -92,7 +92,7 @@ class Panel:
         """stands: whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise."""
         self.specs = tuple(specs)
         self._stands = stands
-        self._audit_below = int(audit_share * _AUDIT_SCALE)
+        self._audit_share = audit_share
         self._memories = {spec.name: memory_of(spec.name) for spec in specs}
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
         self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
@@ -325,7 +325,7 @@ class Panel:
             return frozenset(), effects
         position = {text: i for i, text in enumerate(batch.texts)}
         touched = set(refused) | {position[e.url] for _, e in effects if isinstance(e, Rewrite) and e.url in position}
-        audited = frozenset(i for i in touched if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below)
+        audited = frozenset(i for i in touched if is_audited(batch.keys[i], self._audit_share))
         spared = {batch.texts[i] for i in audited}
         return audited, [(who, e) for who, e in effects if not (isinstance(e, Rewrite | Hold) and e.url in spared)]
 
