@@ -14,17 +14,15 @@ Memory: the graph (recorded_store.py), and the memories of one replay. Time: som
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from thresher.config.settings import Settings
+from thresher.crawler.analysis.filter_clock import clocked
 from thresher.crawler.analysis.recorded_graph import is_document
 from thresher.crawler.analysis.recorded_store import Recorded
 from thresher.crawler.analysis.replayed_crawl import Crawl, Result
@@ -153,11 +151,15 @@ def judge(
 def _replay(recorded: Recorded, settings: Settings, space: URLSpace, name: str, progress: Callable[[int], None]) -> Replay:
     of = settings.filters
     wanted = [spec for spec in specs(_without(settings, name), settings.seeds) if _learns(spec)]
-    meter: defaultdict[str, float] = defaultdict(float)
-    panel = ReplayedPanel(recorded.graph, [_timed(spec, meter) for spec in wanted], space, audit_share=of.audit_share)
+    spent: Counter[str] = Counter()
+    panel = ReplayedPanel(recorded.graph, [clocked(spec, spent) for spec in wanted], space, audit_share=of.audit_share)
     policy = policy_of(of.tail_yield, of.tail_share, of.audit_share)
     crawl = Crawl(recorded.graph, policy, filters=panel, trusts_filters=True, progress=progress)
-    return Replay(name, crawl.run(), dict(meter))
+    result = crawl.run()
+    cpu_s: defaultdict[str, float] = defaultdict(float)
+    for step, ns in spent.items():
+        cpu_s[step.partition(" ")[0]] += ns / 1e9
+    return Replay(name, result, dict(cpu_s))
 
 
 def _learns(spec: FilterSpec) -> bool:
@@ -174,30 +176,6 @@ def _without(settings: Settings, name: str) -> Settings:
         if hasattr(getattr(of, each), "mode") and name in (NONE, each)
     }
     return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, **off))
-
-
-def _timed(spec: FilterSpec, meter: defaultdict[str, float]) -> FilterSpec:
-    """Return the filter with the processor time of its parts added to `meter`."""
-    parts = {part: _Timed(getattr(spec, part), spec.name, meter) for part in _PARTS if getattr(spec, part) is not None}
-    return msgspec.structs.replace(spec, **parts)
-
-
-class _Timed:
-    """A part of a filter that adds up what it costs."""
-
-    def __init__(self, part: Any, name: str, meter: defaultdict[str, float]) -> None:
-        for attribute in dir(part):
-            value = getattr(part, attribute)
-            if not attribute.startswith("_"):
-                setattr(self, attribute, value if isinstance(value, type) or not callable(value) else partial(_call, value, name, meter))
-
-
-def _call(step: Callable[..., Any], name: str, meter: defaultdict[str, float], *args: Any) -> Any:
-    began = time.thread_time()
-    try:
-        return step(*args)
-    finally:
-        meter[name] += time.thread_time() - began
 
 
 def _sketch(tokens: U64) -> U64:
