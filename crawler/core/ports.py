@@ -6,7 +6,7 @@ advanced by the monotonic clock from there; it never runs backwards, neither wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
@@ -174,7 +174,3 @@ class Memory(Protocol):
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]: ...
 
     def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]: ...
-
-    def put_many(self, rows: Mapping[bytes, bytes], /, weight: float = 0.0) -> None:
-        """Write records of one site, all of one weight."""
-        ...

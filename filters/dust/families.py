@@ -88,29 +88,21 @@ def learn(memory: Memory, site: bytes, url: str, origin: str, shown: Shown) -> i
     believed = known_places(memory, site)
     news: set[str] = set()
     largest = 0
-    found = places(url, origin)
-    keys = [_group_key(site, place) for place in found]
-    bare = {place.bare: _group(site, place.bare) for place in found if place.bare}
-    known = dict(zip((*keys, *bare.values()), memory.get_many((*keys, *bare.values())), strict=True))
-    grown: dict[bytes, bytes] = {}
-    for place, key in zip(found, keys, strict=True):
-        stored = grown.get(key) or known[key]
+    for place in places(url, origin):
+        key = _group_key(site, place)
+        stored = memory.get(key)
         if stored is None and _is_skipped(memory, site, place, origin, believed, key):
             continue
         stored = stored or _NONE
-        beside = bare[place.bare] if place.bare else b""
-        is_alike = _answer(stored, grown.get(beside) or known[beside] if beside else None, shown)
+        is_alike = _answer(stored, memory.get(_group(site, place.bare)) if place.bare else None, shown)
         answers = stored[:2]
         if is_alike is not None:
             answers = _count(answers, is_alike=is_alike)
             n_alike, is_believed = _count_in_pools(memory, site, place, origin, answers, is_alike=is_alike)
             largest = max(largest, n_alike if is_alike else 0)
             news |= {place.name} if is_believed else set()
-        if (entered := answers + _entered(stored[2:], shown)) != stored:
-            grown[key] = entered
-    for key in [key for key in grown if key[: len(site)] != site]:  # of hosts, which belong to no site
-        memory.put(key, grown.pop(key))
-    memory.put_many(grown)
+        if (grown := answers + _entered(stored[2:], shown)) != stored:
+            memory.put(key, grown)
     if not news <= believed and len(believed) < _MOST_PLACES:
         memory.put(site + _BELIEVED, _encode(sorted(believed | news)[:_MOST_PLACES]), _LASTING)
     return largest
@@ -147,8 +139,7 @@ def _is_skipped(memory: Memory, site: bytes, place: Place, origin: str, believed
     """Return whether a group that is new is one of those that are not worth it."""
     if not key[-1] % _SAMPLE or place.name == SPELLING or place.name in believed:
         return False
-    pool = HOST if place.name == HOST else f"{origin} {place.name}"
-    n, alike = memory.get(site + _POOL + _digest(pool.encode())) or _NONE
+    n, alike = memory.get(site + _POOL + _digest(_names(place, origin)[-1].encode())) or _NONE
     return n >= _MOST // 2 and alike <= _HARDLY * n
 
 
@@ -159,8 +150,9 @@ def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here
     """
     names = _names(place, origin)
     keys = [site + _POOL + _digest(name.encode()) for name in names]
-    counted = [_count(answers or _NONE, is_alike=is_alike) for answers in memory.get_many(keys)]
-    memory.put_many(dict(zip(keys, counted, strict=True)), _LASTING)
+    counted = [_count(memory.get(key) or _NONE, is_alike=is_alike) for key in keys]
+    for key, answers in zip(keys, counted, strict=True):
+        memory.put(key, answers, _LASTING)
     if not any(_may_be_believed(answers) for answers in (here, *counted)):
         return counted[-1][1], False
     for name, answers in zip((_group_name(place), *names), (here, *counted), strict=True):

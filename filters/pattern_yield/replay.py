@@ -9,7 +9,7 @@ Memory: unbounded, about 250 bytes per answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
@@ -42,10 +42,6 @@ class Rows:
 
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
         return iter(sorted((key, value) for key, value in self._rows.items() if key.startswith(prefix)))
-
-    def put_many(self, rows: Mapping[bytes, bytes], /, weight: float = 0.0) -> None:
-        for key, value in rows.items():
-            self.put(key, value, weight)
 
     def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]:
         return [self._rows.get(key) for key in keys]

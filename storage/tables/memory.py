@@ -16,7 +16,7 @@ met, else 4; an eviction costs 2 µs per record of the site.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
 from thresher.storage.packing import MEMORY_HEADER, pack_memory, pack_u64, unpack_memory, unpack_u64
@@ -96,12 +96,9 @@ class Memory:
         self._remember(key, value)
         if earlier is None and self._met is not None:
             self._met.add(key)
-        self._use(key[:_SITE], len(value) + (len(self._tag) + len(key) + MEMORY_HEADER if earlier is None else -len(earlier)))
-
-    def _use(self, site: bytes, grown: int) -> None:
-        """Count so many bytes more of a site's cap, and drop records if that is passed."""
+        site = key[:_SITE]
         before = self.used(site)
-        used = before + grown
+        used = before + len(value) + (len(self._tag) + len(key) + MEMORY_HEADER if earlier is None else -len(earlier))
         if used > self._site_bytes:
             used = self._evict(site, used)
         if used != before:
@@ -109,24 +106,6 @@ class Memory:
             self._unsaved.add(site)
             if not before and self._met is not None:
                 self._met.add(site)
-
-    def put_many(self, rows: Mapping[bytes, bytes], /, weight: float = 0.0) -> None:
-        """Write records of one site at once: what a put costs beside the record is paid once."""
-        if not rows:
-            return
-        visit, site = self._rows.visit, next(iter(rows))[:_SITE]
-        assert all(key[:_SITE] == site for key in rows), f"records of one site, found others beside {site.hex()}"
-        grown = 0
-        for (key, value), earlier in zip(rows.items(), self.get_many(rows), strict=True):
-            self._remember(key, value)
-            if earlier is None:
-                grown += len(value) + len(self._tag) + len(key) + MEMORY_HEADER
-                if self._met is not None:
-                    self._met.add(key)
-            else:
-                grown += len(value) - len(earlier)
-        self._rows.put_many(MEMORY, {self._tag + key: pack_memory(weight, visit, value) for key, value in rows.items()})
-        self._use(site, grown)
 
     def delete(self, key: bytes, /) -> None:
         row = self._tag + key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 
 class DictMemory:
@@ -20,10 +20,6 @@ class DictMemory:
 
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
         return iter(sorted((key, value) for key, value in self.rows.items() if key.startswith(prefix)))
-
-    def put_many(self, rows: Mapping[bytes, bytes], /, weight: float = 0.0) -> None:
-        for key, value in rows.items():
-            self.put(key, value, weight)
 
     def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]:
         return [self.rows.get(key) for key in keys]

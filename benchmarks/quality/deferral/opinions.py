@@ -7,7 +7,7 @@ was worth is known by its text alone.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -35,10 +35,6 @@ class Notes(dict[bytes, bytes]):
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the records of a prefix in the order of their keys."""
         return iter(sorted((key, value) for key, value in self.items() if key.startswith(prefix)))
-
-    def put_many(self, rows: Mapping[bytes, bytes], weight: float = 0.0) -> None:
-        """Write several records."""
-        self.update(rows)
 
     def get_many(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """Return several records."""
