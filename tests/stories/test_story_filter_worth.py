@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 from click.testing import CliRunner
-from little_web import LittleWeb, crawl, settings
+from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import Filters
 from thresher.crawler.analysis.filter_worth import Judged, judge
@@ -36,10 +36,14 @@ def forum(web: LittleWeb) -> None:
     """Threads, each with the same login form; two late forms are documents."""
     web.page("a.test/", *[f"a.test/thread/{i}" for i in range(N)])
     for i in range(N):
-        word = "".join(chr(97 + int(digit)) for digit in f"{i:04}")
+        word = _word(i)
         web.page(f"a.test/thread/{i}", f"a.test/login?return={word}", text=_thread(i))
         of_its_own = {UNLIKE: " ".join(f"own{k}" for k in range(60)), NEAR: _thread(3) + " more"}
         web.page(f"a.test/login?return={word}", text=of_its_own.get(i, LOGIN))
+
+
+def _word(i: int) -> str:
+    return "".join(chr(97 + int(digit)) for digit in f"{i:04}")
 
 
 def _thread(i: int) -> str:
@@ -71,6 +75,32 @@ async def test_what_is_told_of_a_filter_is_what_crawls_with_and_without_it_come_
     assert replayed.requests == n_with
     assert replayed.unknown == replayed.saved > 0, "what the crawl did not fetch is not known"
     assert replayed.lost == 0, "and so is what was lost"
+
+
+async def test_with_a_threshold_of_nought_and_all_filters_on_the_documents_are_those_of_a_crawl_without_filters(tmp_path: Path) -> None:
+    """The law, for a finite site without limits: by text, near copies apart. Mutation: what is held at the end was not drawn."""
+    every = Filters(tail_yield=0.0)
+    modes = {name: getattr(every, name) for name in every.__struct_fields__ if hasattr(getattr(every, name), "mode")}
+    on = msgspec.structs.replace(every, **{name: msgspec.structs.replace(one, mode="enforce") for name, one in modes.items()})
+    async with LittleWeb() as web:
+        forum(web)
+        for i in range(20):
+            web.page(f"a.test/thread/{i}/print", "a.test/", text=_thread(i))
+            web.page(f"a.test/calendar?month={i}", f"a.test/calendar?month={i + 1}", "a.test/", text="no events in this month " * 10)
+        web.page("a.test/calendar?month=20", text=" ".join(f"event{k}" for k in range(60)))
+        web.page("a.test/thread/1", *[f"a.test/thread/{i}/print" for i in range(20)], "a.test/calendar?month=0", text=_thread(1))
+        without = await crawl(tmp_path / "off", settings(web, ["a.test/"], filters=filters("off")))
+        with_all = await crawl(tmp_path / "on", settings(web, ["a.test/"], filters=on))
+    assert with_all.status.held == 0
+    found = texts(with_all)
+    lost = {web.place(url) for url, page in without.pages.items() if page.fingerprint not in found}
+    assert len(found) > N
+    assert lost <= {"a.test/thread/1", f"a.test/login?return={_word(NEAR)}"}, "near copies at most: of its print view, and of a thread"
+
+
+def texts(crawled: Crawled) -> set[bytes]:
+    """Return the texts that a crawl has kept."""
+    return {page.fingerprint for page in crawled.pages.values() if page.status == 200 and page.keep}
 
 
 async def test_the_command_says_it_as_a_table_and_as_json_with_what_was_left_alone(tmp_path: Path) -> None:
