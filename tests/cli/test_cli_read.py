@@ -256,6 +256,7 @@ def test_verify_outlives_a_reader_that_is_killed(thresher: Callable, crawl: Path
         ("rank",),
         ("soft-errors",),
         ("patterns",),
+        ("filters",),
         ("replicas",),
         ("dust", "list"),
         ("depth", "advise"),
