@@ -49,7 +49,7 @@ from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
-from thresher.crawler.gates.robots_cache import RobotsCache, Standing
+from thresher.crawler.gates.robots_cache import RobotsCache, Standing, Waiting
 from thresher.crawler.page.batch_reader import BatchReader
 from thresher.crawler.page.batch_reader import Reading as PageReading
 from thresher.crawler.page.parser import Parser
@@ -103,7 +103,7 @@ class Visit(msgspec.Struct):
     held: tuple[Asked, ...] = ()  # a filter has come to hold the URL, or to rewrite it: it is not requested
     said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
     postponed: tuple[float, str] | None = None  # until when its host waits, and why
-    robots_origins: set[str] = msgspec.field(default_factory=set)  # origins that `outcome`, a robots.txt, speaks for
+    robots_of: set[Waiting] = msgspec.field(default_factory=set)  # for whom `outcome`, a robots.txt, speaks
     policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
     page: Page | None = None
     sitemap: Reading | None = None  # what a sitemap says
@@ -136,7 +136,7 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
     """Make the journey of the URL that `lease` reserves."""
     url = lease.entry.url
     if url.purpose is Purpose.ROBOTS:
-        return Visit(lease, await _robots_txt(url, context), robots_origins=context.robots.waiting_for(url))
+        return Visit(lease, await _robots_txt(url, context), robots_of=context.robots.waiting_for(url))
     is_sitemap = url.purpose is Purpose.SITEMAP
     refusal = _fault_of_no_page(url, context) if url.purpose in _NOT_A_PAGE else context.links.check(url.text)
     stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await ask_robots(lease, context)
@@ -194,7 +194,7 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
             outcome = await _robots_txt(context.robots.request(url.host), context)
             if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or context.bare.gives_way(url, outcome)):
                 return _failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
-            return Visit(lease, outcome, robots_origins={url.host}, postponed=(0.0, ""))
+            return Visit(lease, outcome, robots_of={url.host}, postponed=(0.0, ""))
         case Standing.ALLOWED:
             return None
 

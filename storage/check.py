@@ -48,7 +48,7 @@ def _walk(path: Path) -> list[str]:
     from lmdb import verify  # rarely needed, and slow to import
 
     try:
-        problems: list[str] = verify.verify(str(path), subdir=False)  # type: ignore[no-untyped-call]
+        problems: list[str] = verify.verify(str(path), subdir=False)  # type: ignore[no-untyped-call]  # lmdb has no types
     except verify.VerifyError as error:
         return [str(error)]
     return problems

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
 from threading import Lock
@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import lmdb
 
 from thresher.storage.check import check_data_file
-from thresher.storage.failpoint import reached
 from thresher.storage.overlay import Row
 from thresher.storage.schema import RESULTS, STATE, TABLES
 from thresher.storage.seal import Seals, sealed
@@ -119,19 +118,21 @@ class Disk:
 
     # Writes
 
-    def commit(self, env: str, writes: Iterable[Write], before_commit: Callable[[], None] = lambda: None) -> None:
-        """Write all of `writes` in one transaction, growing the map as needed. `before_commit` is called with everything in place."""
+    def commit(self, env: str, writes: Iterable[Write]) -> None:
+        """Write all of `writes` in one transaction, growing the map as needed."""
         writes = list(writes)
         while True:
             try:
                 with self._envs[env].begin(write=True) as txn:
-                    for write in writes:
-                        self._apply(txn, write)
-                    before_commit()
+                    self._apply_all(txn, writes)
                 break
             except lmdb.MapFullError:
                 self._grow(env)
         self._fill(env)
+
+    def _apply_all(self, txn: lmdb.Transaction[bytes], writes: Iterable[Write]) -> None:
+        for write in writes:
+            self._apply(txn, write)
 
     def _apply(self, txn: lmdb.Transaction[bytes], write: Write) -> None:
         with txn.cursor(self._dbs[write.table]) as cursor:
@@ -147,12 +148,10 @@ class Disk:
 
     def _grow(self, env: str) -> None:
         """Double the map. No transaction of ours is open meanwhile; other processes are told by LMDB itself."""
-        reached("before_map_resize")
         with self._lock:
             self._snapshots[env].abort()
             self._envs[env].set_mapsize(2 * self._envs[env].info()["map_size"])
             self._snapshots[env] = self._envs[env].begin()
-        reached("after_map_resize")
 
     def reserve(self, map_size: int) -> None:
         """Take as much address space for each map, where it has less."""

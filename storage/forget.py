@@ -33,7 +33,6 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace, origin_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.archive.blanking import blank, places_of
-from thresher.storage.failpoint import reached
 from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Row
@@ -119,7 +118,7 @@ def unfinished(path: Path) -> bool:
     found = False
     for shard in shard_paths(path):
         with View(shard) as view:
-            found = found or any(not record.is_done for _, record in view.forgotten.all())
+            found = found or any(not record.is_done for _, record in view.tables.forgotten.all())
     return found
 
 
@@ -127,7 +126,7 @@ def finish(path: Path) -> None:
     """Go on with every takedown that is not done. Raises StoreError, StoreLockedError, DiskError."""
     for shard in shard_paths(path):
         with Store.open(shard, None, time.time(), reserves=False) as store:
-            begun = [(key, record) for key, record in store.forgotten.all() if not record.is_done]
+            begun = [(key, record) for key, record in store.tables.forgotten.all() if not record.is_done]
             for key, record in begun:
                 _delete(store, key, record)
             secret = store.secret
@@ -144,7 +143,6 @@ def compact(path: Path) -> None:
     try:
         for name in (STATE, RESULTS):
             _compact(path / name)
-            reached("compacted")
     except (OSError, lmdb.Error) as error:
         raise _no_room(path, error) from None
     finally:
@@ -191,21 +189,20 @@ def _begin(path: Path, target: Target, *, by: str, why: str, now: float) -> None
     with View(path) as view:
         blanks = list(places_of(view, target.means))
     with Store.open(path, None, now, reserves=False) as store:
-        record = store.forgotten.get(target.key) or ForgottenRecord(target.text, target.is_host, now, by, why)
+        record = store.tables.forgotten.get(target.key) or ForgottenRecord(target.text, target.is_host, now, by, why)
         record.is_done, record.blanks = False, blanks
         record.n_captures += len(blanks)
-        store.forgotten.put(target.key, record)
+        store.tables.forgotten.put(target.key, record)
         _commit(store)
-    reached("forgetting")
 
 
 def _end(path: Path, keys: Iterable[bytes]) -> None:
     with Store.open(path, None, time.time(), reserves=False) as store:
         for key in keys:
-            record = store.forgotten.get(key)
+            record = store.tables.forgotten.get(key)
             assert record is not None, f"the takedown {key.hex()} is gone"
             record.is_done, record.blanks = True, []
-            store.forgotten.put(key, record)
+            store.tables.forgotten.put(key, record)
         _commit(store)
 
 
@@ -225,19 +222,18 @@ def _delete(store: Store, key: bytes, record: ForgottenRecord) -> None:
     if record.is_host:
         _forget_host(store, space, found.origins)
     record.n_urls = len(found.keys)
-    store.forgotten.put(key, record)
+    store.tables.forgotten.put(key, record)
     _commit(store)
-    reached("forgotten")
 
 
 def _find(store: Store, target: Target) -> _Found:
     found = _Found()
     for number, value in _all(store, URLS):
         record = URL.decode(value)
-        if target.means(record.text) and not store.requests.prober(unpack_u64(number)):
+        if target.means(record.text) and not store.tables.requests.asker(unpack_u64(number)):
             found.keys[unpack_u64(number)] = record.key
             found.origins.add(origin_of(record.text))
-            row = store.seen.row(record.key)
+            row = store.tables.seen.row(record.key)
             if row is not None and row.visit and not is_elsewhere(row.visit):
                 found.visits.add(row.visit)
     for visit, value in _all(store, PAGES):
@@ -248,19 +244,19 @@ def _find(store: Store, target: Target) -> _Found:
 
 def _forget_url(store: Store, key: bytes) -> None:
     """Delete what is known of a URL, and know of it that it is refused."""
-    store.held.forget(key)
-    if (place := store.tail.place(key)) is not None:
-        store.tail.remove(key, place)  # its class finds out when it is drawn from
-    if store.tail.draw(key) is not None:
-        store.tail.end_draw(key)
+    store.tables.held.forget(key)
+    if (place := store.tables.tail.place(key)) is not None:
+        store.tables.tail.remove(key, place)  # its class finds out when it is drawn from
+    if store.tables.tail.draw(key) is not None:
+        store.tables.tail.end_draw(key)
         store.counters.add(PENDING, -1)
-    store.aliases.forget(key)
-    store.redirects.forget(key)
+    store.tables.aliases.forget(key)
+    store.tables.redirects.forget(key)
     for table in (CHECKS, FAILURES, VERDICTS, SUSPECTS):
         store.delete(table, key)
-    row = store.seen.row(key)
+    row = store.tables.seen.row(key)
     if row is not None and row.state is not State.OUTBOX:
-        store.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.FORGOTTEN, visit=0))
+        store.tables.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.FORGOTTEN, visit=0))
 
 
 def _forget_visit(store: Store, visit: int) -> bool:
@@ -277,16 +273,16 @@ def _forget_visit(store: Store, visit: int) -> bool:
 def _take_from_queue(store: Store, queue: bytes, numbers: Collection[int]) -> None:
     """Delete the rows of a host's queue that are of these URLs."""
     rows = [row for row, _ in store.scan(QUEUE, queue) if unpack_queue_key(row).seq in numbers]
-    host = store.queues.host(queue)
+    host = store.tables.queues.host(queue)
     if host is None or not rows:
         return
     for row in rows:
         store.delete(QUEUE, row)
     host.n_queued -= len(rows)
     if not host.n_queued and host.due:
-        store.queues.file(queue, host.due, 0.0)
+        store.tables.queues.file(queue, host.due, 0.0)
         host.due = 0.0
-    store.queues.save_host(queue, host)
+    store.tables.queues.save_host(queue, host)
 
 
 def _forget_host(store: Store, space: URLSpace, origins: Iterable[str]) -> None:
@@ -294,7 +290,7 @@ def _forget_host(store: Store, space: URLSpace, origins: Iterable[str]) -> None:
     for origin in origins:
         store.delete(ROBOTS, space.origin_key(origin))
         site = space.queue_key(origin)[:8]
-        record = store.queues.site(site)
+        record = store.tables.queues.site(site)
         if record is not None and record.n_hosts == 1:
             for table in (MEMORY, MEMORY_BYTES):
                 for row in [row for row, _ in _all(store, table) if row[2:10] == site]:

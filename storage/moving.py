@@ -17,7 +17,6 @@ from collections.abc import Iterator
 
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.ownership import N_PARTITIONS, first_key
-from thresher.storage.failpoint import reached
 from thresher.storage.overlay import Row
 from thresher.storage.packing import moved_visit, pack_queue_key, pack_u64, unpack_queue_key, unpack_seen, unpack_u64
 from thresher.storage.schema import (
@@ -211,19 +210,19 @@ class Move:
             row = unpack_seen(value)
             if row.state is State.OUTBOX:
                 continue
-            known = self._to.seen.row(key)
+            known = self._to.tables.seen.row(key)
             row = row._replace(visit=moved_visit(row.visit, self._shard))
             if known is None:
-                self._to.seen.adopt(self._from.seen.record(row.seq), row)
+                self._to.tables.seen.adopt(self._from.tables.seen.record(row.seq), row)
             elif known.state is State.OUTBOX:
-                self._to.seen.update(key, row._replace(seq=known.seq))
+                self._to.tables.seen.update(key, row._replace(seq=known.seq))
             self._step(self._to)
 
     def _copy_requests(self) -> None:
         """Take filters' own requests over, and their rows in the queues; one that the target has is the same."""
-        known = {(self._to.seen.record(unpack_u64(number)).key, who) for number, who in _scan(self._to, REQUESTS, b"", None)}
+        known = {(self._to.tables.seen.record(unpack_u64(number)).key, who) for number, who in _scan(self._to, REQUESTS, b"", None)}
         for number, who in _scan(self._from, REQUESTS, b"", None):
-            record = self._from.seen.record(unpack_u64(number))
+            record = self._from.tables.seen.record(unpack_u64(number))
             if self._begin <= record.key < self._end and (record.key, who) not in known:
                 seq = pack_u64(self._to.take_seq())
                 self._to.put(URLS, seq, URL.encode(record))
@@ -236,33 +235,33 @@ class Move:
         """Let each URL wait where it waited, under its new number; the host comes last, with all that waits there."""
         for key, value in self._rows(QUEUE):
             row = unpack_queue_key(key)
-            if self._from.requests.prober(row.seq):
+            if self._from.tables.requests.asker(row.seq):
                 continue
-            known = self._to.seen.row(self._from.seen.record(row.seq).key)
+            known = self._to.tables.seen.row(self._from.tables.seen.record(row.seq).key)
             assert known is not None, f"number {row.seq} waits and was not copied"
             self._copy(QUEUE, pack_queue_key(row.queue, row.lane, row.rank, known.seq), value)
         for queue, value in self._rows(HOSTS):
-            if self._to.queues.host(queue) is None:
+            if self._to.tables.queues.host(queue) is None:
                 host = HOST.decode(value)
-                self._to.queues.save_host(queue, host)
-                self._to.queues.file(queue, 0.0, host.due)
+                self._to.tables.queues.save_host(queue, host)
+                self._to.tables.queues.file(queue, 0.0, host.due)
                 self._step(self._to)
 
     # -- out of the source
 
     def _delete_queues(self) -> None:
         for number, _ in _scan(self._from, REQUESTS, b"", None):
-            if self._begin <= self._from.seen.record(unpack_u64(number)).key < self._end:
-                self._from.requests.pop(unpack_u64(number))
+            if self._begin <= self._from.tables.seen.record(unpack_u64(number)).key < self._end:
+                self._from.tables.requests.pop(unpack_u64(number))
         for queue, value in self._rows(HOSTS):
             for key, _ in _scan(self._from, QUEUE, queue, queue + _LAST):
                 self._from.delete(QUEUE, key)
-            self._from.queues.forget_host(queue, HOST.decode(value))
+            self._from.tables.queues.forget_host(queue, HOST.decode(value))
             self._step(self._from)
         for key, value in self._rows(SEEN):
             row = unpack_seen(value)
             if row.state is not State.OUTBOX:
-                self._from.seen.update(key, row._replace(state=State.OUTBOX, reason=None))
+                self._from.tables.seen.update(key, row._replace(state=State.OUTBOX, reason=None))
                 self._step(self._from)
 
     def _delete_rest(self) -> None:
@@ -277,7 +276,7 @@ class Move:
                     self._step(self._from)
 
     def _is_sources(self, key: bytes) -> bool:
-        row = self._from.seen.row(key)
+        row = self._from.tables.seen.row(key)
         return row is not None and row.state is not State.OUTBOX
 
     def _refuse_unknown(self) -> None:
@@ -285,19 +284,19 @@ class Move:
         for key, value in _scan(self._to, SEEN, self._begin, self._end):
             row = unpack_seen(value)
             if row.state is State.OUTBOX:
-                self._to.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.REFUSED_BY_FILTER))
+                self._to.tables.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.REFUSED_BY_FILTER))
                 self._step(self._to)
 
 
 def move_quarantined(source: Store, target: Store) -> None:
     """Move what is quarantined in a shard that is to have no agent any more, so that it can be offered again."""
-    rows = source.quarantine.all()
+    rows = source.tables.quarantine.all()
     for key, record in rows:
-        target.quarantine.adopt(key, record)
+        target.tables.quarantine.adopt(key, record)
     if rows:
         _commit(target)
     for key, record in rows:
-        source.quarantine.take(key, record)
+        source.tables.quarantine.take(key, record)
     if rows:
         _commit(source)
 
@@ -321,4 +320,3 @@ def _commit(store: Store) -> None:
     """Write down what was done; a visit's number is used up."""
     store.end_visit()
     store.flush(store.clock).result()
-    reached("moved")

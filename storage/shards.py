@@ -91,7 +91,7 @@ class ShardsView(View):
             raise
         self.settings = self.shards[0].settings
         self._numbers: dict[int, npt.NDArray[np.int64]] = {}
-        Tables.__init__(self, self, self.settings)
+        self.tables = Tables(self, self.settings)
 
     # Rows
 

@@ -48,7 +48,7 @@ _CUT_AT_ONCE = 4096
 _SPARE_BYTES = 16 << 20
 
 
-class Store(Tables):
+class Store:
     """Used by one thread; it has a writer thread of its own. Made by `create` or `open`."""
 
     def __init__(self, path: Path, lock: CrawlLock, disk: Disk, settings: Settings, *, patience_s: float) -> None:
@@ -71,7 +71,7 @@ class Store(Tables):
         self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
         self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._committed)
         self.counters = Counters(self)
-        super().__init__(self, settings, writes=True)
+        self.tables = Tables(self, settings, writes=True)
         if msgspec.json.encode(settings) != self.stored_config:
             self.reconfigure(settings)
 
@@ -285,8 +285,8 @@ class Store(Tables):
         assert self._behind is None, "flush while a group is being committed"
         self._writer.check()
         group = self._open
-        self.queues.save()
-        self.save_memories()
+        self.tables.queues.save()
+        self.tables.save_memories()
         self.counters.save()
         self.clock = max(self.clock, now)
         self.put(META, Meta.CLOCK, pack_f64(self.clock))

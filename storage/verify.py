@@ -225,7 +225,7 @@ def _counters(view: View) -> Iterator[str]:
     found = Counter(f"state:{unpack_seen(value).state.name.lower()}" for _, value in view.rows(SEEN))
     found["hosts"] = sum(1 for _ in view.rows(HOSTS))
     found["rows:due"] = sum(1 for _ in view.rows(DUE))
-    found.update(COUNTED + record.what for _, record in view.quarantine.all())
+    found.update(COUNTED + record.what for _, record in view.tables.quarantine.all())
     found["rows:pages"] = sum(1 for key, _ in view.rows(PAGES) if unpack_u64(key) < view.visit)
     counters = view.counters
     known = (*(f"state:{state.name.lower()}" for state in State), *counters.all(COUNTED))
@@ -277,7 +277,7 @@ def _held(view: View) -> Iterator[str]:
 def _aliases(view: View) -> Iterator[str]:
     """Both tables of aliases tell the same."""
     for row, _ in view.rows(ALIAS_OF):
-        alias = view.aliases.get(row[16:])
+        alias = view.tables.aliases.get(row[16:])
         if alias is None or alias.to_key != row[:16]:
             yield f"alias_of {row.hex()}: no alias leads there"
     for key, value in view.rows(ALIASES):
@@ -342,6 +342,6 @@ def _results(view: View) -> Iterator[str]:
             yield f"links {visit}: lead to a number that was never given out"
     for key, _ in view.rows(JOURNAL):
         if unpack_u64(key) < view.visit:
-            view.journal.read(unpack_u64(key))
+            view.tables.journal.read(unpack_u64(key))
     for _, value in view.rows(PAGES):
         PAGE.decode(value)

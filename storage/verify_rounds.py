@@ -16,7 +16,7 @@ def verify_rounds(view: View) -> Iterator[str]:
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == ASKER.encode() and text is not None:
+        if prober == ASKER.stored.encode() and text is not None:
             key = URL.decode(text).key
             if key in waiting:
                 yield f"revisits {key.hex()}: two requests for it wait"
@@ -32,14 +32,14 @@ def verify_rounds(view: View) -> Iterator[str]:
         yield f"revisits {key.hex()}: a request waits that no round has asked for"
     outdated = {unpack_u64(visit) for visit, _ in view.rows(OUTDATED)}
     for key in view.keys(CHECKS):
-        check = view.rounds.check(key)
+        check = view.tables.rounds.check(key)
         for visit in check.versions if check is not None else ():
             if visit in outdated or view.get(PAGES, pack_u64(visit)) is None:
                 yield f"checks {key.hex()}: version {visit} is not there"
-    rounds = view.rounds.all()
+    rounds = view.tables.rounds.all()
     if [record.number for record in rounds] != list(range(2, len(rounds) + 2)):
         yield f"rounds: {[record.number for record in rounds]} are not one after the other"
-    for visit, _ in view.rounds.changes_since(0, 1 << 62):
+    for visit, _ in view.tables.rounds.changes_since(0, 1 << 62):
         if visit >= view.visit:
             break
         if not any(record.first_visit <= visit for record in rounds):

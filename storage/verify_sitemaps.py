@@ -29,7 +29,7 @@ def verify_sitemaps(view: View) -> Iterator[str]:
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == ASKER.encode() and text is not None:
+        if prober == ASKER.stored.encode() and text is not None:
             waiting.add(URL.decode(text).key)
     admitting = {row[:16] for row in view.keys(ANNOUNCING)}
     for key, value in view.rows(SITEMAPS):

@@ -14,13 +14,13 @@ from thresher.storage.view import View
 def verify_tail(view: View) -> Iterator[str]:
     """Yield each fault."""
     for row, key in view.rows(TAIL_MEMBERS):
-        place = view.tail.place(key)
+        place = view.tables.tail.place(key)
         if place is None or member_key(place) != row:
             yield f"tail_members {row.hex()}: {key.hex()} does not wait there"
         if view.get(TAIL_CLASSES, row[:24]) is None or view.get(TAIL_HOSTS, row[:16]) is None:
             yield f"tail_members {row.hex()}: there is no such class"
     for key, _ in view.rows(TAIL_PLACES):
-        place = view.tail.place(key)
+        place = view.tables.tail.place(key)
         assert place is not None, "a row that was read just now"
         if view.get(TAIL_MEMBERS, member_key(place)) != key:
             yield f"tail_places {key.hex()}: its class does not have it"

@@ -55,8 +55,8 @@ _SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom re
 T = TypeVar("T")
 
 
-class View(Tables):
-    """Reads of a store on disk. The reading methods of `Tables` work on it as on a `Store`."""
+class View:
+    """Reads of a store on disk."""
 
     span: Span | None = None  # there: `all_…` and `timed` yield only what belongs to it
 
@@ -83,7 +83,7 @@ class View(Tables):
         except BaseException:
             self.close()
             raise
-        super().__init__(self, self.settings)
+        self.tables = Tables(self, self.settings)  # their reading methods work as on those of a `Store`
 
     # Rows
 

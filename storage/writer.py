@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -22,13 +22,12 @@ import lmdb
 from backports import zstd
 
 from thresher.crawler.core.errors import ThresherError
-from thresher.storage import failpoint
 from thresher.storage.archive.files import ArchiveWriter, Packed
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours, is_disk
 from thresher.storage.overlay import Group, Layer
 from thresher.storage.packing import pack_skips, pack_u64
-from thresher.storage.schema import ARCHIVE_END, CAPTURES, META, PLACE, QUEUE, RESULTS, SEEN, STATE, TABLES, URLS, ArchiveEnd, Meta, Raw
+from thresher.storage.schema import ARCHIVE_END, CAPTURES, META, PLACE, RESULTS, STATE, TABLES, ArchiveEnd, Meta, Raw
 from thresher.storage.segments import SegmentWriter
 
 _FIRST_WAIT_S = 0.05
@@ -129,25 +128,25 @@ class Writer:
             self._disk.check_readers()
 
     def _commit(self, work: _Work) -> None:
-        failpoint.reached("before_results_commit")
         if work.packed and work.archive_end is None and self._archive is not None:
             work.archive_end, places = self._archive.append(work.packed)
             work.results.append(Write(CAPTURES, [], [(pack_u64(visit), PLACE.encode(place)) for visit, place in places]))
-            failpoint.reached("after_archive")
-        if not work.results_written:
-            if work.results:
-                self._disk.commit(RESULTS, work.results)
-            work.results_written = True
-        failpoint.reached("after_results_commit")
+        self._commit_results(work)
         state = work.state
         if work.lines:
             work.skips_end = work.skips_end or self._segments.append(work.lines)
             state = [*state, Write(META, [], [(Meta.SKIPS, pack_skips(*work.skips_end))])]
         if work.archive_end is not None:
             state = [*state, Write(META, [], [(Meta.ARCHIVE, ARCHIVE_END.encode(work.archive_end))])]
-        for part in _parts(state, self._disk):
-            self._disk.commit(STATE, part, _before_state_commit)
-            failpoint.reached("after_state_commit")
+        self._commit_state(state)
+
+    def _commit_results(self, work: _Work) -> None:
+        if work.results and not work.results_written:
+            self._disk.commit(RESULTS, work.results)
+        work.results_written = True
+
+    def _commit_state(self, writes: list[Write]) -> None:
+        self._disk.commit(STATE, writes)
 
 
 def _yield_the_core() -> None:
@@ -187,22 +186,3 @@ def _writes(layers: dict[str, Layer], env: str, compressor: zstd.ZstdCompressor)
             else:
                 write.puts.append((key, compressor.compress(value, zstd.ZstdCompressor.FLUSH_FRAME) if type(value) is Raw else value))
         yield write
-
-
-def _before_state_commit() -> None:
-    failpoint.reached("in_state_txn")
-    failpoint.reached("before_state_commit")
-
-
-def _parts(writes: list[Write], disk: Disk) -> Iterable[list[Write]]:
-    """Return what is committed together: everything. The broken design, which the kill test must catch, sets new URLs apart."""
-    if not failpoint.split_txn:
-        return [writes]
-    late = []
-    for table in (SEEN, URLS, QUEUE):
-        for write in [write for write in writes if write.table == table]:
-            known = disk.get_many(table, [key for key, _ in write.puts])
-            late.append(Write(table, [], [row for row in write.puts if row[0] not in known]))
-            early = Write(table, write.deletes, [row for row in write.puts if row[0] in known])
-            writes = [early if other is write else other for other in writes]
-    return [writes, late]

@@ -14,7 +14,7 @@ from thresher.crawler.core.model import CrawlURL, Failed, Fetched, Outcome
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.fetch.address_connections import ConnectionUse
 from thresher.crawler.fetch.address_guard import AddressGuard
-from thresher.crawler.fetch.dns import Resolver
+from thresher.crawler.fetch.dns import Names, Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
 
 USER_AGENT = "thresher/test (+https://contact.test/)"
@@ -48,7 +48,7 @@ async def fetching(
     *,
     guard: AddressGuard | None = None,
     dns: Dns | None = None,
-    resolver: Resolver | None = None,
+    resolver: Names | None = None,
     from_header: str = "",
     rate_grace_s: float = 10.0,
     address_connections: int = 1_000,

@@ -30,9 +30,11 @@ import msgspec
 
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.opening import AnyWeb
 from thresher.crawler.demo.plan import Kind
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.demo.truth import Truth
+from thresher.crawler.demo.web import Web
 from thresher.storage.shards import open_view
 
 ROOT = Path(__file__).parents[1]
@@ -144,7 +146,11 @@ class Life:
 
     def agent(self) -> int:
         """Return the pid of the agent that runs now, 0 if none does."""
-        return next(iter(children(self.process.pid)), 0)
+        return next(iter(self._running_agents()), 0)
+
+    def _running_agents(self) -> list[int]:
+        """Return the pids of the agents. The command has had other children before: one that looks whether the store can be read."""
+        return [pid for pid in children(self.process.pid) if is_agent(pid)]
 
     def wait_for_agent(self, *, other_than: int = 0) -> int:
         """Wait until an agent runs; return its pid, 0 if the crawl ended first."""
@@ -165,7 +171,7 @@ class Life:
 
     def signal_agent(self, number: int, choose: Callable[[list[int]], int] = min) -> bool:
         """Signal the agent, or one of several; False if there is none."""
-        pids = children(self.process.pid)
+        pids = self._running_agents()
         if pids:
             send(choose(pids), number)
         return bool(pids)
@@ -201,6 +207,14 @@ def children(pid: int) -> list[int]:
     except OSError:
         return []
     return [child for child in pids if alive(child)]
+
+
+def is_agent(pid: int) -> bool:
+    """Return whether a process is an agent: not one that is only about to become one."""
+    try:
+        return b"agent_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def alive(pid: int) -> bool:
@@ -290,7 +304,7 @@ def findings(store: Path) -> Findings:
         edges = dict(view.all_edges())
         urls: dict[str, Finding] = {}
         for url, row in view.all_urls():
-            page, failure, edge = pages.get(url.key), view.failures.get(url.key), edges.get(url.key)
+            page, failure, edge = pages.get(url.key), view.tables.failures.get(url.key), edges.get(url.key)
             urls[url.text] = Finding(
                 row.state.name,
                 row.reason or "",
@@ -312,6 +326,12 @@ def differences(reference: Findings, found: Findings) -> tuple[list[str], list[s
 
 
 # -- what the server saw --------------------------------------------------------------------------------------------------------------
+
+
+def unlabelled(web: AnyWeb) -> Web:
+    """Return the demo web of a server that serves no labelled one, under its own type."""
+    assert isinstance(web, Web)
+    return web
 
 
 def refetches(log: Log, truth: Truth) -> Counter[str]:

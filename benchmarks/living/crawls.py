@@ -141,7 +141,7 @@ def holders(directory: Path, urls: Iterable[str]) -> dict[str, list[str]]:
     """Return held URL → the filters that hold it, with the pattern or rule that each names."""
     with View(directory) as view:
         space = URLSpace(view.secret, url_rules(view.settings))
-        return {url: view.held.holders(space.key(url)) for url in urls}
+        return {url: view.tables.held.holders(space.key(url)) for url in urls}
 
 
 def refusals(directory: Path) -> dict[str, list[str]]:

@@ -189,7 +189,7 @@ def n_audited(store: Path) -> int:
     """Return how many 304s the crawl says it has checked."""
     with open_view(store) as view:
         shards = view.shards if isinstance(view, ShardsView) else [view]
-        return sum(watch.n_audited for shard in shards for _, watch in shard.rounds.watches())
+        return sum(watch.n_audited for shard in shards for _, watch in shard.tables.rounds.watches())
 
 
 def prove(directory: Path, *, n_pages: int, n_hosts: int, n_kills: int, n_agents: int = 1, seed: int = 1) -> list[str]:

@@ -82,7 +82,7 @@ def _said(path: Path) -> Said:
     with open_view(path) as view:
         urls = {page.key: page.url for _, page in view.all_pages()}
         for _, page in view.all_pages():
-            for verdict, _ in standing(page, view.verdicts.revisions(page.key)):
+            for verdict, _ in standing(page, view.tables.verdicts.revisions(page.key)):
                 if not (verdict.keep and verdict.follow):
                     said[verdict.filter].add(page.url)
                 if verdict.reason == Reason.NEAR_REPLICA:
@@ -94,7 +94,7 @@ def _said(path: Path) -> Said:
             elif row.state is State.REFUSED:
                 said[f"refused: {row.reason}"].add(url.text)
             elif row.state is State.HELD:
-                for holder in view.held.holders(url.key):
+                for holder in view.tables.held.holders(url.key):
                     said[f"held: {holder.split()[0]}"].add(url.text)
     return said
 

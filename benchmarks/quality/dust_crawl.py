@@ -75,7 +75,7 @@ async def crawl(server: Server, web: LabelledWeb, directory: Path, plugged: tupl
             await agent.close()
     with View(directory) as view:
         records = [page for _, page in view.all_pages()]
-        rules = [f"{learned.standing} {learned.rule.readable}" for _, book in all_books(view.memory(NAME)) for learned in book.rules]
+        rules = [f"{learned.standing} {learned.rule.readable}" for _, book in all_books(view.tables.memory(NAME)) for learned in book.rules]
     audits = sum(page.purpose == Purpose.AUDIT for page in records)
     return Crawled([page.url for page in records], audits, _cpu_s() - started, rules)
 

@@ -140,7 +140,7 @@ def _reported(view: View) -> dict[str, tuple[str, bool]]:
     texts = {row.key.hex(): row.text for row, _ in view.all_urls()}
     found = {}
     for _, page in current_pages(view):
-        for said in standing(page, view.verdicts.revisions(page.key)):
+        for said in standing(page, view.tables.verdicts.revisions(page.key)):
             evidence = said.verdict.evidence
             if said.verdict.filter == "near_replica" and (key := evidence.get("replica_of", evidence.get("looks_like"))):
                 found[page.url] = texts[str(key)], "replica_of" in evidence

@@ -150,7 +150,7 @@ def tokens_of(view: View) -> dict[str, U64]:
     """Return the words of every page that answered with success, by URL, in the order in which they were fetched."""
     found = {}
     for visit, page in ((visit, page) for visit, page in current_pages(view) if 200 <= page.status < 300):
-        body = view.bodies.get(visit) if page.has_body else None
+        body = view.tables.bodies.get(visit) if page.has_body else None
         text = None if body is None else text_of(body, page, view.settings.identity.agent)
         found[page.url] = token_hashes(text or "")
     return found

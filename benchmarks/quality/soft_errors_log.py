@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def _print_log(name: str, log: Sequence[Simulated]) -> None:
 
 def _print_real(path: str) -> None:
     with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-        reading = read_file(file)  # type: ignore[arg-type]
+        reading = read_file(cast("BinaryIO", file))
     columns, originals, targets, *_ = reading.log.finish()
     counts = count(columns)
     scores = counts.score()

@@ -64,13 +64,15 @@ def _write(path: Path, n_pages: int) -> None:
     with Store.create(path, Settings(), 1.0) as made:
         for n in range(n_pages):
             for _ in range(_NEW_OF_A_PAGE if n else 60):
-                made.seen.add(_url(n_known), State.QUEUED, None, 1.0)
+                made.tables.seen.add(_url(n_known), State.QUEUED, None, 1.0)
                 n_known += 1
             url = _url(n + 1)
-            made.pages.put(PageRecord(url=url.text, key=url.key, status=200), None)
+            made.tables.pages.put(PageRecord(url=url.text, key=url.key, status=200), None)
             near = rng.integers(max(1, n_known - 2_000), n_known, 30)
-            made.links.put([*(rng.random(_OF_A_PAGE) ** 4 * (n_known - 1) + 1).astype(int).tolist(), *near.tolist()][: _OF_A_PAGE + 10])
-            made.seen.settle(url.key, State.DONE)
+            made.tables.links.put(
+                [*(rng.random(_OF_A_PAGE) ** 4 * (n_known - 1) + 1).astype(int).tolist(), *near.tolist()][: _OF_A_PAGE + 10]
+            )
+            made.tables.seen.settle(url.key, State.DONE)
             made.end_visit()
             if n % _MOST_PAGES_OF_A_GROUP == 0:
                 made.flush(1.0).result()

@@ -92,7 +92,7 @@ class Growth:
     def __init__(self, store: Store, settings: Settings, n_hosts: int) -> None:
         self.store = store
         self.space = URLSpace(store.secret, url_rules(settings))
-        self.frontier = Frontier(store.queues, Addresses(), settings, urls=self.space, rng=random.Random(1), started_at=1.0)
+        self.frontier = Frontier(store.tables.queues, Addresses(), settings, urls=self.space, rng=random.Random(1), started_at=1.0)
         self.counts = np.zeros(n_hosts, dtype=np.int32)  # known URLs of each host
         self.n_hosts = n_hosts
         self.n_known = self.n_wrong = 0
@@ -126,7 +126,7 @@ class Growth:
         self._test(url, self._draw_known(host))
         self._add(url, self._draw_new(host))
         began = time.thread_time_ns()
-        self.store.seen.settle(url.key, State.DONE)
+        self.store.tables.seen.settle(url.key, State.DONE)
         self.frontier.finish(lease, Fetched(url, Head(url, 200, (), "", 0.05), b"", _BODY, 0.05), self.now, is_page=True)
         self.now += _STEP_S
         self._settled()
@@ -152,14 +152,14 @@ class Growth:
     def _test(self, source: CrawlURL, texts: list[str]) -> None:
         began = time.thread_time_ns()
         key = self.space.key
-        rows = self.store.seen.rows([key(text) for text in texts])
+        rows = self.store.tables.seen.rows([key(text) for text in texts])
         self._spend("known", began, len(texts))
         self.n_wrong += rows.count(None)
 
     def _add(self, source: CrawlURL, texts: list[str]) -> None:
         began = time.thread_time_ns()
         key = self.space.key
-        rows = self.store.seen.rows([key(text) for text in texts])
+        rows = self.store.tables.seen.rows([key(text) for text in texts])
         depth, distance = source.site_depth + 1, source.seed_distance + 1
         for text in texts:
             self._admit(self.space.url(text, site_depth=depth, seed_distance=distance, via=source.key))
@@ -169,7 +169,7 @@ class Growth:
     def _admit(self, url: CrawlURL) -> None:
         """Make a URL known and queue it, as `Admission.enqueue` does."""
         if self.frontier.refuses(url) is None:
-            seq = self.store.seen.add(url, State.QUEUED, None, self.now)
+            seq = self.store.tables.seen.add(url, State.QUEUED, None, self.now)
             self.frontier.push(Entry(Lane.FRESH, self.frontier.order.rank(url.site_depth, 0), seq, 0, url), self.now)
             self.n_known += 1
 
@@ -187,7 +187,7 @@ class Growth:
     def strangers(self, n: int) -> int:
         """Return how many of n URLs that were never written are known."""
         texts = [f"http://h{i % self.n_hosts}.example/never/{i}" for i in range(n)]
-        return sum(row is not None for row in self.store.seen.rows([self.space.key(text) for text in texts]))
+        return sum(row is not None for row in self.store.tables.seen.rows([self.space.key(text) for text in texts]))
 
 
 def text_of(host: int, n: int) -> str:

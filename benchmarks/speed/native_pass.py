@@ -55,7 +55,7 @@ def measure(name: str, pages: list[bytes]) -> None:
     """Print a row for each implementation."""
     for is_native in (True, False):
         for module in (html, sketch, minhash):
-            module.NATIVE = is_native  # type: ignore[attr-defined]
+            module.NATIVE = is_native  # type: ignore[attr-defined]  # each of the three has it
         pages = [page for page in pages if parsed(page) is not None]
         texts = [parsed(page).raw_text for page in pages]
         tokens = [sketch.token_hashes(text) for text in texts]

@@ -74,7 +74,7 @@ class Filled:
 
     def __init__(self, store: Store, path: Path, gate: ReplicaGate) -> None:
         self._store, self._path, self._gate = store, path, gate
-        self._memory = store.memory("near_replica")
+        self._memory = store.tables.memory("near_replica")
         self._rng = np.random.default_rng(1)
         self.n = 0
 
@@ -98,7 +98,7 @@ class Filled:
         """Close the store and open it again."""
         self._store.close(1.7e9)
         self._store = Store.open(self._path, None, 1.7e9)
-        self._memory = self._store.memory("near_replica")
+        self._memory = self._store.tables.memory("near_replica")
         return self
 
     def bytes_a_page(self) -> int:

@@ -35,10 +35,9 @@ from thresher.crawler.revisit import revisit
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.status import AgentOrder, Rate, Report, Status, fill_hosts, usage
+from thresher.crawler.status import AgentOrder, Rate, Report, StateName, Status, fill_hosts, usage
 from thresher.crawler.visit import Visit, visit
 from thresher.filters.base import FilterSpec
-from thresher.storage import failpoint
 from thresher.storage.store import Store
 
 _GRACE_S = 10.0  # for requests in flight after a stop or at a limit
@@ -77,7 +76,7 @@ class Agent:
         self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         rng = random.Random()  # noqa: S311 - jitter is no secret
         self._frontier = Frontier(
-            store.queues, self._context.resolver, settings, urls=self._context.urls, rng=rng, started_at=self._started_at
+            store.tables.queues, self._context.resolver, settings, urls=self._context.urls, rng=rng, started_at=self._started_at
         )
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
@@ -103,7 +102,7 @@ class Agent:
         self._rate = Rate()
         self._paused, self._prepared = "", False
         self._left_behind = left_behind or Status()  # counts of shards that no agent has any more: they count for the limits, too
-        round_ = store.rounds.last()
+        round_ = store.tables.rounds.last()
         self._used_before = (round_.pages_before, round_.bytes_before) if round_ is not None else (0, 0)  # of limits: they are a round's
         self._before = (self._settler.totals.pages, self._settler.totals.answered)  # when this process began
         self._wait: Wait = Wait(self._started_at, "starting")
@@ -200,7 +199,6 @@ class Agent:
                     self._quiet.set()
             if made.outcome is not None:
                 self._requests.write(made.outcome, now)
-            failpoint.reached("settled")
             self._committer.settled(idle=not self._in_flight)
             self._lookups.start(self._group)
             if made.outcome is None:
@@ -229,16 +227,7 @@ class Agent:
             self._sleep_until(popped)
             return None
         self._in_flight[popped.queue] = popped
-        if failpoint.dispatch_delete:
-            self._forget(popped)
-        failpoint.reached("dispatched")
         return popped
-
-    def _forget(self, lease: Lease) -> None:
-        """Take a URL from its queue before it is fetched: the broken design that the kill test must catch."""
-        self._store.queues.delete(lease.queue, lease.entry)
-        self._store.end_visit()
-        self._committer.flush()
 
     def _dispatch(self) -> None:
         """Hand leases to idle workers until there is no lease or no idle worker."""
@@ -416,10 +405,10 @@ class Agent:
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
 
-    def _publish(self, state: str) -> None:
+    def _publish(self, state: StateName) -> None:
         status = self._fill(self._clock())
         self._loop_lag.fill(status)
-        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
+        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state
         waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
         status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):

@@ -61,10 +61,10 @@ class Importer:
     def __init__(self, directory: Path, store: Store) -> None:
         self._store = store
         self._at = store.clock
-        self._context = assemble(directory, store, store.settings, lambda: self._at)  # type: ignore[arg-type]
+        self._context = assemble(directory, store, store.settings, lambda: self._at)  # type: ignore[arg-type]  # all that is done with a clock is to call it
         rng = random.Random(0)  # noqa: S311 - nothing is requested
         urls, resolver = self._context.urls, self._context.resolver
-        self._frontier = Frontier(store.queues, resolver, store.settings, urls=urls, rng=rng, started_at=store.clock)
+        self._frontier = Frontier(store.tables.queues, resolver, store.settings, urls=urls, rng=rng, started_at=store.clock)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, store.settings.store, clock=lambda: self._at, failed=_fail, committed=lambda: None)
         self._aside: dict[bytes, bytes] = {}  # bodies of answers that are left out, by their digest
@@ -110,17 +110,17 @@ class Importer:
         visit = await imported(Lease(bytes(16), Entry(Lane.FRESH, 0, 0, 0, placed), answer.address), outcome(placed), self._context)
         if answer.payload:
             digest = sha1(answer.payload)
-            self._store.captures.remember(digest, Capture(url.text, "", str(self._store.visit), digest))
+            self._store.tables.captures.remember(digest, Capture(url.text, "", str(self._store.visit), digest))
         self._committer.whole(self._settler.imported, visit, answer.at or self._at)
         self.counts["answers"] += 1
 
     def _known(self, url: CrawlURL) -> CrawlURL:
         """Return a URL with its place in the crawl; let it wait no longer, or be known as a seed."""
-        row = self._store.seen.row(url.key)
+        row = self._store.tables.seen.row(url.key)
         if row is None:
-            self._store.seen.add(url, State.DONE, None, self._at)
+            self._store.tables.seen.add(url, State.DONE, None, self._at)
             return url
-        known = self._store.seen.record(row.seq)
+        known = self._store.tables.seen.record(row.seq)
         placed = self._context.urls.url(
             known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=Purpose.PAGE, via=known.via
         )
@@ -159,16 +159,16 @@ class Importer:
 
     def _earlier(self, answer: ArchivedAnswer) -> bytes | None:
         """Return the body that a revisit refers to, None if no record before it has it."""
-        known = self._store.captures.earlier(answer.digest) if answer.digest else None
+        known = self._store.tables.captures.earlier(answer.digest) if answer.digest else None
         if known is not None:
-            return self._store.bodies.get(int(known.id))
+            return self._store.tables.bodies.get(int(known.id))
         if answer.digest in self._aside:
             return self._aside[answer.digest]
         try:
-            row = self._store.seen.row(self._context.urls.key(self._context.urls.canonical(answer.same_as)))
+            row = self._store.tables.seen.row(self._context.urls.key(self._context.urls.canonical(answer.same_as)))
         except BadURL:
             return None
-        return self._store.bodies.get(row.visit) if row is not None and row.visit else None
+        return self._store.tables.bodies.get(row.visit) if row is not None and row.visit else None
 
 
 def _fail(error: BaseException) -> None:

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from thresher.crawler.children.crash_suspects import offered_work, words_of
 from thresher.crawler.cluster.inbox import Inbox, unreadable
 from thresher.crawler.core.model import Purpose, Request
-from thresher.crawler.settlement.effects import asked_by
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
+from thresher.storage.tables.requests import Asker
 
 
 class Offered:
@@ -29,7 +29,7 @@ class Offered:
 
     def carry_out(self, now: float) -> None:
         """Do all that is offered, in the order in which it was set aside."""
-        for key, record in self._store.quarantine.all():
+        for key, record in self._store.tables.quarantine.all():
             if record.offered:
                 self._try(key, record, now)
                 self._store.end_visit()
@@ -37,7 +37,7 @@ class Offered:
     def _try(self, key: bytes, record: QuarantineRecord, now: float) -> None:
         work, suspects = offered_work(key), self._context.suspects
         if (trial := suspects.guilty(work)) is not None:
-            self._store.quarantine.change(key, replace(record, offered=False, at=now, why=words_of(trial)))
+            self._store.tables.quarantine.change(key, replace(record, offered=False, at=now, why=words_of(trial)))
         else:
             with suspects.trying(work):
                 self._do(key, record, now)
@@ -48,14 +48,14 @@ class Offered:
             case "finding":
                 self._settler.found(record.who, record.site, record.payload, now)
             case "answer":
-                self._settler.requested(*asked_by(record.who), Request(record.url, Purpose(record.purpose)), now)
+                self._settler.requested(Asker.read(record.who), Request(record.url, Purpose(record.purpose)), now)
                 self._settler.close(now)
             case _:
                 try:
                     deed = None if self._inbox.send_on(record.payload) else self._inbox.read(record.payload)
                 except Exception as error:  # nothing has been done: it stays
-                    self._store.quarantine.change(key, replace(record, offered=False, at=now, why=unreadable(error)))
+                    self._store.tables.quarantine.change(key, replace(record, offered=False, at=now, why=unreadable(error)))
                     return
                 if deed is not None:
                     self._inbox.do(deed, now)
-        self._store.quarantine.take(key, record)
+        self._store.tables.quarantine.take(key, record)

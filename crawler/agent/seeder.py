@@ -29,7 +29,7 @@ class Seeder:
             if self._urls.fault(origin_of(text)) is not None:
                 continue  # of a life under other rules
             url = self._urls.seed(text)
-            if (self._ownership is None or self._ownership.is_own(url.key)) and self._store.seen.row(url.key) is None:
+            if (self._ownership is None or self._ownership.is_own(url.key)) and self._store.tables.seen.row(url.key) is None:
                 self._admission.seed(url, now)
                 self._store.end_visit()
             if n % _GROUP == 0:

@@ -63,13 +63,13 @@ def assemble(
     ownership = team.ownership if team else None
     bare = BareSeeds.of(store)
     chosen = specs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
-    panel = Panel(chosen, store.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store, urls).stands)
+    panel = Panel(chosen, store.tables.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store.tables, urls).stands)
     parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
-    suspects = Suspects(directory, store, shard=ownership.me if ownership is not None else 0)
-    links = LinkGate(urls, store.seen, panel, settings, ownership, [record for _, record in store.forgotten.all()])
-    round_ = store.rounds.last()
+    suspects = Suspects(directory, store.tables, shard=ownership.me if ownership is not None else 0)
+    links = LinkGate(urls, store.tables.seen, panel, settings, ownership, [record for _, record in store.tables.forgotten.all()])
+    round_ = store.tables.rounds.last()
     not_before = round_.began_at if round_ is not None else 0.0
-    robots = RobotsCache(store.robots, urls, settings, agent=identity.agent, not_before=not_before)
+    robots = RobotsCache(store.tables.robots, urls, settings, agent=identity.agent, not_before=not_before)
     return VisitContext(
         settings=settings,
         urls=urls,
@@ -81,16 +81,16 @@ def assemble(
         panel=panel,
         links=links,
         suspects=suspects,
-        studies=Studies(panel, suspects, store.quarantine),
+        studies=Studies(panel, suspects, store.tables.quarantine),
         clock=clock,
         bare=bare,
         overriding=Overriding(settings),
         cookies=ChainCookies() if settings.fetch.cookies == "chain" else None,
         sitemaps=SitemapReader(settings),
-        rounds=store.rounds,
-        pages=store.pages,
-        bodies=store.bodies,
-        ai=AiPreferences(store.policies, store.robots, robots, urls, settings),
-        requisites=RequisiteReader(parser, urls, store.requisites, settings) if settings.archive.requisites else None,
+        rounds=store.tables.rounds,
+        pages=store.tables.pages,
+        bodies=store.tables.bodies,
+        ai=AiPreferences(store.tables.policies, store.tables.robots, robots, urls, settings),
+        requisites=RequisiteReader(parser, urls, store.tables.requisites, settings) if settings.archive.requisites else None,
         ownership=ownership,
     )

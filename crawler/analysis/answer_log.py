@@ -136,9 +136,9 @@ def _judgement(view: View, page: PageRecord) -> Judgement:
 def _redirects(view: View, space: URLSpace) -> Iterable[tuple[float, int, LoggedAnswer]]:
     found = []
     for key, edge in view.all_edges():
-        row = view.seen.row(key)
+        row = view.tables.seen.row(key)
         if row is not None:
-            known = view.seen.record(row.seq)
+            known = view.tables.seen.record(row.seq)
             url = space.url(known.text, via=known.via, seed_distance=row.seed_distance, site_depth=row.site_depth)
             line = {"url": known.text, "status": edge.status, "sketch": None}
             found.append((edge.found_at, row.visit, LoggedAnswer(url, edge.status, None, _DROPPED, line)))

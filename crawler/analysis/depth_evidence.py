@@ -63,7 +63,7 @@ class DepthEvidence:
 def read_evidence(view: View, settings: DepthCutoff) -> DepthEvidence:
     """Read a crawl's evidence."""
     names = {queue[:8]: record.site for queue, record in hosts(view)}
-    memory: Memory = view.memory(NAME)
+    memory: Memory = view.tables.memory(NAME)
     is_learned = any(memory.get(key + b"h") is not None for key in names)
     if not is_learned:
         memory = _told_again(view, settings)
@@ -133,7 +133,7 @@ def _judgement(page: PageRecord) -> Judgement:
 
 
 def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
-    body = view.bodies.get(visit) if page.has_body and page.status == 200 else None
+    body = view.tables.bodies.get(visit) if page.has_body and page.status == 200 else None
     text = text_of(body, page, view.settings.identity.agent) if body is not None else None
     origin = origin_of(page.url)
     return PageMeasure(

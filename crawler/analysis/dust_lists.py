@@ -85,7 +85,7 @@ def stored(view: View) -> Iterator[Sighting]:
 
 def _of_page(view: View, visit: int, page: PageRecord, agent: str, looks: dict[bytes, Look]) -> Sighting:
     """Return one page. looks: by the text's fingerprint, of pages whose bodies are stored; written."""
-    if page.fingerprint and page.has_body and (body := view.bodies.get(visit)) is not None:
+    if page.fingerprint and page.has_body and (body := view.tables.bodies.get(visit)) is not None:
         look = looks[page.fingerprint] = look_at(page.url, token_hashes(text_of(body, page, agent) or ""))
     else:
         look = looks.get(page.fingerprint, Look(page.fingerprint))

@@ -22,7 +22,7 @@ from thresher.storage.store import Store
 def stored_rules(directory: Path) -> list[tuple[str, LearnedRule]]:
     """Return (site, rule) of every rule, site by site, in the order in which they are applied."""
     with reading(directory) as view:
-        books = sorted((book for _, book in all_books(view.memory(NAME))), key=lambda book: book.site)
+        books = sorted((book for _, book in all_books(view.tables.memory(NAME))), key=lambda book: book.site)
         return [(book.site, learned) for book in books for learned in book.rules]
 
 
@@ -34,7 +34,7 @@ def import_rules(directory: Path, by_site: Mapping[str, Sequence[LearnedRule]]) 
         owners = found.table() if found is not None else bytes(N_PARTITIONS)
         for site, rules in by_site.items():
             key = urls.site_key(site)
-            memory = stores[owners[partition(key)]].memory(NAME)
+            memory = stores[owners[partition(key)]].tables.memory(NAME)
             book = read_book(memory, key) or RuleBook(site)
             write_book(memory, key, RuleBook(site, merged(book.rules, rules)))
 
@@ -43,7 +43,7 @@ def set_disabled(directory: Path, names: Iterable[str], *, disabled: bool) -> li
     """Disable rules by name, or let them be applied again; return the names that no rule has. Nothing is changed then."""
     wanted = dict.fromkeys(names)
     with _changing(directory) as stores:
-        memories = [store.memory(NAME) for store in stores]
+        memories = [store.tables.memory(NAME) for store in stores]
         books = [(memory, key, book) for memory in memories for key, book in all_books(memory)]
         missing = [name for name in wanted if not any(learned.rule.name == name for _, _, book in books for learned in book.rules)]
         for memory, key, book in books if not missing else ():

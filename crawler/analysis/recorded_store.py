@@ -79,7 +79,7 @@ def _pages(view: View) -> Iterator[_Answer]:
 def _edges(view: View) -> list[_Answer]:
     found = []
     for key, edge in view.all_edges():
-        row = view.seen.row(key)
+        row = view.tables.seen.row(key)
         if row is not None:
             found.append(_Answer(edge.found_at, row.visit, None, edge, key))
     return sorted(found, key=lambda answer: answer[:2])
@@ -121,7 +121,7 @@ class _Reader:
             return
         page = answer.page
         assert page is not None
-        texts = self._texts.of_seqs(self._view.links.read(answer.visit))
+        texts = self._texts.of_seqs(self._view.tables.links.read(answer.visit))
         self._graph.links[number] = tuple([self._number(text) for text in texts.values()])
         is_text = page.status == 200 and page.fingerprint not in (b"", NO_KEY)
         self._graph.texts[number] = page.fingerprint.hex() if is_text else ""
@@ -134,7 +134,7 @@ class _Reader:
         return self._numbers[text]
 
     def _read(self, number: int, visit: int, page: PageRecord, links: tuple[str, ...]) -> Page:
-        body = self._view.bodies.get(visit) if page.has_body and page.mime_type in MARKUP else None
+        body = self._view.tables.bodies.get(visit) if page.has_body and page.mime_type in MARKUP else None
         parsed = None
         if body is not None:
             parsed = html.read(body, content_type_of(page), page.mime_type, agent=self._view.settings.identity.agent, max_links=1)
@@ -171,7 +171,7 @@ class _Reader:
         told: defaultdict[int, list[Record]] = defaultdict(list)
         by_visit = sorted((answer.visit, number) for number, answer in enumerate(known))
         before, at = 0, 0
-        while rows := self._view.journal.since(at):
+        while rows := self._view.tables.journal.since(at):
             for visit, entries in rows:
                 while before + 1 < len(by_visit) and by_visit[before + 1][0] <= visit:
                     before += 1

@@ -118,7 +118,7 @@ def _find_loops(reading: Reading, view: View, texts: Texts) -> None:
     edges = (key for key, _ in view.all_edges())
     while chunk := list(islice(edges, _ROWS)):
         without = [key for key, pair in zip(chunk, view.get_many(PAIRS, chunk), strict=True) if pair is None]
-        looping = [key for key in without if view.redirects.chain_end(key)[0] == "loop"]
+        looping = [key for key in without if view.tables.redirects.chain_end(key)[0] == "loop"]
         found = texts.of_keys(looping)
         reading.loops += [found.get(key, "a URL that is not known") for key in looping]
 

@@ -119,7 +119,7 @@ def read_store(view: View, recipe: Recipe) -> Reading:
 
 
 def _tokens(view: View, visit: int, page: PageRecord) -> U64 | None:
-    body = view.bodies.get(visit) if page.has_body else None
+    body = view.tables.bodies.get(visit) if page.has_body else None
     text = None if body is None else text_of(body, page, view.settings.identity.agent)
     return None if text is None else token_hashes(text)
 
@@ -134,7 +134,7 @@ class _StoredLinks:
 
     def of(self, visits: list[int]) -> Iterator[list[str]]:
         for visit in visits:
-            seqs = {self._end(seq) for seq in self._view.links.read(visit)}
+            seqs = {self._end(seq) for seq in self._view.tables.links.read(visit)}
             yield list(self._texts.of_seqs(seqs).values())
 
     def _end(self, seq: int) -> int:

@@ -67,7 +67,7 @@ def seed_outcomes(view: View) -> list[SeedOutcome]:
     space = URLSpace(view.secret, url_rules(view.settings))
     bare = BareSeeds.of(view).urls
     found = [_own(view, space, seed, is_bare=seed in bare) for seed in view.settings.seeds]
-    labels = Labels(view)
+    labels = Labels.of_view(view)
     for one in found:
         key = space.seed(one.seed).key
         one.label = labels.of((key,)).get(key)
@@ -100,7 +100,7 @@ def _own(view: View, space: URLSpace, seed: str, *, is_bare: bool) -> SeedOutcom
 
 def _of_row(view: View, seed: str, key: bytes, row: SeenRow) -> SeedOutcome:
     one = SeedOutcome(seed=seed, outcome="waiting", detail=str(row.reason) if row.reason else None)
-    page = view.pages.read(row.visit) if row.visit else None
+    page = view.tables.pages.read(row.visit) if row.visit else None
     pair = view.get(PAIRS, key)
     failure = view.get(FAILURES, key)
     match row.state:
@@ -173,7 +173,7 @@ def _count_the_rest(view: View, places: dict[tuple[str, str], _Place]) -> None:
             for one in _above(places, url.text):
                 if row.state is State.QUEUED:
                     one.waiting += 1
-                elif failure is not None and FAILURE.decode(failure).final and view.pages.read(row.visit) is None:
+                elif failure is not None and FAILURE.decode(failure).final and view.tables.pages.read(row.visit) is None:
                     one.failed += 1
                 elif row.state is not State.DONE:
                     reason = str(row.reason or row.state.name.lower())

@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import merge
-from typing import cast
+from typing import Protocol, cast
 
 from thresher.crawler.settlement.tail import Tails, policy_of
 from thresher.filters.base import Gate
@@ -38,11 +38,11 @@ from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.tail import TailTables
 
 
-def notes(tables: Tables, first_visit: int = 0) -> Iterator[Note]:
+def notes(store: Stored, first_visit: int = 0) -> Iterator[Note]:
     """Yield what befell tails, in order of time. Time: 3 µs a visit.    first_visit: where there is one shard, from which on it is told"""
-    if not isinstance(tables, ShardsView):
-        return _notes(tables, first_visit)
-    return merge(*(_notes(shard, 0) for shard in tables.shards), key=lambda note: note.at)
+    if not isinstance(store, ShardsView):
+        return _notes(store.tables, first_visit)
+    return merge(*(_notes(shard.tables, 0) for shard in store.shards), key=lambda note: note.at)
 
 
 def replayed(told: Iterable[Note]) -> MemoryRows:
@@ -55,6 +55,13 @@ def replayed(told: Iterable[Note]) -> MemoryRows:
         if teller.tails is not None:
             teller.tails.save()
     return rows
+
+
+class Stored(Protocol):
+    """A store, for writing or for reading alone."""
+
+    @property
+    def tables(self) -> Tables: ...
 
 
 class MemoryRows:

@@ -29,19 +29,19 @@ class ClassFigures(NamedTuple):
 
 def classes(view: View) -> Iterator[ClassFigures]:
     """Yield the classes of all hosts."""
-    for queue, _ in view.tail.hosts():
-        host = view.queues.host(queue)
-        for record in view.tail.classes(queue):
+    for queue, _ in view.tables.tail.hosts():
+        host = view.tables.queues.host(queue)
+        for record in view.tables.tail.classes(queue):
             yield _figures(host.name if host is not None else queue.hex(), _decode(record))
 
 
 def class_of(view: View, key: bytes) -> ClassFigures | None:
     """Return the class in which a URL waits, None if it waits in none."""
-    place = view.tail.place(key)
-    record = view.tail.class_(place.queue, place.tag) if place is not None else None
+    place = view.tables.tail.place(key)
+    record = view.tables.tail.class_(place.queue, place.tag) if place is not None else None
     if place is None or record is None:
         return None
-    host = view.queues.host(place.queue)
+    host = view.tables.queues.host(place.queue)
     return _figures(host.name if host is not None else "", _decode(record))
 
 
@@ -67,5 +67,5 @@ def left_alone(view: View) -> Iterator[LeftAlone]:
     for note in notes(view):
         for step in note.steps:
             if isinstance(step, Closed):
-                host = view.queues.host(step.queue)
+                host = view.tables.queues.host(step.queue)
                 yield LeftAlone(host.name if host is not None else step.queue.hex(), note.at, step.holders, step.n, step.n_good)

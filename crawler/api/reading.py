@@ -86,8 +86,8 @@ class CrawlReader:
             return None
         row = self._view.get(SEEN, key)
         visit = 0 if row is None else unpack_seen(row).visit
-        page = self._view.pages.read(visit) if visit else None
-        if page is None or not page.has_body or (body := self._view.bodies.get(visit)) is None:
+        page = self._view.tables.pages.read(visit) if visit else None
+        if page is None or not page.has_body or (body := self._view.tables.bodies.get(visit)) is None:
             return None
         return text_of(body, page, self._view.settings.identity.agent)
 

@@ -88,7 +88,7 @@ class Page:
 
     def body(self) -> bytes | None:
         """Return the body without content coding; None where it is not kept."""
-        return self._store.bodies.get(self.visit) if self.record.has_body else None
+        return self._store.tables.bodies.get(self.visit) if self.record.has_body else None
 
     def text(self) -> str | None:
         """Return the visible text; None where there is none, or the body is not kept."""
@@ -230,7 +230,7 @@ class _Telling:
     async def _tell(self) -> None:
         assert self._on_page is not None
         end = self._store.first_uncommitted
-        while self._next < end and (found := self._store.pages.since(self._next)):
+        while self._next < end and (found := self._store.tables.pages.since(self._next)):
             for visit, record in found:
                 if visit >= end:
                     break

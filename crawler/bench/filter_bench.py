@@ -115,7 +115,7 @@ def _fates(path: Path, in_time: set[str]) -> dict[str, str]:
             if url.text in pages:
                 fates[url.text] = _of_page(pages[url.text]) if url.text in in_time else "queued"
             elif row.state == State.HELD:
-                holders = {holder.split()[0] for holder in view.held.holders(space.key(url.text))}
+                holders = {holder.split()[0] for holder in view.tables.held.holders(space.key(url.text))}
                 fates[url.text] = f"held by {' and '.join(sorted(holders))}"
             else:
                 fates[url.text] = row.state.name.lower()

@@ -275,7 +275,7 @@ def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
 
 def _n_held(place: Place, view: View) -> int:
     """Return how many URLs a place holds back."""
-    return sum(len(view.held.keys(holder(place.form, depth))) for depth in range(64))
+    return sum(len(view.tables.held.keys(holder(place.form, depth))) for depth in range(64))
 
 
 def _print_sites(found: DepthEvidence, advised: list[tuple[Site, Advice]], view: View) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import msgspec
@@ -17,6 +17,9 @@ from thresher.crawler.terminal.printable import printable
 from thresher.filters.dust.canonize import Canonizer, Settled
 from thresher.filters.dust.evidence import wilson
 from thresher.filters.dust.rules import LearnedRule, RuleError, from_json, site_named, to_json
+
+if TYPE_CHECKING:
+    from thresher.filters.dust.urllist import Sighting
 
 _SOURCE = "DIR|FILE"
 site_option = click.option(
@@ -220,7 +223,7 @@ def _applied(rules: Sequence[SiteRule], path: str, *, unproven: bool) -> list[Si
     return [rule for rule in rules if rule.learned.is_applied or (unproven and rule in unjudged)]
 
 
-def _read(source: str, site: str) -> dict[str, list]:  # type: ignore[type-arg]
+def _read(source: str, site: str) -> dict[str, list[Sighting]]:
     """Read a list of URLs by site and say on standard error what was left out."""
     from thresher.crawler.analysis.dust_lists import read_source
 

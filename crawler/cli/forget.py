@@ -49,7 +49,7 @@ def forget(directory: str, target: str | None, by: str, why: str, as_json: bool)
     elif unfinished(path):
         finish(path)
     with reading(path) as view:
-        found = [record for _, record in view.forgotten.all() if target is None or record.text == meant.text]
+        found = [record for _, record in view.tables.forgotten.all() if target is None or record.text == meant.text]
     for record in sorted(found, key=lambda record: record.at) if as_json else ():
         print_json(_row(record))
     if not as_json:

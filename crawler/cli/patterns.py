@@ -119,7 +119,7 @@ def _print(rows: Iterable[Row], choice: Choice) -> None:
 
 def _learned(view: View) -> Iterator[tuple[str, list[Pattern]]]:
     """Yield what the filter of a crawl has learned, site by site."""
-    memory = view.memory(NAME)
+    memory = view.tables.memory(NAME)
     for key, site in {queue[:8]: record.site for queue, record in hosts(view)}.items():
         if found := patterns_of(memory, key):
             yield site, found
@@ -129,7 +129,7 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
     for site, found in _learned(view):
         if choice.names(site):
             for row in choice.rows(site, found):
-                yield {**row, "held": len(view.held.keys(holder(row["pattern"])))}
+                yield {**row, "held": len(view.tables.held.keys(holder(row["pattern"])))}
 
 
 def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:

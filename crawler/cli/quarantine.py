@@ -31,7 +31,7 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
     """
     path = Path(directory)
     with reading(path) as view:
-        found = {name_of(key): record for key, record in view.quarantine.all()}
+        found = {name_of(key): record for key, record in view.tables.quarantine.all()}
     if unknown := [row for row in rows if row not in found]:
         raise UsageError(f"{unknown[0]}: expected a row of the quarantine of {path}, found none of that name. Without rows all are shown")
     chosen = set(rows or found)
@@ -51,9 +51,9 @@ def _offer(path: Path, names: set[str]) -> None:
     """Mark rows; each shard's in one commit."""
     for shard in shard_paths(path):
         with Store.open(shard, None, time.time()) as store:
-            for key, record in store.quarantine.all():
+            for key, record in store.tables.quarantine.all():
                 if name_of(key) in names:
-                    store.quarantine.offer(key, record)
+                    store.tables.quarantine.offer(key, record)
 
 
 def _row(name: str, record: QuarantineRecord, *, offered: bool) -> dict[str, object]:

@@ -32,7 +32,7 @@ Row = dict[str, Any]  # column → value, in the order of the columns: the key, 
 
 def _totals(view: View) -> Row:
     status = _status(view)
-    states = {state.name.lower(): view.seen.count(state) for state in State if view.seen.count(state)}
+    states = {state.name.lower(): view.tables.seen.count(state) for state in State if view.tables.seen.count(state)}
     return {
         "urls": status.known,
         **states,

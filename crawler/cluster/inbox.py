@@ -28,11 +28,13 @@ from thresher.crawler.core.messages import (
 )
 from thresher.crawler.core.model import FILTERS_OWN, Cause, CrawlURL, Failed, Purpose, Request
 from thresher.crawler.gates.link_gate import Gated
-from thresher.crawler.settlement.outbox import in_place_of_origin, robots_hop
+from thresher.crawler.gates.robots_cache import PeerAsking
+from thresher.crawler.settlement.outbox import robots_hop
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
+from thresher.storage.tables.requests import Asker
 
 Deed = Callable[[float], None]  # does what a message asks for, at the time that it is given
 _WORDS: dict[type, str] = {
@@ -59,7 +61,7 @@ class Inbox:
 
     def carry_out(self, sender: int, packed: bytes, now: float) -> None:
         """Do what a message asks for, or quarantine it. Nothing here awaits."""
-        number = self._store.channels.heard(sender) + 1
+        number = self._store.tables.channels.heard(sender) + 1
         work, suspects = message_work(sender, number), self._context.suspects
 
         def aside(why: str) -> QuarantineRecord:
@@ -71,7 +73,7 @@ class Inbox:
             suspects.set_aside(work, aside(unreadable(error)))
         else:
             suspects.attempt(work, lambda: self.do(deed, now), aside)
-        self._store.channels.hear(sender)
+        self._store.tables.channels.hear(sender)
         self._store.end_visit()
 
     def do(self, deed: Deed, now: float) -> None:
@@ -85,7 +87,7 @@ class Inbox:
         key = self._place(message) if owners is not None else b""
         if owners is None or not key or owners.is_own(key):
             return False
-        self._store.channels.send(owners.owner(key), packed)
+        self._store.tables.channels.send(owners.owner(key), packed)
         return True
 
     def _place(self, message: Message) -> bytes:
@@ -129,7 +131,7 @@ class Inbox:
                 if Purpose(wish.purpose) not in FILTERS_OWN:
                     raise ValueError(f"a filter asks for a request with the purpose {Purpose(wish.purpose).name}")
                 request = Request(wish.url, Purpose(wish.purpose))
-                return lambda now: settler.requested(wish.prober, wish.who, request, now)
+                return lambda now: settler.requested(Asker(wish.who, wish.prober), request, now)
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
                 return lambda now: settler.learned(panel.answered_elsewhere(answered.who, answered.reduced, read), now)
@@ -154,14 +156,14 @@ class Inbox:
         source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
         sifted = self._context.links.sift(source, gated, is_redirect=links.is_redirect)
         self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)
-        for site in self._store.site_links.add(source.key[:8], set(links.sites)):
+        for site in self._store.tables.site_links.add(source.key[:8], set(links.sites)):
             self._frontier.linked(site)
 
     def _announced(self, sitemap: CrawlURL, announced: Announced, now: float) -> None:
         self._settler.sitemaps.announce(sitemap, announced.entries, now)
 
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
-        self._context.robots.wait_for(hop, {in_place_of_origin(ask)})
+        self._context.robots.wait_for(hop, {PeerAsking(ask.prober, ask.asked)})
         if not self._frontier.request_ahead(hop, now):
             self._settler.robots.told(hop, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 

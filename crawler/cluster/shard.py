@@ -48,7 +48,7 @@ def progress(shard: Path) -> int:
     """
     with suppress(StoreError), reading_shard(shard) as view:
         totals = Totals(view.counters)
-        return totals.pages + totals.accused + is_about_to_know(shard, view)
+        return totals.pages + totals.accused + is_about_to_know(shard, view.tables)
     return 0
 
 

@@ -28,7 +28,6 @@ from typing import cast
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
-from thresher.storage import failpoint
 from thresher.storage.store import Store
 from thresher.storage.tables.channels import heard_durably, outgoing, sent_durably
 
@@ -100,8 +99,7 @@ class PeerTransport:
             until = time.monotonic() + _SLICE_S  # the loop's own clock stands still between its rounds
             while self._inbox and time.monotonic() < until and not self._behind():
                 sender, number, message = self._inbox.popleft()
-                if number == self._store.channels.heard(sender) + 1:
-                    failpoint.reached("heard")
+                if number == self._store.tables.channels.heard(sender) + 1:
                     self._carry_out(sender, message)
             settled()
             if self._inbox:
@@ -125,7 +123,7 @@ class PeerTransport:
 
     def counts(self) -> tuple[dict[int, int], dict[int, int]]:
         """Return how many messages were sent to, and how many of, each of the others were carried out."""
-        channels = self._store.channels
+        channels = self._store.tables.channels
         return {to: channels.sent(to) for to in self._out}, {sender: channels.heard(sender) for sender in self._out}
 
     # -- what a connection calls
@@ -216,7 +214,7 @@ class _Outgoing(asyncio.Protocol):
         if not self._deleted:
             waiting = outgoing(self._store, self._to, 0, 1)
             self._deleted = waiting[0][0] - 1 if waiting else through
-        self._store.channels.forget(self._to, self._deleted + 1, through)
+        self._store.tables.channels.forget(self._to, self._deleted + 1, through)
         self._deleted = max(self._deleted, through)
 
     def send_more(self) -> None:
@@ -224,18 +222,20 @@ class _Outgoing(asyncio.Protocol):
         transport = self._transport
         if transport is None or transport.is_closing() or self._acked < 0 or self._is_full:
             return
-        if self._store.channels.sent(self._to) <= self._sent:
+        if self._store.tables.channels.sent(self._to) <= self._sent:
             return
         room = self._acked + _WINDOW - self._sent
         for number, message in outgoing(self._store, self._to, self._sent, room) if room > 0 else ():
             if number != self._sent + 1:
                 self._failed(_older(f"message {self._sent + 1} of agent {self._me} to agent {self._to} is gone"))
                 return
-            transport.write(_FRAME.pack(number, len(message)) + message)
-            self._sent = number
-            failpoint.reached("sent")
+            self._send(transport, number, message)
             if self._is_full or transport.is_closing():
                 break
+
+    def _send(self, transport: asyncio.WriteTransport, number: int, message: bytes) -> None:
+        transport.write(_FRAME.pack(number, len(message)) + message)
+        self._sent = number
 
 
 class _Incoming(asyncio.Protocol):

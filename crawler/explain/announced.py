@@ -21,10 +21,10 @@ class Announced(msgspec.Struct, kw_only=True):
 
 def announced(view: View, key: bytes, queue: bytes) -> Announced | None:
     """Return what is said of the URL of this key, whose host's queue is `queue`; None if no sitemap names it."""
-    said = view.sitemaps.announced(key)
+    said = view.tables.sitemaps.announced(key)
     if said is None:
         return None
-    sitemap, host = view.sitemaps.sitemap(said.sitemap), view.sitemaps.announcer(queue)
+    sitemap, host = view.tables.sitemaps.sitemap(said.sitemap), view.tables.sitemaps.announcer(queue)
     return Announced(
         by=sitemap.text if sitemap is not None else "a sitemap",
         lastmod=iso(said.lastmod),

@@ -140,17 +140,17 @@ class Explainer:
 
     def _known_form(self, asked: str, url: CrawlURL) -> tuple[CrawlURL, SeenRow | None]:
         """Return the URL with its row; where no scheme was written, its http form if that is the one that the crawl went on with."""
-        row = self._view.seen.row(url.key)
+        row = self._view.tables.seen.row(url.key)
         if (row is None or row.reason is Reason.NO_HTTPS) and self._own.is_bare(asked):
             http = self._own.url(http_form(url.text))
-            if (found := self._view.seen.row(http.key)) is not None:
+            if (found := self._view.tables.seen.row(http.key)) is not None:
                 return http, found
         return url, row
 
     # -- what is recorded
 
     def _known(self, story: Story, url: CrawlURL, row: SeenRow) -> None:
-        record = self._view.seen.record(row.seq)
+        record = self._view.tables.seen.record(row.seq)
         story.state, story.reason = row.state.name.lower(), None if row.reason is None else str(row.reason)
         story.found_at = iso(record.found_at)
         story.depth, story.site_depth, story.hops = row.seed_distance, row.site_depth, row.hops
@@ -159,14 +159,14 @@ class Explainer:
         self._outcome(story, url, row)
         if row.state is State.QUEUED:
             story.waiting = self._waiting(url, row)
-        story.holders = self._view.held.holders(url.key)
+        story.holders = self._view.tables.held.holders(url.key)
         of = class_of(self._view, url.key)
         story.postponed = of._asdict() if of is not None else None
         story.history = history(self._view, url.key, row)
-        alias = self._view.aliases.get(url.key)
+        alias = self._view.tables.aliases.get(url.key)
         if alias is not None:
             story.alias_of = {"url": alias.to_text, "rule": alias.rule}
-        story.crashes = self._view.suspects.crashes(url.key)
+        story.crashes = self._view.tables.suspects.crashes(url.key)
         story.announced = announced(self._view, url.key, self._own.queue_key(url.host))
         story.visited_again = visited_again(self._view, url.key, self._own.queue_key(url.host))
 
@@ -176,47 +176,47 @@ class Explainer:
         passed = {key}
         while record.via not in (NO_KEY, *passed) and len(hops) < _MOST_HOPS:
             passed.add(record.via)
-            row = self._view.seen.row(record.via)
+            row = self._view.tables.seen.row(record.via)
             if row is None:
                 break
             how = self._how(record.via, key)
-            key, record = record.via, self._view.seen.record(row.seq)
+            key, record = record.via, self._view.tables.seen.record(row.seq)
             hops.append(Hop(url=record.text, how=how, depth=row.seed_distance))
         return hops
 
     def _how(self, source: bytes, target: bytes) -> str:
-        edge = self._view.redirects.edge(source)
+        edge = self._view.tables.redirects.edge(source)
         if edge is not None and edge.to_key == target:
             return "redirect"
-        return "alias" if self._view.aliases.get(source) is not None else "link"
+        return "alias" if self._view.tables.aliases.get(source) is not None else "link"
 
     def _outcome(self, story: Story, url: CrawlURL, row: SeenRow) -> None:
         """Add what its requests came to."""
         view = self._view
-        failure = view.failures.get(url.key)
+        failure = view.tables.failures.get(url.key)
         if failure is not None:
             story.failure = {**msgspec.structs.asdict(failure), "at": iso(failure.at)}
-        page = view.pages.read(row.visit) if row.visit else None
+        page = view.tables.pages.read(row.visit) if row.visit else None
         if page is not None and page.key == url.key:
             story.page = page_object(view, row.visit, page)
         story.verdicts = self._verdicts(url.key, page if story.page is not None else None)
-        edge = view.redirects.edge(url.key)
+        edge = view.tables.redirects.edge(url.key)
         if edge is not None:
-            target = view.seen.row(edge.to_key) if edge.to_key else None
+            target = view.tables.seen.row(edge.to_key) if edge.to_key else None
             state = "unknown" if target is None else target.state.name.lower()
             story.redirect = {"to": edge.to_text, "status": edge.status, "at": iso(edge.found_at), "state": state}
-        story.redirected_from = list(self._texts.of_keys(view.redirects.into(url.key, _MOST_ORIGINALS)).values())
-        pair = view.redirects.pair(url.key)
+        story.redirected_from = list(self._texts.of_keys(view.tables.redirects.into(url.key, _MOST_ORIGINALS)).values())
+        pair = view.tables.redirects.pair(url.key)
         if pair is not None:
             story.end_of_chain = {"url": pair.target_text, "hops": pair.hops, "status": pair.status or None, "end": "settled"}
         elif edge is not None:
-            end, hops = view.redirects.chain_end(url.key)
+            end, hops = view.tables.redirects.chain_end(url.key)
             story.end_of_chain = {"url": None, "hops": hops, "status": None, "end": end}
 
     def _verdicts(self, key: bytes, page: PageRecord | None) -> list[dict[str, Any]]:
         """Return every verdict on a page or a redirect, those that were revised and those that revised them, with their times."""
         given = [Standing(verdict, 0.0) for verdict in page.verdicts] if page else []
-        revised = [Standing(revision.verdict, revision.at) for revision in self._view.verdicts.revisions(key)]
+        revised = [Standing(revision.verdict, revision.at) for revision in self._view.tables.verdicts.revisions(key)]
         texts = self._texts.of_keys(named_keys([*given, *revised]))
         fetched_at = page.fetched_at if page else 0.0
         return [{**verdict_object(said, texts), "at": iso(said.revised_at or fetched_at)} for said in (*given, *revised)]
@@ -237,7 +237,7 @@ class Explainer:
     def _waiting(self, url: CrawlURL, row: SeenRow) -> Waiting | None:
         """Find the URL's row in its host's queue; None if it is not there (it may have left a moment ago)."""
         queue = self._own.queue_key(url.host)
-        host = self._view.queues.host(queue)
+        host = self._view.tables.queues.host(queue)
         found = self._find(queue, url, row)
         if host is None or found is None:
             return None
@@ -265,13 +265,13 @@ class Explainer:
         """Return the URL's row in its queue, and how many rows come first: None if they are too many to be counted."""
         n_ahead = 0
         for lane in Lane:
-            for entry in self._view.queues.head(queue, lane, _MOST_AHEAD):
+            for entry in self._view.tables.queues.head(queue, lane, _MOST_AHEAD):
                 if entry.seq == row.seq:
                     return entry, n_ahead
                 n_ahead += 1
-        rank = order_by_name(self._view.settings.frontier.order, self._view.queues).rank(row.site_depth, row.worth)
+        rank = order_by_name(self._view.settings.frontier.order, self._view.tables.queues).rank(row.site_depth, row.worth)
         entry = Entry(Lane.FRESH, rank, row.seq, 0, url)
-        return (entry, None) if self._view.queues.has(queue, entry) else None
+        return (entry, None) if self._view.tables.queues.has(queue, entry) else None
 
     def _why(self, host: HostRecord, entry: Entry, ahead: int | None) -> str:
         """Return what the URL waits for in the first place."""

@@ -28,7 +28,7 @@ def history(view: View, key: bytes, row: SeenRow) -> list[Event]:
     """Return what befell a URL since it was postponed, [] if it never was."""
     if row.state is not State.HELD and row.purpose != Purpose.AUDIT:
         return []
-    via = view.seen.row(view.seen.record(row.seq).via)
+    via = view.tables.seen.row(view.tables.seen.record(row.seq).via)
     story = _Story(key)
     return [
         Event(at=iso(note.at), what=what)

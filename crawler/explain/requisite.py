@@ -37,9 +37,9 @@ class Needed(msgspec.Struct, kw_only=True):
 
 def needed(view: View, key: bytes) -> Needed | None:
     """Return what is known of a URL as a requisite, None if it is none."""
-    record = view.requisites.get(key)
+    record = view.tables.requisites.get(key)
     if record is None:
         return None
-    row, other = view.seen.row(record.via), view.requisites.get(record.via)
-    via = view.seen.record(row.seq).text if row is not None else other.text if other is not None else None
+    row, other = view.tables.seen.row(record.via), view.tables.requisites.get(record.via)
+    via = view.tables.seen.record(row.seq).text if row is not None else other.text if other is not None else None
     return Needed(state=record.state, hop=record.hop, via=via, status=record.status or None, why=record.why or None, at=iso(record.at))

@@ -77,12 +77,12 @@ def decide(
     if view is None:
         rulings += _address(url, settings)
         return Today(rulings=rulings, robots=None, outcome=_outcome(rulings, None))
-    panel = Panel(filters, view.memory, audit_share=settings.filters.audit_share)
-    gate = LinkGate(space, view.seen, panel, settings)
+    panel = Panel(filters, view.tables.memory, audit_share=settings.filters.audit_share)
+    gate = LinkGate(space, view.tables.seen, panel, settings)
     if not is_seed:
         rulings += [_depth(url, depth, gate), *_learned(url, panel)]
     rulings += _address(url, settings)
-    robots = robots_story(url, RobotsCache(view.robots, space, settings, agent=settings.identity.agent), now)
+    robots = robots_story(url, RobotsCache(view.tables.robots, space, settings, agent=settings.identity.agent), now)
     return Today(rulings=rulings, robots=robots, outcome=_outcome(rulings, robots))
 
 

@@ -30,7 +30,7 @@ class VisitedAgain(msgspec.Struct, kw_only=True):
 
 def visited_again(view: View, key: bytes, queue: bytes) -> VisitedAgain | None:
     """Return what is known of the URL of this key, whose host's queue is `queue`; None if no round has asked for it."""
-    check, waiting = view.rounds.check(key), view.rounds.revisit(key)
+    check, waiting = view.tables.rounds.check(key), view.tables.rounds.revisit(key)
     if check is None or not (check.n_visits or waiting):
         return None
     return VisitedAgain(
@@ -48,7 +48,7 @@ def visited_again(view: View, key: bytes, queue: bytes) -> VisitedAgain | None:
         etag=check.etag or None,
         last_modified=check.last_modified or None,
         waits_in_round=waiting.round if waiting is not None else None,
-        is_conditional=not view.rounds.watch(queue).lied_at,
+        is_conditional=not view.tables.rounds.watch(queue).lied_at,
     )
 
 

@@ -11,6 +11,7 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose, Redirect
@@ -23,6 +24,16 @@ MAX_HOPS = 5
 _RULES_IN_MEMORY = 512
 _LARGE_FILE = 16 << 10  # bytes; a smaller one is parsed in 10 ms at worst
 _RECORDS_IN_MEMORY = 16_384
+
+
+class PeerAsking(NamedTuple):
+    """Another agent that waits for a robots.txt at one of our hosts."""
+
+    agent: int
+    asked: str  # what it remembers its question by
+
+
+Waiting = str | PeerAsking  # for a robots.txt: an origin of ours, or another agent
 
 
 class Standing(Enum):
@@ -59,7 +70,7 @@ class RobotsCache:
         self._agent = agent
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
         self._rules: OrderedDict[bytes, Rules] = OrderedDict()
-        self._waiting: dict[str, set[str]] = {}  # hop URL → origins whose robots.txt led there
+        self._waiting: dict[str, set[Waiting]] = {}  # hop URL → whose robots.txt led there
         self._unused: set[str] = set()  # origins whose file was read for a URL that has not been judged by it yet
 
     def ask(self, url: CrawlURL, now: float) -> RobotsAnswer:
@@ -118,7 +129,7 @@ class RobotsCache:
         """Return the URL of the origin's robots.txt."""
         return self._urls.url(f"{origin}/robots.txt", purpose=Purpose.ROBOTS)
 
-    def hop(self, origins: set[str], redirect: Redirect) -> CrawlURL | None:
+    def hop(self, waiting: set[Waiting], redirect: Redirect) -> CrawlURL | None:
         """Return the next hop of a redirected robots.txt and remember who waits for it; None if there is none to follow."""
         if redirect.url.hops >= MAX_HOPS:
             return None
@@ -127,15 +138,15 @@ class RobotsCache:
         except BadURL:
             return None
         hop = self._urls.url(target, hops=redirect.url.hops + 1, purpose=Purpose.ROBOTS, via=redirect.url.key)
-        self.wait_for(hop, origins)
+        self.wait_for(hop, waiting)
         return hop
 
-    def wait_for(self, hop: CrawlURL, origins: set[str]) -> None:
-        """Remember that the robots.txt of these origins led to a hop that is to be requested."""
-        self._waiting.setdefault(hop.text, set()).update(origins)
+    def wait_for(self, hop: CrawlURL, waiting: set[Waiting]) -> None:
+        """Remember whose robots.txt led to a hop that is to be requested."""
+        self._waiting.setdefault(hop.text, set()).update(waiting)
 
-    def waiting_for(self, url: CrawlURL) -> set[str]:
-        """Return the origins that wait for a hop, and forget that they do."""
+    def waiting_for(self, url: CrawlURL) -> set[Waiting]:
+        """Return who waits for a hop, and forget that they do."""
         return self._waiting.pop(url.text, set())
 
     def learn(self, origin: str, outcome: Outcome, now: float) -> RobotsRecord:

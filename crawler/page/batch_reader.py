@@ -34,7 +34,6 @@ from thresher.crawler.page.loop_watch import Step
 from thresher.crawler.page.parser import Parser
 from thresher.filters.media import AnnouncedTypes
 from thresher.filters.panel import Panel
-from thresher.storage import failpoint
 
 _PAGES: Final = 64  # of a batch: the more, the less a page costs; 16 cost 5 to 8 % more, 100 not less
 _BYTES: Final = 2 << 20
@@ -250,7 +249,6 @@ class BatchReader:
 
     def _parse(self, ticket: _Ticket) -> None:
         assert ticket.source is not None
-        failpoint.reached("parsing")
         ticket.parsed = self._parser.finished(ticket.source, ticket.outcome.head.all(b"x-robots-tag"))
         ticket.source = None
 

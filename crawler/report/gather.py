@@ -83,7 +83,7 @@ def gather(view: View, *, with_order: bool) -> Crawl:
         skips=read_skips(view),
         held=held,
         aliases=aliases,
-        rules=dict(Counter(view.rules.all()).most_common(_MOST_RULES)),
+        rules=dict(Counter(view.tables.rules.all()).most_common(_MOST_RULES)),
         learned=read_learned(view, held),
         order=read_order(view) if with_order else None,
         sitemaps=read_sitemaps(view),

@@ -84,8 +84,8 @@ def read_learned(view: View, held: Held) -> Learned:
     )
     for key, value in view.rows(SITES):
         site = SITE.decode(value).name
-        _dust(view.memory(dust.NAME), key, site, found.dust, rules)
-        _patterns(view.memory(pattern_yield.NAME), key, site, found.patterns, barren)
+        _dust(view.tables.memory(dust.NAME), key, site, found.dust, rules)
+        _patterns(view.tables.memory(pattern_yield.NAME), key, site, found.patterns, barren)
         _depth(view, key, site, found.depth, limited)
     found.dust.rules = rules.items()
     found.patterns.barren = [(site, pattern, _n_held(view, held, [pattern_yield.holder(pattern.form)])) for site, pattern in barren.items()]
@@ -110,7 +110,7 @@ def _patterns(memory: Memory, key: bytes, site: str, found: Patterns, barren: La
 
 
 def _depth(view: View, key: bytes, site: str, found: Depth, limited: Largest[tuple[str, Place]]) -> None:
-    ledger = Ledger(view.memory(depth_cutoff.NAME), key, depth_cutoff.rule_of(view.settings.filters.depth_cutoff))
+    ledger = Ledger(view.tables.memory(depth_cutoff.NAME), key, depth_cutoff.rule_of(view.settings.filters.depth_cutoff))
     for depth, level in enumerate(ledger.head.levels):
         if depth >= len(found.levels):
             found.levels.append(Level())
@@ -134,12 +134,14 @@ def _depth_holders(place: Place, depth: Depth) -> list[str]:
 def _n_held(view: View, held: Held, holders: list[str]) -> int:
     """Count the URLs that some holders hold; a holder beyond the largest ones is asked for in the store."""
     known = (held.largest.get(holder) for holder in holders)
-    return sum(len(view.held.keys(holder)) if n is None and not held.is_whole else n or 0 for holder, n in zip(holders, known, strict=True))
+    return sum(
+        len(view.tables.held.keys(holder)) if n is None and not held.is_whole else n or 0 for holder, n in zip(holders, known, strict=True)
+    )
 
 
 def _mirrors(view: View) -> Iterator[tuple[str, str, int]]:
     """Yield (host, the origin that it is a mirror of, pages judged) of every host that the filter calls a mirror."""
-    memory = view.memory(near_replica.NAME)
+    memory = view.tables.memory(near_replica.NAME)
     queues = hosts(view)
     while chunk := list(islice(queues, _CHUNK)):
         asked = [(record, key) for queue, record in chunk for key in _mirror_keys(queue, record)]

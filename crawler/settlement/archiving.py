@@ -4,7 +4,8 @@
                          that of an earlier record, or the server says that its document has not changed (304)
     request              as it was sent
     metadata             answers of status 1xx as they came, if there were any
-    metadata             where the URL came from, what became of it, each filter's verdict, which of its links are not followed, and why
+    metadata             where the URL came from (its seed's label, too), what became of it, each filter's verdict, which of its links
+                         are not followed, and why
 
 The four are written together, in the visit's own commit, whatever filters say of the answer: redirects, errors and robots.txt too. Of a
 request without any answer, and of a URL that is refused when its turn comes, the last one says so.
@@ -28,7 +29,8 @@ from thresher.crawler.core.http_message import Message, split
 from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Wire
 from thresher.crawler.settlement.page_record import verdict_records
 from thresher.crawler.visit import Visit
-from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, Record, fields, labelled, sha1, stamp, urn
+from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, Kind, Record, fields, labelled, sha1, stamp, urn
+from thresher.storage.export.labels import Labels
 from thresher.storage.schema import Capture
 from thresher.storage.store import Store
 
@@ -56,6 +58,7 @@ class Archiver:
         assert store.archive is not None
         store.archive.info = _warcinfo(settings, version)
         self._store = store
+        self._labels = Labels(store, settings, store.secret)
         self._texts: dict[bytes, str] = {}  # of URLs that named others lately
 
     def add(self, visit: Visit, now: float) -> None:
@@ -89,7 +92,7 @@ class Archiver:
 
     def _answer(self, outcome: Outcome, wire: Wire, message: Message, whole: bytes, date: str) -> Record:
         """Return the record of an answer: a revisit if the archive has its payload already.    whole: head and body"""
-        url, captures = outcome.url, self._store.captures
+        url, captures = outcome.url, self._store.tables.captures
         headers = [*_target(url), *_connection(wire, message)]
         if not (wire.is_whole and message.has_head):
             return _record("response", date, HTTP_RESPONSE, whole, [*headers, ("WARC-Truncated", _why(outcome, wire))])
@@ -117,6 +120,8 @@ class Archiver:
         said: Fields = [("visit", str(self._store.visit)), ("purpose", url.purpose.name.lower())]
         if url.via != NO_KEY and (via := self._text(url.via)):
             said.append(("via", via))
+        if label := self._label(url):
+            said.append(("label", label))
         if path := _hops(url):
             said.append(("hopsFromSeed", path))
         if outcome is not None:
@@ -132,12 +137,24 @@ class Archiver:
             said.append(("skipped", f"{visit.refused.reason} {visit.refused.by} {visit.refused.text}"))
         return said + _judged(visit)
 
+    def _label(self, url: CrawlURL) -> str | None:
+        """Return the label of the seed from which a URL was found, as far as this agent knows the way to it."""
+        if not self._labels:
+            return None
+        via = url.via
+        if url.purpose is Purpose.REQUISITE:
+            for _ in range(url.site_depth - 1 + url.hops):  # style sheets and redirects between the page and this
+                needed = self._store.tables.requisites.get(via)
+                via = needed.via if needed is not None else via
+        known = self._labels.of((url.key, via))
+        return known.get(url.key) or known.get(via)
+
     def _text(self, key: bytes) -> str:
         """Return the text of a known URL, "" of any other."""
         text = self._texts.get(key)
         if text is None:
-            row, needed = self._store.seen.row(key), self._store.requisites.get(key)
-            text = self._store.seen.record(row.seq).text if row is not None else needed.text if needed is not None else ""
+            row, needed = self._store.tables.seen.row(key), self._store.tables.requisites.get(key)
+            text = self._store.tables.seen.record(row.seq).text if row is not None else needed.text if needed is not None else ""
             if len(self._texts) >= _REMEMBERED:
                 self._texts.clear()
             self._texts[key] = text
@@ -159,9 +176,9 @@ def _judged(visit: Visit) -> Fields:
     return said
 
 
-def _record(kind: str, date: str, content_type: str, block: bytes, headers: Fields) -> Record:
+def _record(kind: Kind, date: str, content_type: str, block: bytes, headers: Fields) -> Record:
     h = secrets.token_hex(16)  # a UUID of version 4, in a third of the time that uuid.uuid4 takes
-    return Record(kind, f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}", date, content_type, block, headers)  # type: ignore[arg-type]
+    return Record(kind, f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}", date, content_type, block, headers)
 
 
 def _target(url: CrawlURL) -> Fields:

@@ -38,7 +38,7 @@ class Collection:
 
     async def run(self, committer: Committer, clock: Callable[[], float], *, stopping: Callable[[], bool]) -> None:
         """Go on with the round's beginning, if it has one to go on with; once `stopping`, the rest is left to the next life."""
-        record = self._store.rounds.last()
+        record = self._store.tables.rounds.last()
         steps = {"hosts": self._hosts, "urls": self._urls}
         while record is not None and (step := steps.get(record.stage)) is not None:
             committer.whole(self._take, step, record, clock())
@@ -49,36 +49,36 @@ class Collection:
     def _take(self, step: Callable[[RoundRecord, float], None], record: RoundRecord, now: float) -> None:
         """Do one group, as a visit of its own."""
         step(record, now)
-        self._store.rounds.save(record)
+        self._store.tables.rounds.save(record)
         self._store.end_visit()
 
     def _hosts(self, record: RoundRecord, now: float) -> None:
         """Give some hosts, and their sites, the budgets of a new round; let those go on that were halted."""
         rows = self._store.scan(HOSTS, start=record.cursor, limit=_GROUP)
         for queue, _ in rows:
-            host, site = self._store.queues.host(queue), self._store.queues.site(queue[:8])
+            host, site = self._store.tables.queues.host(queue), self._store.tables.queues.site(queue[:8])
             if host is not None:
                 host.n_pages_before, host.n_bytes_before = host.n_pages, host.n_bytes
-                self._store.queues.save_host(queue, host)
+                self._store.tables.queues.save_host(queue, host)
             if site is not None:
                 site.n_pages_before = site.n_pages
-                self._store.queues.save_site(queue[:8], site)
+                self._store.tables.queues.save_site(queue[:8], site)
             self._let_go_on(queue, now)
         _advance(record, rows[-1][0] if len(rows) == _GROUP else b"", "urls")
 
     def _let_go_on(self, queue: bytes, now: float) -> None:
-        watch = self._store.rounds.watch(queue)
+        watch = self._store.tables.rounds.watch(queue)
         if watch.halted:
             watch.halted = ""
-            self._store.rounds.save_watch(queue, watch)
-            host = self._store.queues.host(queue)
+            self._store.tables.rounds.save_watch(queue, watch)
+            host = self._store.tables.queues.host(queue)
             if host is not None and host.parked == Reason.SUDDEN_LOSS:
                 self._frontier.unpark(queue, now)
 
     def _urls(self, record: RoundRecord, now: float) -> None:
         """Queue what some of the known URLs are due for."""
         selection = Selection(record.where)
-        rows = self._store.seen.scan(record.cursor, _GROUP)
+        rows = self._store.tables.seen.scan(record.cursor, _GROUP)
         for key, row in rows:
             if row.state is State.DONE:
                 self._consider(key, row, record, selection, now)
@@ -87,17 +87,17 @@ class Collection:
             record.stage, record.ended_at = "done", now
 
     def _consider(self, key: bytes, row: SeenRow, record: RoundRecord, selection: Selection, now: float) -> None:
-        waiting = self._store.rounds.revisit(key)
+        waiting = self._store.tables.rounds.revisit(key)
         if waiting is not None:
             if waiting.round != record.number:
                 waiting.round = record.number
                 record.n_queued += not waiting.is_audit
-                self._store.rounds.save_revisit(key, waiting)
+                self._store.tables.rounds.save_revisit(key, waiting)
             return
-        check = self._store.rounds.check(key) or self._first(key, row)
+        check = self._store.tables.rounds.check(key) or self._first(key, row)
         if check is None or check.at >= record.cutoff:
             return
-        known = self._store.seen.record(row.seq)
+        known = self._store.tables.seen.record(row.seq)
         url = self._context.urls.url(
             known.text,
             seed_distance=row.seed_distance,
@@ -111,17 +111,17 @@ class Collection:
 
     def _first(self, key: bytes, row: SeenRow) -> CheckRecord | None:
         """Return what the first visit of a URL has shown; None if it was never answered by a page, a redirect or a failure."""
-        page = self._store.pages.read(row.visit)
+        page = self._store.tables.pages.read(row.visit)
         if page is not None:
             return first_check(page, row.visit)
-        if (edge := self._store.redirects.edge(key)) is not None:
+        if (edge := self._store.tables.redirects.edge(key)) is not None:
             return CheckRecord(edge.found_at, 1, edge.status, "redirect")
-        failure = self._store.failures.get(key)
+        failure = self._store.tables.failures.get(key)
         return None if failure is None else CheckRecord(failure.at, 1, failure.status, "none", failed=failure.reason)
 
     def _values(self, url: CrawlURL, row: SeenRow, check: CheckRecord) -> dict[str, str]:
         """Return what `--where` asks about."""
-        page = self._store.pages.read(check.versions[-1]) if check.versions else None
+        page = self._store.tables.pages.read(check.versions[-1]) if check.versions else None
         return {
             "url": url.text,
             "host": hostname_of(url.host),
@@ -133,14 +133,14 @@ class Collection:
         }
 
     def _queue(self, url: CrawlURL, check: CheckRecord, record: RoundRecord, now: float) -> None:
-        seq = self._store.requests.add(url, ASKER, now)
+        seq = self._store.tables.requests.add(url, ASKER, now)
         lane, rank = place(self._frontier.order, url, 0)
         if self._frontier.push(Entry(lane, rank, seq, 0, url), now) is not None:
-            self._store.requests.pop(seq)
+            self._store.tables.requests.pop(seq)
             return
-        self._store.rounds.save_revisit(url.key, RevisitRecord(record.number))
-        if self._store.rounds.check(url.key) is None:
-            self._store.rounds.save_check(url.key, check)
+        self._store.tables.rounds.save_revisit(url.key, RevisitRecord(record.number))
+        if self._store.tables.rounds.check(url.key) is None:
+            self._store.tables.rounds.save_check(url.key, check)
         record.n_queued += 1
 
 

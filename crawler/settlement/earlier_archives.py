@@ -33,10 +33,10 @@ async def learn_earlier(store: Store, paths: Sequence[str], committer: Committer
             continue
         earlier = Earlier(Path(path))
         captures, n = iter(earlier), 0
-        while chunk := await asyncio.to_thread(lambda captures=captures: [*islice(captures, _AT_ONCE)]):  # type: ignore[misc]
+        while chunk := await asyncio.to_thread(lambda captures=captures: [*islice(captures, _AT_ONCE)]):  # type: ignore[misc]  # no type is inferred for a lambda's default
             for capture in chunk:
-                if store.captures.earlier(capture.digest) is None:
-                    store.captures.remember(capture.digest, capture)
+                if store.tables.captures.earlier(capture.digest) is None:
+                    store.tables.captures.remember(capture.digest, capture)
             n += len(chunk)
             store.end_visit()
             await committer.drain()

@@ -57,18 +57,12 @@ from thresher.filters.panel import Asked, Learned, Record
 from thresher.filters.pattern_yield.patterns import shape_of
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
+from thresher.storage.tables.requests import Asker
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 PARKED_S = 86_400.0
-_AT = "\n"  # between a filter and the agent at which it asks; no name contains it
 _FREED_AT_ONCE = 500  # URLs in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
-
-
-def asked_by(prober: str) -> tuple[int | None, str]:
-    """Return who asked for a request, by its row: the agent, None if it is this one, and the filter."""
-    who, _, agent = prober.partition(_AT)
-    return int(agent) if agent else None, who
 
 
 class Effector:
@@ -121,7 +115,7 @@ class Effector:
                 case Request(purpose=Purpose.AUDIT):
                     self._audit(effect, now)
                 case Request():
-                    self.request(effect, who, now)
+                    self.request(effect, Asker(who), now)
                 case Revise():
                     self._tables.verdicts.revise(effect.page, effect.verdict, now)
                 case Worthless():
@@ -324,38 +318,33 @@ class Effector:
                 self.tails.leave(key)
                 self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
-    def request(self, effect: Request, who: str, now: float, *, agent: int | None = None) -> None:
-        """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard.
-
-        agent: another, at which the filter asks
-        """
-        assert effect.purpose in FILTERS_OWN, f"filter {who} asks for {effect.url} with the purpose of {effect.purpose.name}"
+    def request(self, effect: Request, asker: Asker, now: float) -> None:
+        """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard."""
+        assert effect.purpose in FILTERS_OWN, f"filter {asker.who} asks for {effect.url} with the purpose of {effect.purpose.name}"
         text = self._canonical(effect.url)
         url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._context.urls.url(text, purpose=effect.purpose)
         passed = (Reason.BAD_URL, "url") if text is None else self._context.links.check(text)
         refusal = None if isinstance(passed, bytes) else passed[0]
-        prober = who if agent is None else f"{who}{_AT}{agent}"
-        if refusal is None and agent is None and self._outbox is not None and not self._outbox.is_own(url.key):
-            self._outbox.request(url, who)
+        if refusal is None and asker.agent is None and self._outbox is not None and not self._outbox.is_own(url.key):
+            self._outbox.request(url, asker.who)
             return
         if refusal is None:
-            seq = self._tables.requests.add(url, prober, now)
+            seq = self._tables.requests.add(url, asker, now)
             refusal = self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
             if refusal is None:
                 return
             self._tables.requests.pop(seq)
-        answer, record = self.answered(prober, Answer(url, now, failure=str(refusal)))
+        answer, record = self.answered(asker, Answer(url, now, failure=str(refusal)))
         self._notes += [record] if record is not None else []
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
 
-    def answered(self, prober: str, answer: Answer) -> Learned:
+    def answered(self, asker: Asker, answer: Answer) -> Learned:
         """Tell the filter that asked, here or at another agent, how its request has ended."""
-        who, _, agent = prober.partition(_AT)
-        if not agent or int(agent) == self._me:
-            return self._context.panel.answered(who, answer)
-        reduced = self._context.panel.reduced(who, answer)
+        if asker.agent is None or asker.agent == self._me:
+            return self._context.panel.answered(asker.who, answer)
+        reduced = self._context.panel.reduced(asker.who, answer)
         if self._outbox is not None and reduced is not None:
-            self._outbox.answered(int(agent), who, reduced)
+            self._outbox.answered(asker.agent, asker.who, reduced)
         return (), None
 
     def _tell(self, effect: Tell, who: str, now: float) -> None:

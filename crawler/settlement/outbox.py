@@ -33,12 +33,12 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.sitemap import Entry
 from thresher.crawler.core.url import directory_depth
 from thresher.crawler.gates.link_gate import Sifted
+from thresher.crawler.gates.robots_cache import PeerAsking
 from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
 
 _REMEMBERED = 65_536  # URLs whose finders are; 8 MB
 _REMEMBERED_SITES = 4_096  # whose linked sites are; 1 MB where each links to 20
-_ASKED = "\n"  # begins what stands in the place of an origin, where another agent asked; no origin contains it
 
 
 class Outbox:
@@ -153,11 +153,10 @@ class Outbox:
         """Let the hop's owner request it; the answer comes as a `RobotsAnswer`."""
         self._send(hop.key, RobotsAsk(self._ownership.me, hop.text, hop.text, hop.hops))
 
-    def answer(self, origin: str, outcome: Outcome) -> None:
+    def answer(self, peer: PeerAsking, outcome: Outcome) -> None:
         """Tell another agent how the robots.txt that it asked for was answered; nobody, if there is no such agent any more."""
-        prober, asked = asked_by(origin)
-        if prober in self._ownership.others:
-            self._tables.channels.send(prober, encode(answer_of(asked, outcome)))
+        if peer.agent in self._ownership.others:
+            self._tables.channels.send(peer.agent, encode(answer_of(peer.asked, outcome)))
 
     # -- sitemaps
 
@@ -197,22 +196,6 @@ class Outbox:
     def tell(self, who: str, tell: Tell) -> None:
         """Tell a filter at the owner of a site what was found."""
         self._send(tell.key, News(who, tell.news))
-
-
-def in_place_of_origin(message: RobotsAsk) -> str:
-    """Return what stands for another agent among the origins that wait for a robots.txt."""
-    return f"{_ASKED}{message.prober}{_ASKED}{message.asked}"
-
-
-def is_asker(origin: str) -> bool:
-    """Return whether another agent, and no origin of ours, waits."""
-    return origin.startswith(_ASKED)
-
-
-def asked_by(origin: str) -> tuple[int, str]:
-    """Return the agent that asked, and what it remembers the question by."""
-    _, prober, asked = origin.split(_ASKED, 2)
-    return int(prober), asked
 
 
 def robots_hop(message: RobotsAsk, url: CrawlURL) -> CrawlURL:

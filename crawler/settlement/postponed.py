@@ -29,7 +29,7 @@ class Postponed:
         url, queue = visit.lease.entry.url, visit.lease.queue
         if not self._effects.tails.has_tail(queue) or url.purpose in (Purpose.ROBOTS, Purpose.REVISIT, *FILTERS_OWN):
             return
-        row = self._store.seen.row(url.key)
+        row = self._store.tables.seen.row(url.key)
         if row is not None and row.state is not State.QUEUED:
             is_good = self.is_good(visit)
             if not self._effects.ended(url.key, was_asked=visit.outcome is not None, is_good=is_good) and is_good:

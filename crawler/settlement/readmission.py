@@ -59,13 +59,13 @@ class Readmission:
     def _refused(self, final: frozenset[Reason]) -> Iterator[tuple[bytes, SeenRow]]:
         """Yield the URLs that are refused for a reason that may have gone; those that were judged meanwhile are not seen twice."""
         start = b""
-        while rows := self._store.seen.scan(start, 1000):
+        while rows := self._store.tables.seen.scan(start, 1000):
             yield from [(key, row) for key, row in rows if row.state is State.REFUSED and row.reason not in final]
             start = rows[-1][0] + b"\0"
 
     def _pages(self) -> Iterator[tuple[int, PageRecord]]:
         visit, end = 0, self._store.visit
-        while rows := self._store.pages.since(visit, 100):
+        while rows := self._store.tables.pages.since(visit, 100):
             for visit, record in rows:
                 if visit >= end:
                     return
@@ -74,7 +74,7 @@ class Readmission:
 
     def _judge_again(self, key: bytes, row: SeenRow, now: float) -> None:
         """Queue a refused URL if the gates pass it now; robots.txt is asked at dispatch."""
-        known = self._store.seen.record(row.seq)
+        known = self._store.tables.seen.record(row.seq)
         if (
             known is None
             or not isinstance(self._context.links.check(known.text), bytes)
@@ -96,7 +96,7 @@ class Readmission:
 
     async def _read_again(self, visit: int, record: PageRecord, now: float) -> None:
         """Sift the links of a stored page anew."""
-        body = self._store.bodies.get(visit) if record.follow and record.has_body and 200 <= record.status < 300 else None
+        body = self._store.tables.bodies.get(visit) if record.follow and record.has_body and 200 <= record.status < 300 else None
         if body is None or record.mime_type not in _HTML:
             return
         content_type = f"text/html; charset={record.charset}" if record.charset else "text/html"

@@ -41,7 +41,7 @@ class Requisites:
     def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None) -> None:
         """outbox: to the other agents, if there are any."""
         self._store = store
-        self._tables = store.requisites
+        self._tables = store.tables.requisites
         self._frontier = frontier
         self._context = context
         self._totals = totals
@@ -103,16 +103,16 @@ class Requisites:
             self._tables.count_host(queue)
             self.n_waiting += 1
             self._tables.save(url.key, record)
-            self._frontier.push_requisite(Entry(Lane.AHEAD, _RANK, self._store.requests.add(url, ASKER, now), 0, url), now)
+            self._frontier.push_requisite(Entry(Lane.AHEAD, _RANK, self._store.tables.requests.add(url, ASKER, now), 0, url), now)
 
     def _was_page(self, url: CrawlURL, record: RequisiteRecord, now: float) -> bool:
         """Return whether the URL was fetched as a page, whole; where that redirected, ask for the target."""
-        row = self._store.seen.row(url.key)
+        row = self._store.tables.seen.row(url.key)
         if row is None or row.state is not State.DONE or row.reason is not None:
             return False
         record.state, record.at = "page", now
         self._tables.save(url.key, record)
-        edge = self._store.redirects.edge(url.key)
+        edge = self._store.tables.redirects.edge(url.key)
         if edge is not None and edge.to_key:
             self._follow(url, edge.to_text, now)
         return True
@@ -150,7 +150,7 @@ class Requisites:
 
     def _end(self, entry: Entry, now: float) -> RequisiteRecord:
         """Forget a request; return its requisite's record."""
-        self._store.requests.pop(entry.seq)
+        self._store.tables.requests.pop(entry.seq)
         self.n_waiting -= 1
         record = self._tables.get(entry.url.key)
         assert record is not None, f"{entry.url.text} was requested as a requisite and is none"
@@ -176,7 +176,7 @@ class Requisites:
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)
-        self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+        self._store.tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
 
 
 def hop_of(url: CrawlURL) -> int:

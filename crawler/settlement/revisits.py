@@ -84,7 +84,7 @@ class Revisits:
         revisit = self._ended(entry)
         check = self.check(entry.url, now)
         check.failed, check.at, check.round = why[:300], now, revisit.round
-        self._store.rounds.save_check(entry.url.key, check)
+        self._store.tables.rounds.save_check(entry.url.key, check)
         self.count(revisit, "refused", 0, now)
 
     def unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
@@ -106,18 +106,18 @@ class Revisits:
 
     def check(self, url: CrawlURL, now: float) -> CheckRecord:
         """Return what is known of a URL's visits."""
-        return self._store.rounds.check(url.key) or CheckRecord(now, 1, standing="none")
+        return self._store.tables.rounds.check(url.key) or CheckRecord(now, 1, standing="none")
 
     def keep_version(self, key: bytes, check: CheckRecord) -> None:
         """Let the visit being settled be the URL's newest version; older ones are deleted, but for those that are kept."""
-        self._store.seen.settle(key, State.DONE)
+        self._store.tables.seen.settle(key, State.DONE)
         check.versions.append(self._store.visit)
         while len(check.versions) > self._n_versions:
-            self._store.rounds.outdate(check.versions.pop(0))
+            self._store.tables.rounds.outdate(check.versions.pop(0))
 
     def count(self, revisit: RevisitRecord, what: str, wire_bytes: int, now: float, spared: int = 0) -> None:
         """Count an answer in its round; the last one ends it."""
-        record = self._round = self._round or self._store.rounds.last()  # the last word on it was the collection's
+        record = self._round = self._round or self._store.tables.rounds.last()  # the last word on it was the collection's
         assert record is not None, "a revisit, and no round"
         record.counts[what] = record.counts.get(what, 0) + 1
         record.bytes_received += wire_bytes
@@ -126,22 +126,22 @@ class Revisits:
             record.n_settled += 1
         if record.stage == "asking" and record.n_settled >= record.n_queued:
             record.stage, record.ended_at = "done", now
-        self._store.rounds.save(record)
+        self._store.tables.rounds.save(record)
 
     def ask_again(self, url: CrawlURL, revisit: RevisitRecord, now: float, *, first_look: bytes = b"") -> None:
         """Queue the URL once more, without conditions: to see whether a 304 was true, or if it shows the same as at the first look."""
-        seq = self._store.requests.add(url, ASKER, now)
+        seq = self._store.tables.requests.add(url, ASKER, now)
         if self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
-            self._store.rounds.save_revisit(url.key, RevisitRecord(revisit.round, True, 0.0 if first_look else now, first_look))
+            self._store.tables.rounds.save_revisit(url.key, RevisitRecord(revisit.round, True, 0.0 if first_look else now, first_look))
         else:
-            self._store.requests.pop(seq)
+            self._store.tables.requests.pop(seq)
 
     def _ended(self, entry: Entry) -> RevisitRecord:
         """Forget a revisit that waited."""
-        revisit = self._store.rounds.revisit(entry.url.key)
+        revisit = self._store.tables.rounds.revisit(entry.url.key)
         assert revisit is not None, f"{entry.url.text} was revisited, and no revisit of it waited"
-        self._store.requests.pop(entry.seq)
-        self._store.rounds.forget_revisit(entry.url.key)
+        self._store.tables.requests.pop(entry.seq)
+        self._store.tables.rounds.forget_revisit(entry.url.key)
         return revisit
 
 
@@ -160,7 +160,7 @@ class _Answer:
         self._was_bytes = self._check.wire_bytes
         self._queue = self._context.urls.queue_key(self._url.host)
         record = self._frontier.record(self._queue)
-        self._watch = self._store.rounds.watch(self._queue, record.name if record is not None else "")
+        self._watch = self._store.tables.rounds.watch(self._queue, record.name if record is not None else "")
         if self._watch.round != revisit.round:
             self._watch.round, self._watch.history, self._watch.n_answers = revisit.round, 0, 0
             self._watch.last_target, self._watch.last_text = "", b""
@@ -184,7 +184,7 @@ class _Answer:
                 what, is_lost = self._failed()
         if what not in ("missing", "failed"):
             check.missing_since = 0.0
-        self._store.rounds.save_check(self._url.key, check)
+        self._store.tables.rounds.save_check(self._url.key, check)
         spared = self._was_bytes - self._outcome.wire_bytes if what == "not_modified" else 0
         self._revisits.count(self._revisit, what, self._outcome.wire_bytes, self._now, max(0, spared))
         self._look_after_host(is_lost=is_lost)
@@ -240,11 +240,11 @@ class _Answer:
         judgement = deliberation.judgement
         record = page_record(outcome, page, visit.charset, judgement, self._now)
         has_body = judgement.keep and bool(outcome.body) and self._context.settings.store.bodies
-        self._store.pages.put(record, outcome.body if has_body else None)
-        self._store.links.put(self._follow(visit))
+        self._store.tables.pages.put(record, outcome.body if has_body else None)
+        self._store.tables.links.put(self._follow(visit))
         self._before = check.versions[-1] if check.versions else 0
         self._revisits.keep_version(self._url.key, check)
-        self._store.redirects.forget(self._url.key)
+        self._store.tables.redirects.forget(self._url.key)
         check.sha256, check.fingerprint = digest(outcome.body), page.fingerprint
         shown = (page.directives.noindex, page.directives.nofollow)
         check.sketch = b"" if has_body else sketch_of(content_of(page.text, page.title, shown, self._now))
@@ -276,13 +276,13 @@ class _Answer:
         assert visit is not None
         self._totals.redirect(outcome.head.status)
         target = visit.target or presentable(outcome.target)[:2048]
-        earlier = self._store.redirects.edge(url.key)
+        earlier = self._store.tables.redirects.edge(url.key)
         was_page = check.standing == "page"
         if check.standing == "redirect" and earlier is not None and earlier.to_text == target:
             return "same", False
         key = self._context.urls.key(visit.target) if visit.target else b""
-        self._store.redirects.put(url.key, key, target, outcome.head.status, self._now)
-        self._store.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
+        self._store.tables.redirects.put(url.key, key, target, outcome.head.status, self._now)
+        self._store.tables.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
         if visit.sifted is not None:
             self._admission.admit(url, visit.sifted, self._now, is_redirect=True)
             self._revisits.learn(visit.sifted.deliberation, self._now)
@@ -301,7 +301,7 @@ class _Answer:
         if not is_gone(status, since, self._now, is_doubted=self._watch.is_doubted):
             check.missing_since = since or self._now
             return "missing", True
-        self._store.pages.put(page_record(outcome, None, "", None, self._now), None)
+        self._store.tables.pages.put(page_record(outcome, None, "", None, self._now), None)
         before = check.versions[-1] if check.versions else 0
         self._revisits.keep_version(self._url.key, check)
         check.standing, check.gone_at, check.missing_since = "gone", self._now, 0.0
@@ -323,7 +323,7 @@ class _Answer:
     def _tell(self, kind: str, *, amount: float | None = None, to: str = "", before: int = 0) -> None:
         """Write a change."""
         seen_before = 0 if is_elsewhere(before) else before
-        self._store.rounds.put_change(
+        self._store.tables.rounds.put_change(
             ChangeRecord(self._url.text, self._url.key, kind, self._now, self._revisit.round, self._check.status, amount, to, seen_before)
         )
 
@@ -343,7 +343,7 @@ class _Answer:
             watch.halted = f"{watch.history.bit_count()} of its last {n} answers were losses, the last one: {self._words()}"
             watch.is_doubted = True
             self._frontier.park(self._queue, Reason.SUDDEN_LOSS, self._now)
-        self._store.rounds.save_watch(self._queue, watch)
+        self._store.tables.rounds.save_watch(self._queue, watch)
 
     def _words(self) -> str:
         match self._outcome:

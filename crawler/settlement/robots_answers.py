@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Redirect
 from thresher.crawler.core.politeness import RETRIES
-from thresher.crawler.settlement.outbox import Outbox, is_asker
+from thresher.crawler.gates.robots_cache import PeerAsking, Waiting
+from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
@@ -39,15 +40,15 @@ class RobotsAnswers:
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             self._later(visit, outcome, now)
             return
-        hop = book.hop(visit.robots_origins, outcome) if isinstance(outcome, Redirect) else None
+        hop = book.hop(visit.robots_of, outcome) if isinstance(outcome, Redirect) else None
         until, why = (
-            (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn(visit.robots_origins, outcome, now, lease.entry.url)
+            (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn(visit.robots_of, outcome, now, lease.entry.url)
         )
         if visit.postponed is not None:
             self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
         else:
             self._frontier.finish(lease, outcome, now, is_page=False)
-            self._wake(() if hop else visit.robots_origins, now)
+            self._wake(() if hop else visit.robots_of, now)
         if hop is not None and self._outbox is not None and not self._outbox.is_own(hop.key):
             self._outbox.ask(hop)
         elif hop is not None and not self._frontier.request_ahead(hop, now):
@@ -60,33 +61,33 @@ class RobotsAnswers:
             self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
             return
         self._frontier.finish(visit.lease, failure, now, is_page=False)
-        self._context.robots.wait_for(failure.url, visit.robots_origins)
+        self._context.robots.wait_for(failure.url, visit.robots_of)
         if not self._frontier.request_ahead(failure.url, now):
             self.no_hop(failure, now)
 
     def no_hop(self, failure: Failed, now: float) -> None:
         """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
-        origins = self._context.robots.waiting_for(failure.url)
-        self._learn(origins, failure, now)
-        self._wake(origins, now)
+        waiting = self._context.robots.waiting_for(failure.url)
+        self._learn(waiting, failure, now)
+        self._wake(waiting, now)
 
     def told(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
         """A hop of a robots.txt was answered by the agent that has its host."""
-        origins = self._context.robots.waiting_for(hop)
-        self._learn(origins, outcome, now)
-        self._wake(origins, now)
+        waiting = self._context.robots.waiting_for(hop)
+        self._learn(waiting, outcome, now)
+        self._wake(waiting, now)
 
-    def _wake(self, origins: Iterable[str], now: float) -> None:
+    def _wake(self, waiting: Iterable[Waiting], now: float) -> None:
         """Let the hosts go on that have waited for their rules."""
-        for origin in origins:
-            if not is_asker(origin):
+        for origin in waiting:
+            if not isinstance(origin, PeerAsking):
                 self._frontier.wake(self._context.urls.queue_key(origin), now)
 
-    def _learn(self, origins: Iterable[str], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
+    def _learn(self, waiting: Iterable[Waiting], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
         """Write the rules of the origins; return until when their hosts wait, and why. asked_for: what was to be requested"""
         until, why = 0.0, ""
-        for origin in origins:
-            if is_asker(origin):
+        for origin in waiting:
+            if isinstance(origin, PeerAsking):
                 if self._outbox is not None:
                     self._outbox.answer(origin, outcome)
                 continue

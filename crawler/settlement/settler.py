@@ -32,7 +32,7 @@ from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.archiving import Archiver
-from thresher.crawler.settlement.effects import Effector, asked_by
+from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.postponed import Postponed
@@ -49,6 +49,7 @@ from thresher.filters.panel import Asked, Deliberation, Learned, Record
 from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
 from thresher.storage.tables.journal import TAIL
+from thresher.storage.tables.requests import Asker
 
 _LEADS_ON = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
 _NOT_FETCHED = (State.QUEUED, State.HELD)
@@ -63,22 +64,22 @@ class Settler:
         self._context = context
         self.totals = totals
         owners, counts_sites = context.ownership, frontier.order.counts_sites
-        self._outbox = Outbox(store, owners, counts_sites=counts_sites) if owners is not None else None
-        self._effects = Effector(store, frontier, context, totals, self._outbox)
-        self.admission = Admission(store, frontier, context, totals, self._effects, self._outbox)
+        self._outbox = Outbox(store.tables, owners, counts_sites=counts_sites) if owners is not None else None
+        self._effects = Effector(store.tables, frontier, context, totals, self._outbox)
+        self.admission = Admission(store.tables, frontier, context, totals, self._effects, self._outbox)
         self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
         self.revisits = Revisits(store, frontier, context, totals, self.admission, learn=self._learn_links)
         self.requisites = Requisites(store, frontier, context, totals, outbox=self._outbox)
         self.postponed = Postponed(store, context, self._effects, close=self.close)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, self._outbox)
-        self._pairs = Pairs(store, context.urls, self._outbox)
+        self._pairs = Pairs(store.tables, context.urls, self._outbox)
         self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
         self._notes: list[Record] = []  # of the visit being settled, for the journal
 
     def settle(self, visit: Visit, now: float) -> None:
         """Write one visit and close it."""
         purpose = visit.lease.entry.url.purpose
-        if visit.robots_origins:
+        if visit.robots_of:
             self.robots.answered(visit, now)
         elif visit.policy_of and visit.outcome is not None:
             self.robots.policy(visit, visit.outcome, now)
@@ -104,9 +105,9 @@ class Settler:
         self.admission.landed(visit.lease.entry.seq)
         self.postponed.settled(visit, now)
         self._effects.let_aliases_go(visit.lease.entry.url.key)
-        if self._store.held.is_releasing or self._store.aliases.is_freeing:
+        if self._store.tables.held.is_releasing or self._store.tables.aliases.is_freeing:
             self._carry_out((), now)
-        self._store.rounds.prune(self._store.first_uncommitted)
+        self._store.tables.rounds.prune(self._store.first_uncommitted)
         self.close(now)
         self._store.end_visit()
 
@@ -175,12 +176,12 @@ class Settler:
         if note := self._effects.tails.take_note(now):
             self._notes.append(Record(Gate.TAIL, b"", [(TAIL, note)]))
         if self._notes:
-            self._store.journal.put(self._notes)
+            self._store.tables.journal.put(self._notes)
             self._notes = []
 
-    def requested(self, agent: int | None, who: str, effect: Request, now: float) -> None:
-        """A filter, if `agent` says so at another agent, asks for a request to one of our hosts."""
-        self._effects.request(effect, who, now, agent=agent)
+    def requested(self, asker: Asker, effect: Request, now: float) -> None:
+        """A filter, perhaps at another agent, asks for a request to one of our hosts."""
+        self._effects.request(effect, asker, now)
         self._carry_out((), now)
 
     def learned(self, learned: Learned, now: float) -> None:
@@ -224,7 +225,7 @@ class Settler:
             elif visit.lease.entry.url.purpose is Purpose.REQUISITE:
                 self.requisites.given_up(visit.lease.entry, f"{visit.refused.reason} {visit.refused.by}", now)
             elif visit.lease.entry.url.purpose not in FILTERS_OWN:
-                self._store.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
+                self._store.tables.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
             else:
                 self._reply(visit, now)
@@ -246,12 +247,14 @@ class Settler:
 
     def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
         """Tell the filter that asked how its request has ended; one whose answer killed an earlier life is not told."""
-        prober, url = self._store.requests.pop(entry.seq), answer.url
-        what = f"answers to requests of {asked_by(prober)[1]}"
+        asker, url = self._store.tables.requests.pop(entry.seq), answer.url
+        assert asker is not None, f"nobody asked for request {entry.seq} of {url.text}"
         self._context.suspects.attempt(
             answer_work(entry.seq),
-            lambda: self.learned(self._effects.answered(prober, answer), now),
-            lambda why: QuarantineRecord("answer", what, now, why, who=prober, url=url.text, purpose=url.purpose),
+            lambda: self.learned(self._effects.answered(asker, answer), now),
+            lambda why: QuarantineRecord(
+                "answer", f"answers to requests of {asker.who}", now, why, who=asker.stored, url=url.text, purpose=url.purpose
+            ),
         )
 
     def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
@@ -271,7 +274,7 @@ class Settler:
         match outcome:
             case Failed() if retry is not None:
                 self.totals.failed(outcome.cause, terminal=False)
-                self._store.failures.put(entry.url.key, failure_record(outcome, retry.attempt, now, final=False))
+                self._store.tables.failures.put(entry.url.key, failure_record(outcome, retry.attempt, now, final=False))
             case Failed():
                 self._fail(entry.url, outcome, entry.attempt + 1, now)
             case Redirect():
@@ -301,20 +304,20 @@ class Settler:
     def _fail(self, url: CrawlURL, outcome: Failed, attempts: int, now: float) -> None:
         """No more tries: say why, and keep an error's or a partial body if there is one."""
         self.totals.failed(outcome.cause, terminal=True)
-        self._store.failures.put(url.key, failure_record(outcome, attempts, now))
+        self._store.tables.failures.put(url.key, failure_record(outcome, attempts, now))
         if (answer := partial_answer(url, outcome)) is not None:
             self._keep(page_record(answer, None, "", None, now, failure=outcome), outcome.body)
-        self._store.seen.settle(url.key, State.DONE)
+        self._store.tables.seen.settle(url.key, State.DONE)
         self._settle_pairs(url, answer.head.status if answer is not None else 0, b"", now)
 
     def _unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
         """A head gate refused the body: the URL is done, its answer is no page."""
         assert outcome.refused is not None
         status = outcome.head.status
-        self._store.failures.put(url.key, refusal_record(outcome, now))
+        self._store.tables.failures.put(url.key, refusal_record(outcome, now))
         self._note_skip(Skip(url.text, outcome.refused, outcome.refused_by), url.via)
         self.totals.status(status)
-        self._store.seen.settle(url.key, State.DONE, outcome.refused)
+        self._store.tables.seen.settle(url.key, State.DONE, outcome.refused)
         self._learn((self._context.panel.unread(unread_page(outcome)),), now)
         self._settle_pairs(url, status, b"", now)
 
@@ -328,12 +331,12 @@ class Settler:
         self._keep(record, outcome.body if is_kept else b"")
         self.sitemaps.dated(url, outcome.head, now)
         self.requisites.needed(visit, now)
-        self._store.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
+        self._store.tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         of_class = self._effects.class_of_links(url.key, deliberation.judgement)
         numbers = self.admission.admit(url, sifted, now, of_class=of_class)
         if deliberation.judgement.follow:
-            self._store.links.put(numbers)
+            self._store.tables.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
             if not (verdict.keep and verdict.follow):
                 count = self.totals.saved if self._context.panel.enforces(verdict.filter) else self.totals.would_save
@@ -353,7 +356,7 @@ class Settler:
 
     def _keep(self, record: PageRecord, body: bytes) -> None:
         """Store a record, with its body if bodies are stored and there is one."""
-        self._store.pages.put(record, body if body and self._context.settings.store.bodies else None)
+        self._store.tables.pages.put(record, body if body and self._context.settings.store.bodies else None)
         self.totals.page(record.status)
         self.totals.needs_browser(record.flags)
 
@@ -364,14 +367,14 @@ class Settler:
         key = self._context.urls.key(target) if target else b""
         if visit.asks_again:
             self._ask_again(target, key, now)
-        self._store.redirects.put(url.key, key, target or presentable(outcome.target)[:2048], outcome.head.status, now)
-        self._store.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
+        self._store.tables.redirects.put(url.key, key, target or presentable(outcome.target)[:2048], outcome.head.status, now)
+        self._store.tables.seen.settle(url.key, State.DONE, visit.refused.reason if visit.refused else None)
         if visit.refused is not None:
             self._note_skip(visit.refused, url.key)
         if visit.sifted is not None:
-            is_new = self._store.seen.row(key) is None
+            is_new = self._store.tables.seen.row(key) is None
             self.admission.admit(url, visit.sifted, now, is_redirect=True)
-            if is_new and (row := self._store.seen.row(key)) is not None and row.state is State.QUEUED:
+            if is_new and (row := self._store.tables.seen.row(key)) is not None and row.state is State.QUEUED:
                 self._effects.tails.passes_on(url.key, key)
             self._learn((visit.sifted.deliberation,), now)
         if target and self._outbox is not None:
@@ -383,11 +386,11 @@ class Settler:
 
     def _ask_again(self, text: str, key: bytes, now: float) -> None:
         """Queue a URL whose answer was a redirect: the chain that has come back to it brings a cookie."""
-        row = self._store.seen.row(key)
-        if row is not None and row.state is State.DONE and self._store.redirects.edge(key) is not None:
-            self._store.redirects.forget(key)
+        row = self._store.tables.seen.row(key)
+        if row is not None and row.state is State.DONE and self._store.tables.redirects.edge(key) is not None:
+            self._store.tables.redirects.forget(key)
             place = {"seed_distance": row.seed_distance, "site_depth": row.site_depth, "hops": row.hops}
-            via = self._store.seen.record(row.seq).via
+            via = self._store.tables.seen.record(row.seq).via
             self.admission.requeue(self._context.urls.url(text, **place, purpose=row.purpose, via=via), row, now)
 
     # -- filters
@@ -421,9 +424,9 @@ class Settler:
             deliberation = self._context.panel.redirect(pair)
             for verdict in deliberation.judgement.verdicts:
                 if not (verdict.keep and verdict.follow):
-                    self._store.verdicts.revise(pair.original.key, verdict, now)
+                    self._store.tables.verdicts.revise(pair.original.key, verdict, now)
             self._learn((deliberation,), now)
 
     def _note_skip(self, skip: Skip, via: bytes) -> None:
         self.totals.skip(skip.reason)
-        self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+        self._store.tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)

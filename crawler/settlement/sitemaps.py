@@ -60,7 +60,7 @@ class Sitemaps:
     ) -> None:
         """post: to the other agents, if there are any.    learn: lets filters learn from a judgement of links"""
         self._store = store
-        self._tables = store.sitemaps
+        self._tables = store.tables.sitemaps
         self._frontier = frontier
         self._context = context
         self._totals = totals
@@ -87,13 +87,13 @@ class Sitemaps:
         """Return whether an origin beyond the scope is asked only for what pages of others need to be shown."""
         if not self._context.settings.archive.requisites or (asked_for is not None and asked_for.purpose in _OF_PAGES):
             return False
-        is_needed = self._store.requisites.n_of_host(self._context.urls.queue_key(origin)) > 0
+        is_needed = self._store.tables.requisites.n_of_host(self._context.urls.queue_key(origin)) > 0
         return is_needed and not isinstance(self._context.links.check(f"{origin}/"), bytes)
 
     def _is_seed(self, origin: str, asked_for: CrawlURL | None) -> bool:
         if asked_for is not None and asked_for.purpose is Purpose.PAGE and asked_for.host == origin and not asked_for.seed_distance:
             return True
-        home = self._store.seen.row(self._context.urls.key(f"{origin}/"))
+        home = self._store.tables.seen.row(self._context.urls.key(f"{origin}/"))
         return home is not None and not home.seed_distance
 
     def submit(self, submitted: Submitted, now: float) -> None:
@@ -140,14 +140,14 @@ class Sitemaps:
             self._tables.save_sitemap(url.key, record)
 
     def _request(self, url: CrawlURL, record: SitemapRecord, now: float, *, due: float = 0.0) -> None:
-        seq = self._store.requests.add(url, ASKER, now)
+        seq = self._store.tables.requests.add(url, ASKER, now)
         fresh = Row(Lane.FRESH, self._frontier.order.rank(url.site_depth, 0), seq, 0, url)
         refusal = self._frontier.push(fresh if due <= now else Row(Lane.RETRY, int(due * 1e6) + 1, seq, 0, url), now)
         if refusal is None:
             record.state = "waiting"
             self._tables.save_sitemap(url.key, record)
         else:
-            self._store.requests.pop(seq)
+            self._store.tables.requests.pop(seq)
             self._fail(url, record, f"not requested: {refusal}")
 
     # -- what became of a request
@@ -179,7 +179,7 @@ class Sitemaps:
 
     def _end(self, entry: Row) -> SitemapRecord:
         """Forget a request; return the record of its sitemap as it begins anew."""
-        self._store.requests.pop(entry.seq)
+        self._store.tables.requests.pop(entry.seq)
         record = self._tables.sitemap(entry.url.key)
         assert record is not None, f"{entry.url.text} was requested as a sitemap and is none"
         record.told, record.counts = [], {}
@@ -290,7 +290,7 @@ class Sitemaps:
         for skip in gated.skips:
             self._count(counts, skip, sitemap.key)
         fresh: list[tuple[str, bytes]] = []
-        for text, key, row in zip(gated.texts, gated.keys, self._store.seen.rows(gated.keys), strict=True):
+        for text, key, row in zip(gated.texts, gated.keys, self._store.tables.seen.rows(gated.keys), strict=True):
             if row is not None:
                 counts["known"] += 1
                 self._note(key, by_text[text], sitemap, now)
@@ -362,7 +362,7 @@ class Sitemaps:
 
     def _skip(self, skip: Skip, via: bytes) -> None:
         self._totals.skip(skip.reason)
-        self._store.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+        self._store.tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
 
 
 def _distance(text: str) -> int:

@@ -49,7 +49,7 @@ def _used(path: Path) -> tuple[int, int] | None:
 
 def _last_number(shard: Path) -> int:
     with Store.open(shard, None, time.time(), reserves=False) as store:
-        last = store.rounds.last()
+        last = store.tables.rounds.last()
     return FIRST if last is None else last.number
 
 
@@ -57,16 +57,16 @@ def _begin(shard: Path, number: int, older_than_s: float, where: list[str], whol
     """Write the record of a round; return what to say of the one before if it was not at its end."""
     notes = ""
     with Store.open(shard, None, time.time(), reserves=False) as store:
-        now, last = store.clock, store.rounds.last()
+        now, last = store.clock, store.tables.rounds.last()
         if last is not None and last.stage in _OPEN:
             left = max(0, last.n_queued - last.n_settled)
             notes = f"round {number} begins; {left:,} pages that round {last.number} still waits for are asked in this one"
             last.stage, last.ended_at = "broken off", now
-            store.rounds.save(last)
+            store.tables.rounds.save(last)
         pages, wire_bytes = whole or (store.counters.get("pages"), store.counters.get("wire_bytes"))
         record = RoundRecord(number, now, now - older_than_s, where, store.visit)
         record.pages_before, record.bytes_before = pages, wire_bytes
-        store.rounds.save(record)
+        store.tables.rounds.save(record)
         store.end_visit()
     return notes
 
@@ -77,14 +77,14 @@ def trust(path: Path, names: Sequence[str]) -> str:
     halted: set[str] = set()
     for shard in shard_paths(path):
         with Store.open(shard, None, time.time(), reserves=False) as store:
-            for queue, watch in store.rounds.watches():
+            for queue, watch in store.tables.rounds.watches():
                 if not watch.halted:
                     continue
                 halted.add(watch.name)
                 if watch.name in names or watch.name.rpartition(":")[0] in names:
                     trusted.add(watch.name)
                     watch.halted, watch.trusted, watch.is_doubted = "", watch.round, False
-                    store.rounds.save_watch(queue, watch)
+                    store.tables.rounds.save_watch(queue, watch)
                     _unpark(store, queue)
             store.end_visit()
     if not trusted:
@@ -99,15 +99,15 @@ def _unpark(store: Store, queue: bytes) -> None:
     if host is not None and host.parked == Reason.SUDDEN_LOSS:
         host.parked, host.parked_until = "", 0.0
         old, host.due = host.due, max(store.clock, host.next_at)
-        store.queues.file(queue, old, host.due)
-        store.queues.save_host(queue, host)
+        store.tables.queues.file(queue, old, host.due)
+        store.tables.queues.save_host(queue, host)
 
 
 def for_this_round(settings: Settings, path: Path) -> Settings:
     """Return settings whose limits of pages and bytes are those of the whole crawl, as the supervisor of several agents counts."""
     with open_view(path) as view:
         shards = getattr(view, "shards", [view])
-        lasts = [last for shard in shards if (last := shard.rounds.last()) is not None]
+        lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
     pages, wire_bytes = sum(last.pages_before for last in lasts), sum(last.bytes_before for last in lasts)
     limits = settings.limits
     max_pages = None if limits.max_pages is None else limits.max_pages + pages

@@ -18,7 +18,7 @@ _SHOWN = 10  # halted hosts that are named
 def last_round(view: View) -> RoundRecord | None:
     """Return the newest round, the shards' records as one; None if there is only the first crawl."""
     shards = view.shards if isinstance(view, ShardsView) else [view]
-    lasts = [last for shard in shards if (last := shard.rounds.last()) is not None]
+    lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
     if not lasts:
         return None
     number = max(last.number for last in lasts)
@@ -37,7 +37,7 @@ def last_round(view: View) -> RoundRecord | None:
 def watches(view: View) -> list[WatchRecord]:
     """Return the hosts that were visited again."""
     shards = view.shards if isinstance(view, ShardsView) else [view]
-    return [watch for shard in shards for _, watch in shard.rounds.watches()]
+    return [watch for shard in shards for _, watch in shard.tables.rounds.watches()]
 
 
 def words_of(record: RoundRecord) -> str:

@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import Final
 
 from thresher.crawler.core.errors import StoreError
-from thresher.storage.archive.files import FOLDER, archive_name, file_path
+from thresher.storage.archive.files import FOLDER, archive_name, file_path, write_at
 from thresher.storage.archive.record import FIELDS, fields, stamp, urn
-from thresher.storage.failpoint import reached
 from thresher.storage.packing import unpack_u64
 from thresher.storage.schema import CAPTURES, PLACE, Place
 from thresher.storage.tables.forgotten import Blank
@@ -62,19 +61,10 @@ def blank(path: Path, secret: bytes, places: Iterable[Blank], at: float) -> None
             continue  # moved away by its owner: there is nothing left to be blanked
         try:
             for place in blanks:
-                _write(descriptor, tombstone(place.n_bytes, place.visit, at), place.offset)
-                reached("blanked")
+                write_at(descriptor, tombstone(place.n_bytes, place.visit, at), place.offset)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _write(descriptor: int, data: bytes, at: int) -> None:
-    rest = memoryview(data)
-    while rest:
-        n = os.pwrite(descriptor, rest, at)
-        rest, at = rest[n:], at + n
-        reached("blanking")
 
 
 def tombstone(n_bytes: int, visit: int, at: float) -> bytes:

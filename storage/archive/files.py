@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from thresher.config.settings import Archive
-from thresher.storage import failpoint
 from thresher.storage.archive.record import FIELDS, Record, stamp
 from thresher.storage.partitions import is_shard
 from thresher.storage.private import MODE
@@ -125,11 +124,8 @@ class ArchiveWriter:
         at = part.at
         os.ftruncate(self._descriptor, at)
         for piece in part.pieces:
-            rest = memoryview(piece)
-            while rest:
-                n = os.pwrite(self._descriptor, rest, at)
-                rest, at = rest[n:], at + n
-                failpoint.reached("in_archive")
+            write_at(self._descriptor, piece, at)
+            at += len(piece)
         os.fsync(self._descriptor)
 
     def _open(self, serial: int) -> int:
@@ -147,3 +143,11 @@ class ArchiveWriter:
 
         name = file_path(self._folder, self._name, serial).name
         return member(Record("warcinfo", str(uuid.uuid4()), stamp(time.time()), FIELDS, self.info, [("WARC-Filename", name)]))
+
+
+def write_at(descriptor: int, data: bytes, at: int) -> None:
+    """Write all of `data` to a file at an offset."""
+    rest = memoryview(data)
+    while rest:
+        n = os.pwrite(descriptor, rest, at)
+        rest, at = rest[n:], at + n

@@ -24,7 +24,7 @@ def write_resources(view: View, out: BinaryIO, *, software: str) -> int:
     out.write(member(Record("warcinfo", str(uuid.uuid4()), stamp(view.clock), FIELDS, info, [])))
     n = 0
     for visit, page in view.all_pages():
-        if page.has_body and (body := view.bodies.get(visit)) is not None:
+        if page.has_body and (body := view.tables.bodies.get(visit)) is not None:
             n += 1
             out.writelines(map(member, _records(visit, page, body)))
     return n

@@ -104,7 +104,12 @@ def _pages(view: View, n_pages: list[int]) -> Iterator[bytes]:
     """Yield the lines of the list of pages; count them."""
     yield b'{"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": false}\n'
     for visit, page in view.all_pages():
-        if page.status == 200 and page.purpose == Purpose.PAGE and page.mime_type in _HTML and view.captures.place(visit) is not None:
+        if (
+            page.status == 200
+            and page.purpose == Purpose.PAGE
+            and page.mime_type in _HTML
+            and view.tables.captures.place(visit) is not None
+        ):
             at = datetime.fromtimestamp(page.fetched_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             told = {"id": str(uuid.uuid5(uuid.NAMESPACE_URL, page.url)), "url": page.url, "ts": at, "title": page.title or page.url}
             n_pages[0] += 1

@@ -78,15 +78,17 @@ class Changes:
     def _of_round(self, number: int) -> list[int]:
         if number <= 1:
             return [0] * len(self._shards)
-        places = [[record.first_visit for record in shard.rounds.all() if record.number == number] for shard in self._shards]
+        places = [[record.first_visit for record in shard.tables.rounds.all() if record.number == number] for shard in self._shards]
         if not any(places):
-            last = max((record.number for shard in self._shards for record in shard.rounds.all()), default=1)
+            last = max((record.number for shard in self._shards for record in shard.tables.rounds.all()), default=1)
             raise UsageError(f"--since {number}: there is no such round, the last one is {last}. Write --since {last}")
         return [found[0] if found else 0 for found in places]
 
     def _of_date(self, at: float) -> list[int]:
         """Return a place before which nothing is of that time or a later one."""
-        return [max((record.first_visit for record in shard.rounds.all() if record.began_at <= at), default=0) for shard in self._shards]
+        return [
+            max((record.first_visit for record in shard.tables.rounds.all() if record.began_at <= at), default=0) for shard in self._shards
+        ]
 
     def rows(self, place: list[int], after: float = 0.0) -> Iterator[Row]:
         """Yield what is committed from a place on, and move the place along.    after: seconds since the epoch: older rows are left out"""
@@ -99,11 +101,11 @@ class Changes:
 
     def _of_shard(self, number: int, shard: View, first: int) -> Iterator[_Found]:
         """Yield the rows of one shard in the order of its visits, up to what is committed now."""
-        end, rounds = shard.visit, shard.rounds.all()
+        end, rounds = shard.visit, shard.tables.rounds.all()
         starts = [record.first_visit for record in rounds]
         while first < end:
             pages = [(unpack_u64(key), value) for key, value in shard.scan(PAGES, start=pack_u64(first), limit=_CHUNK)]
-            changes = shard.rounds.changes_since(first, _CHUNK)
+            changes = shard.tables.rounds.changes_since(first, _CHUNK)
             full = [part[-1][0] for part in (pages, changes) if len(part) == _CHUNK]
             last = min([end - 1, *full])
             told = {visit for visit, _ in changes}

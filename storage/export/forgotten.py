@@ -11,7 +11,7 @@ from thresher.storage.view import View
 
 def rows(view: View, _wanted: frozenset[str]) -> Iterator[ForgottenRecord]:
     """Yield the rows of the export."""
-    for _, record in view.forgotten.all():
+    for _, record in view.tables.forgotten.all():
         yield record
 
 

@@ -7,10 +7,13 @@ in the configuration nothing is read. Time: one read for each URL that is no nei
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
+from thresher.config.settings import Settings
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.packing import pack_u64, unpack_seen
+from thresher.storage.rows import Rows
 from thresher.storage.schema import SEEN, URL, URLS
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View
@@ -22,10 +25,19 @@ _LONGEST_WAY = 10_000  # pages; no crawl goes as deep
 class Labels:
     """Answers for many URLs at a time, from memory what was asked lately."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._of_seeds = _of_seeds(view)
+    def __init__(self, rows: Rows, settings: Settings, secret: bytes) -> None:
+        self._rows = rows
+        self._of_seeds = _of_seeds(rows, settings, secret)
         self._known: dict[bytes, str | None] = {}
+
+    @classmethod
+    def of_view(cls, view: View) -> Self:
+        """Return the labels of a crawl that is only read."""
+        return cls(view, view.settings, view.secret)
+
+    def __bool__(self) -> bool:
+        """Whether any seed has a label."""
+        return bool(self._of_seeds)
 
     def of(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         """Return the label of each key that has one."""
@@ -56,18 +68,18 @@ class Labels:
     def _named_by(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return for each key that of what named it first."""
         distinct = list(dict.fromkeys(keys))
-        seen = [(key, unpack_seen(value).seq) for key, value in zip(distinct, self._view.get_many(SEEN, distinct), strict=True) if value]
-        records = self._view.get_many(URLS, [pack_u64(seq) for _, seq in seen])
+        seen = [(key, unpack_seen(value).seq) for key, value in zip(distinct, self._rows.get_many(SEEN, distinct), strict=True) if value]
+        records = self._rows.get_many(URLS, [pack_u64(seq) for _, seq in seen])
         return {key: URL.decode(value).via for (key, _), value in zip(seen, records, strict=True) if value is not None}
 
 
-def _of_seeds(view: View) -> dict[bytes, str]:
+def _of_seeds(rows: Rows, settings: Settings, secret: bytes) -> dict[bytes, str]:
     """Return the labels of seeds by the seeds' keys, of http forms that may stand for them too."""
-    if not view.settings.labels:
+    if not settings.labels:
         return {}
-    space, bare = URLSpace(view.secret, url_rules(view.settings)), BareSeeds.of(view).urls
+    space, bare = URLSpace(secret, url_rules(settings)), BareSeeds.of(rows).urls
     found: dict[bytes, str] = {}
-    for text, label in view.settings.labels.items():
+    for text, label in settings.labels.items():
         try:
             url = space.seed(text)
         except BadURL:

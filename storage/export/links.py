@@ -1,31 +1,70 @@
-"""`links`: the link graph as pairs of known URLs, page by page; a page's targets in the order in which they were found first."""
+"""`links`: the link graph as pairs of known URLs, page by page; a page's targets in the order in which they were found first.
+
+Anchors (the words of a link, its `rel`, its element) are read on request from the page's stored body. None: no body is stored, a filter
+wrote the link to another URL, or the page is none that may be parsed here (crawler/core/anchors.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from thresher.crawler.core.url import hostname_of, origin_of, site_of
+from thresher.crawler.core.anchors import Anchor, anchors
+from thresher.crawler.core.url import URLSpace, hostname_of, origin_of, site_of
+from thresher.crawler.core.url_rules import url_rules
+from thresher.storage.export.content import content_type_of
 from thresher.storage.export.fields import Field, Kind
 from thresher.storage.export.labels import Labels
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.texts import Texts
+from thresher.storage.schema import PageRecord
 from thresher.storage.view import View
 
-Link = tuple[str, str, str | None]  # source, target, label of the source
+_ANCHORS = frozenset(("anchor", "rel", "element"))
+_HTML = frozenset(("text/html", "application/xhtml+xml", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link between two known URLs."""
+
+    source: str
+    target: str
+    label: str | None  # of the source
+    anchor: Anchor | None
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
     """Yield every link of every page that is its URL's newest."""
-    texts, labels = Texts(view), Labels(view)
+    texts, labels = Texts(view), Labels.of_view(view)
+    anchors_of = _anchors_of(view) if wanted & _ANCHORS else _no_anchors
     for visit, page in current_pages(view):
-        seqs = view.links.read(visit)
+        seqs = view.tables.links.read(visit)
         found = texts.of_seqs(seqs)
         label = labels.of((page.key,)).get(page.key) if "label" in wanted else None
-        yield from ((page.url, found[seq], label) for seq in seqs if seq in found)
+        said = anchors_of(visit, page) if found else {}
+        for seq in seqs:
+            if (target := found.get(seq)) is not None:
+                yield Link(page.url, target, label, said.get(target))
+
+
+def _no_anchors(visit: int, page: PageRecord) -> Mapping[str, Anchor]:
+    return {}
+
+
+def _anchors_of(view: View) -> Callable[[int, PageRecord], Mapping[str, Anchor]]:
+    """Return what reads the anchors of a page from its body."""
+    space = URLSpace(view.secret, url_rules(view.settings))
+
+    def read(visit: int, page: PageRecord) -> Mapping[str, Anchor]:
+        body = view.tables.bodies.get(visit) if page.has_body and page.mime_type in _HTML else None
+        return (anchors(body, content_type_of(page), page.url, space) or {}) if body is not None else {}
+
+    return read
 
 
 def _is_cross_site(link: Link) -> bool:
-    first, second = (site_of(hostname_of(origin_of(url))) for url in link[:2])
+    first, second = (site_of(hostname_of(origin_of(url))) for url in (link.source, link.target))
     return first != second
 
 
@@ -33,9 +72,12 @@ LINKS_KIND = Kind(
     "links",
     rows,
     (
-        Field("source", lambda link: link[0]),
-        Field("target", lambda link: link[1]),
+        Field("source", lambda link: link.source),
+        Field("target", lambda link: link.target),
         Field("cross_site", _is_cross_site, on_request=True),
-        Field("label", lambda link: link[2], on_request=True),
+        Field("label", lambda link: link.label, on_request=True),
+        Field("anchor", lambda link: None if link.anchor is None else link.anchor.text, on_request=True),
+        Field("rel", lambda link: None if link.anchor is None else link.anchor.rel, on_request=True),
+        Field("element", lambda link: None if link.anchor is None else link.anchor.element, on_request=True),
     ),
 )

@@ -77,7 +77,7 @@ def _sources(view: View, wanted: frozenset[str]) -> Iterator[tuple[PageRow, Sour
         page = row.page
         is_text = page.mime_type in MARKUP or page.mime_type in DOCUMENTS
         if page.has_body and is_text and 200 <= page.status < 300 and keeps(page, row.verdicts):
-            body = view.bodies.get(row.visit)
+            body = view.tables.bodies.get(row.visit)
             yield row, None if body is None else (body, content_type_of(page), page.mime_type)
 
 

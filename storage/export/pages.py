@@ -57,7 +57,7 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
             elif newest >= end or (view.span is not None and view.is_later(newest)):
                 settled_since[page.key] = visit
     for visit in settled_since.values():
-        record = view.pages.read(visit)
+        record = view.tables.pages.read(visit)
         if record is not None:
             yield visit, record
 
@@ -66,14 +66,14 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
     """Yield the rows of the export. A body is there only until the next row is asked for."""
     for row in described_pages(view, wanted):
         if row.page.has_body and wanted & _OF_BODY:
-            row.body = view.bodies.get(row.visit)
+            row.body = view.tables.bodies.get(row.visit)
         yield row
         row.body = None
 
 
 def described_pages(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
     """Yield the rows of the export without their bodies."""
-    texts, labels = Texts(view), Labels(view)
+    texts, labels = Texts(view), Labels.of_view(view)
     pages = current_pages(view)
     while chunk := [PageRow(visit, page, view.settings.identity.agent) for visit, page in islice(pages, _CHUNK)]:
         _complete(view, chunk, wanted, texts, labels)
@@ -84,7 +84,7 @@ def page_object(view: View, visit: int, page: PageRecord) -> dict[str, Any]:
     """Return one page as the export shows it, without what is read from its body."""
     row = PageRow(visit, page, view.settings.identity.agent)
     fields = PAGES_KIND.choose(())
-    _complete(view, [row], frozenset(field.name for field in fields), Texts(view), Labels(view))
+    _complete(view, [row], frozenset(field.name for field in fields), Texts(view), Labels.of_view(view))
     return {field.name: field.of(row) for field in fields}
 
 

@@ -8,7 +8,7 @@ Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thr
     double                  elapsed, in seconds; lastmod_believed, priority, language_confidence, amount
     bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked, newest, ai_reserved; `final` of urls
     dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq,
-                            language, fault, text_by, language_by, label
+                            language, fault, text_by, language_by, label, rel, element
     binary                  body
     string                  all others; what is a list or a mapping (verdicts, headers, signals, flags) as JSON
 
@@ -54,7 +54,7 @@ _NAMES: Final = {
     "bool": ("keep", "follow", "noindex", "nofollow", "has_body", "cross_site", "linked", "newest", "ai_reserved"),
     "word": (
         *("type", "charset", "state", "reason", "purpose", "failed", "failure", "address", "by", "end", "kind", "changefreq"),
-        *("language", "fault", "text_by", "language_by", "label"),
+        *("language", "fault", "text_by", "language_by", "label", "rel", "element"),
     ),
     "float": ("elapsed", "amount", "lastmod_believed", "priority", "language_confidence"),
     "bytes": ("body",),

@@ -34,7 +34,7 @@ class RedirectRow:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
     """Yield the rows of the export."""
-    texts, labels = Texts(view), Labels(view)
+    texts, labels = Texts(view), Labels.of_view(view)
     edges = view.all_edges()
     while chunk := list(islice(edges, _CHUNK)):
         found = texts.of_keys(key for key, _ in chunk)
@@ -47,7 +47,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
             for row, value in zip(made, view.get_many(PAIRS, [key for key, _ in chunk]), strict=True):
                 row.pair = None if value is None else PAIR.decode(value)
             for row, (key, _) in zip(made, chunk, strict=True):
-                row.end, row.hops = ("settled", row.pair.hops) if row.pair is not None else view.redirects.chain_end(key)
+                row.end, row.hops = ("settled", row.pair.hops) if row.pair is not None else view.tables.redirects.chain_end(key)
         yield from made
 
 

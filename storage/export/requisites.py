@@ -32,7 +32,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[RequisiteRow]:
 
 def _other(view: View, key: bytes) -> str | None:
     """Return the text of what is no page: a style sheet, or a redirect of another requisite."""
-    record = view.requisites.get(key)
+    record = view.tables.requisites.get(key)
     return record.text if record is not None else None
 
 

@@ -103,7 +103,7 @@ class Believed:
 
     def record(self, url: str) -> AnnouncerRecord | None:
         """Return what is known of the host of a URL."""
-        return self._view.sitemaps.announcer(self._space.queue_key(origin_of(url)))
+        return self._view.tables.sitemaps.announcer(self._space.queue_key(origin_of(url)))
 
     def of(self, url: str) -> float:
         """Return the share, 0 to 1, for the host of a URL."""
@@ -111,7 +111,7 @@ class Believed:
         if queue not in self._known:
             if len(self._known) >= _CHUNK:
                 self._known.clear()
-            record = self._view.sitemaps.announcer(queue)
+            record = self._view.tables.sitemaps.announcer(queue)
             self._known[queue] = believed(record.n_held, record.n_false) if record is not None else 0.0
         return self._known[queue]
 
@@ -127,7 +127,7 @@ class _Sitemaps:
         if key not in self._texts:
             if len(self._texts) >= _CHUNK:
                 self._texts.clear()
-            record = self._view.sitemaps.sitemap(key)
+            record = self._view.tables.sitemaps.sitemap(key)
             self._texts[key] = record.text if record is not None else ""
         return self._texts[key]
 

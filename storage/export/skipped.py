@@ -26,7 +26,7 @@ class SkipRow:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[SkipRow]:
     """Yield the rows of the export."""
-    texts, labels = Texts(view), Labels(view)
+    texts, labels = Texts(view), Labels.of_view(view)
     lines = view.all_skipped()
     while chunk := [SkipRow(line) for line in islice(lines, _CHUNK)]:
         if "via" in wanted:

@@ -14,7 +14,6 @@ from stat import S_IMODE
 from typing import BinaryIO
 
 from thresher.crawler.core.errors import DiskError, UsageError
-from thresher.storage.failpoint import reached
 from thresher.storage.private import MODE
 
 
@@ -40,9 +39,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
         _check(path, force=force)
         with suppress(FileNotFoundError):
             temporary.chmod(S_IMODE(path.stat().st_mode))
-        reached("export_rename")
-        temporary.replace(path)
-        _sync_directory(path.parent)
+        _put_in_place(temporary, path)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -76,13 +73,16 @@ def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
         _check_folder(path, force=force)
         if path.exists():
             shutil.rmtree(path)
-        reached("export_rename")
-        temporary.rename(path)
-        _sync_directory(path.parent)
+        _put_in_place(temporary, path)
     except OSError as error:
         raise DiskError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    temporary.replace(path)
+    _sync_directory(path.parent)
 
 
 def _check_folder(path: Path, *, force: bool) -> None:

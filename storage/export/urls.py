@@ -30,7 +30,7 @@ class UrlRow:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[UrlRow]:
     """Yield the rows of the export."""
-    texts, labels = Texts(view), Labels(view)
+    texts, labels = Texts(view), Labels.of_view(view)
     known = view.all_urls()
     while chunk := [UrlRow(url, seen) for url, seen in islice(known, _CHUNK)]:
         if "via" in wanted:

@@ -29,14 +29,14 @@ class VersionRow:
 def rows(view: View, _wanted: frozenset[str]) -> Iterator[VersionRow]:
     """Yield the rows of the export, shard by shard."""
     for shard in view.shards if isinstance(view, ShardsView) else [view]:
-        rounds = shard.rounds.all()
+        rounds = shard.tables.rounds.all()
         starts = [record.first_visit for record in rounds]
         for visit, page in shard.all_pages():
-            seen, check = shard.get(SEEN, page.key), shard.rounds.check(page.key)
+            seen, check = shard.get(SEEN, page.key), shard.tables.rounds.check(page.key)
             is_newest = seen is not None and unpack_seen(seen).visit == visit
             n = bisect_right(starts, visit)
             checked_at = check.at if check is not None and is_newest else page.fetched_at
-            yield VersionRow(visit, page, rounds[n - 1].number if n else 1, is_newest, checked_at, shard.rounds.change(visit))
+            yield VersionRow(visit, page, rounds[n - 1].number if n else 1, is_newest, checked_at, shard.tables.rounds.change(visit))
 
 
 VERSIONS_KIND = Kind(

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple, Self
+
 from thresher.crawler.core.model import CrawlURL
 from thresher.storage.packing import pack_u64
 from thresher.storage.rows import Rows
 from thresher.storage.schema import REQUESTS, URL, URLS, UrlRecord
+
+_AT: Final = "\n"  # on disk, between who asks and the agent at which it asks; no name contains it
+
+
+class Asker(NamedTuple):
+    """Who asked for a request: a filter, or a part of the crawl that no filter is called like."""
+
+    who: str
+    agent: int | None = None  # at which it asks; None: at this one
+
+    @property
+    def stored(self) -> str:
+        """Both as they are on disk."""
+        return self.who if self.agent is None else f"{self.who}{_AT}{self.agent}"
+
+    @classmethod
+    def read(cls, stored: str) -> Self:
+        """Return what was stored."""
+        who, _, agent = stored.partition(_AT)
+        return cls(who, int(agent) if agent else None)
 
 
 class Requests:
@@ -14,22 +36,22 @@ class Requests:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def add(self, url: CrawlURL, prober: str, now: float) -> int:
+    def add(self, url: CrawlURL, asker: Asker, now: float) -> int:
         """Number a request; returns the sequence number of its row in a queue."""
         seq = self._rows.take_seq()
         self._rows.put(URLS, pack_u64(seq), URL.encode(UrlRecord(url.text, url.key, url.via, now)))
-        self._rows.put(REQUESTS, pack_u64(seq), prober.encode())
+        self._rows.put(REQUESTS, pack_u64(seq), asker.stored.encode())
         return seq
 
-    def prober(self, seq: int) -> str:
-        """Return the name of the filter that asked, "" if the number is of no request."""
+    def asker(self, seq: int) -> Asker | None:
+        """Return who asked, None if the number is of no request."""
         value = self._rows.get(REQUESTS, pack_u64(seq))
-        return "" if value is None else value.decode()
+        return None if value is None else Asker.read(value.decode())
 
-    def pop(self, seq: int) -> str:
+    def pop(self, seq: int) -> Asker | None:
         """Forget a request that is answered; returns who asked."""
-        prober = self.prober(seq)
-        if prober:
+        asker = self.asker(seq)
+        if asker is not None:
             self._rows.delete(REQUESTS, pack_u64(seq))
             self._rows.delete(URLS, pack_u64(seq))
-        return prober
+        return asker

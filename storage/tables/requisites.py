@@ -7,12 +7,14 @@ requisite_hosts  host queue 16   → how many of the host were asked for 8
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from thresher.storage.packing import pack_u64, unpack_u64
 from thresher.storage.rows import Rows
 from thresher.storage.schema import REQUESTS, REQUISITE, REQUISITE_HOSTS, REQUISITES, RequisiteRecord
+from thresher.storage.tables.requests import Asker
 
-ASKER = "requisites"  # in `requests`; no filter is called so
+ASKER: Final = Asker("requisites")  # in `requests`; no filter is called so
 _AT_ONCE = 10_000
 
 
@@ -46,6 +48,6 @@ class RequisiteTables:
         """Count what waits to be fetched. Time: O(requests that wait)."""
         n, start = 0, b""
         while rows := self._rows.scan(REQUESTS, start=start, limit=_AT_ONCE):
-            n += sum(who == ASKER.encode() for _, who in rows)
+            n += sum(who == ASKER.stored.encode() for _, who in rows)
             start = rows[-1][0] + b"\0"
         return n

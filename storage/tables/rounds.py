@@ -15,6 +15,8 @@ are deleted only once the commit that replaced them is on disk (`prune`), so a k
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from thresher.crawler.core.revisit import Validators, validators
@@ -33,8 +35,9 @@ from thresher.storage.schema import (
     Codec,
     PageRecord,
 )
+from thresher.storage.tables.requests import Asker
 
-ASKER = "recrawl"  # in `requests`; no filter is called so
+ASKER: Final = Asker("recrawl")  # in `requests`; no filter is called so
 _N_ROWS = "rows:pages"
 _PRUNED_AT_ONCE = 20
 

@@ -9,6 +9,7 @@ announcing  key of the sitemap 16 ‖ number 4 → msgpack of a list of `Entry`:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from thresher.storage.rows import Rows
 from thresher.storage.schema import (
@@ -23,8 +24,9 @@ from thresher.storage.schema import (
     AnnouncerRecord,
     SitemapRecord,
 )
+from thresher.storage.tables.requests import Asker
 
-ASKER = "sitemaps"  # in `requests`; no filter is called so
+ASKER: Final = Asker("sitemaps")  # in `requests`; no filter is called so
 _NUMBER = 4  # bytes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def test_a_search_finds_what_a_blind_scan_lets_through(monkeypatch: pytest.Monke
 
 def test_a_page_that_kills_its_reader_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def die(*_: object) -> None:
-        bomb_search.os.kill(bomb_search.os.getpid(), 9)
+        os.kill(os.getpid(), 9)
 
     monkeypatch.setattr(bomb_search, "measured", die)
     monkeypatch.setattr(sys, "argv", ["bomb_search", "--seconds", "0.3", "--keep", str(tmp_path)])

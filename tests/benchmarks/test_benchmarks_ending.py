@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from harness import ROOT, children, hear_signals, wait_until
@@ -63,10 +64,10 @@ def test_bench_crawl_leaves_nothing_and_its_exit_code_says_why(tmp_path: Path, n
 
 @pytest.mark.parametrize("of", [growth, peers])
 def test_a_folder_that_cannot_be_made_is_said_before_anything_is_measured(
-    of: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    of: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["benchmark", "--out", "/etc/passwd/results"])
     with pytest.raises(SystemExit) as ended:
-        exit_with(of.main)  # type: ignore[attr-defined]
+        exit_with(of.main)
     assert ended.value.code == 2
     assert capsys.readouterr().err == "--out /etc/passwd/results: cannot be made: Not a directory. Name another folder\n"

@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_no_link_is_taken_for_new_that_is_known_nor_the_other_way_round(
 
 
 def test_too_little_room_is_said_before_a_run_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(10**9))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10**9))
     monkeypatch.setattr(sys, "argv", ["growth", "--millions", "10", "--regime", "few"])
     assert growth.main() == 1
     captured = capsys.readouterr()

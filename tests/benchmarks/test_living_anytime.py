@@ -6,12 +6,12 @@ from math import log
 from pathlib import Path
 
 import pytest
+from tiny_site import N_PAGES, SITE, serving_tiny
 
 from benchmarks.living import __main__ as living
 from benchmarks.living.anytime import main, one_run
 from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, near_lost, tail_start
 from benchmarks.living.sites import SITES
-from tests.benchmarks.tiny_site import N_PAGES, SITE, serving_tiny
 
 
 def run(documents: str, *, n_bytes: int = 1) -> Run:

@@ -7,11 +7,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from tiny_site import SITE, page, serving_tiny
 
 from benchmarks.living.barriers import Kind, Schedule, changed, instead, without_session
 from benchmarks.living.proxy import walled
 from benchmarks.living.walls import AFTERMATH, blame, through
-from tests.benchmarks.tiny_site import SITE, page, serving_tiny
 
 
 def stood(schedule: Schedule, n_requests: int) -> list[Kind | None]:

@@ -76,8 +76,8 @@ async def test_the_parser_process_imports_nothing_from_the_working_directory(hos
 async def test_the_study_process_imports_nothing_from_the_working_directory(hostile: Path, tmp_path: Path) -> None:
     said: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     with Store.create(tmp_path / "store", Settings(), now=0.0) as store:
-        suspects = Suspects(tmp_path / "store", store)
-        studies = Studies(_Curious(), suspects, store.quarantine)  # type: ignore[arg-type]  # the one question that studies ask of a panel
+        suspects = Suspects(tmp_path / "store", store.tables)
+        studies = Studies(_Curious(), suspects, store.tables.quarantine)  # type: ignore[arg-type]  # the one question that studies ask of a panel
         studies.ask("dust", b"12345678")
         running = asyncio.create_task(studies.run(lambda _who, _site, finding: said.set_result(finding)))
         async with asyncio.timeout(60):

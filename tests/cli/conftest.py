@@ -1,47 +1,5 @@
-"""The command line as a user meets it: words in, exit code and both streams out."""
+"""Gives every test of this folder the fixtures of command.py."""
 
-from __future__ import annotations
+from command import crawl, thresher
 
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
-
-import pytest
-from small_store import build
-
-from thresher.crawler.cli import main
-
-
-class Ran(NamedTuple):
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Ran]
-
-
-@pytest.fixture
-def thresher(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run `thresher` with these words in this process."""
-
-    def run(*words: object) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["thresher", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return Ran(int(ended.value.code or 0), out, err)
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a small finished crawl; nobody writes to it."""
-    path = tmp_path_factory.mktemp("read") / "example"
-    build(path)
-    return path
+__all__ = ["crawl", "thresher"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -36,14 +37,14 @@ class SmallStore:
         self.totals = Totals(self.store.counters)
         self._hosts: dict[bytes, HostRecord] = {}
 
-    def url(self, path: str, via: str = "", depth: int = 1, **place: int) -> CrawlURL:
+    def url(self, path: str, via: str = "", depth: int = 1, **place: Any) -> CrawlURL:
         text = path if "://" in path else f"https://a.example{path}"
         key = self.space.key(via if "://" in via else f"https://a.example{via}") if via else b""
-        return self.space.url(text, via=key, seed_distance=depth, site_depth=depth, **place)  # type: ignore[arg-type]
+        return self.space.url(text, via=key, seed_distance=depth, site_depth=depth, **place)
 
     def known(self, url: CrawlURL, state: State = State.QUEUED, reason: Reason | None = None) -> int:
         """Make a URL known; one that is queued gets its row."""
-        seq = self.store.seen.add(url, state, reason, NOW)
+        seq = self.store.tables.seen.add(url, state, reason, NOW)
         if state is State.QUEUED:
             self.wait(url, seq)
         return seq
@@ -51,8 +52,8 @@ class SmallStore:
     def wait(self, url: CrawlURL, seq: int, lane: Lane = Lane.FRESH, rank: int | None = None, attempt: int = 0) -> None:
         queue = self.space.queue_key(url.host)
         host = self.host(url)
-        rank = BreadthFirst(self.store.queues).rank(url.site_depth, 0) if rank is None else rank
-        self.store.queues.put(queue, Entry(lane, rank, seq, attempt, url))
+        rank = BreadthFirst(self.store.tables.queues).rank(url.site_depth, 0) if rank is None else rank
+        self.store.tables.queues.put(queue, Entry(lane, rank, seq, attempt, url))
         host.n_queued += 1
 
     def host(self, url: CrawlURL) -> HostRecord:
@@ -63,7 +64,7 @@ class SmallStore:
         self, url: CrawlURL, *, status: int = 200, links: tuple[int, ...] = (), body: bytes | None = BODY, **record: object
     ) -> PageRecord:
         """Settle a known URL by a page."""
-        fields: dict[str, object] = {
+        fields: dict[str, Any] = {
             "mime_type": "text/html",
             "charset": "utf-8",
             "title": "A title",
@@ -76,16 +77,16 @@ class SmallStore:
             "n_links": len(links),
             **record,
         }
-        place = {
+        place: dict[str, Any] = {
             "seed_distance": url.seed_distance,
             "site_depth": url.site_depth,
             "hops": url.hops,
             "via": url.via,
             "purpose": int(url.purpose),
         }
-        made = PageRecord(url=url.text, key=url.key, status=status, **place, **fields)  # type: ignore[arg-type]
-        self.store.pages.put(made, body)
-        self.store.links.put(links)
+        made = PageRecord(url=url.text, key=url.key, status=status, **place, **fields)
+        self.store.tables.pages.put(made, body)
+        self.store.tables.links.put(links)
         self.totals.request(500)
         self.totals.page(status)
         self.host(url).n_pages += 1
@@ -93,7 +94,7 @@ class SmallStore:
         return made
 
     def settle(self, url: CrawlURL, state: State = State.DONE, reason: Reason | None = None) -> None:
-        self.store.seen.settle(url.key, state, reason)
+        self.store.tables.seen.settle(url.key, state, reason)
         self.host(url).n_requests += 1
         self.store.end_visit()
 
@@ -102,13 +103,13 @@ class SmallStore:
         for queue, record in self._hosts.items():
             if record.n_queued:
                 record.due = record.next_at or NOW
-                self.store.queues.file(queue, 0.0, record.due)
-            self.store.queues.save_host(queue, record)
+                self.store.tables.queues.file(queue, 0.0, record.due)
+            self.store.tables.queues.save_host(queue, record)
         sites: dict[bytes, SiteRecord] = {}
         for queue, record in self._hosts.items():
             sites.setdefault(queue[:8], SiteRecord(name=record.site)).n_hosts += 1
         for site, of_site in sites.items():
-            self.store.queues.save_site(site, of_site)
+            self.store.tables.queues.save_site(site, of_site)
         self.store.close(NOW + 100)
 
 
@@ -126,7 +127,7 @@ def build(path: Path, settings: Settings | None = None) -> SmallStore:
     _redirect(small)
     _waiting(small)
     _refused(small)
-    store.robots.put(
+    store.tables.robots.put(
         small.space.origin_key("https://a.example"),
         RobotsRecord("https://a.example", "rules", NOW, NOW + 86_400, 200, file_hash(ROBOTS)),
         ROBOTS,
@@ -145,7 +146,7 @@ def _pages(small: SmallStore) -> None:
     verdict = Verdict("exact_duplicate", keep=False, follow=False, score=1.0, reason=Reason.DUPLICATE_CONTENT, evidence=evidence)
     small.page(copy, body=None, keep=False, follow=False, verdicts=verdict_records([verdict]))
     small.totals.saved("exact_duplicate")
-    store.verdicts.revise(page.key, Verdict("exact_duplicate", score=0.5), NOW + 50)
+    store.tables.verdicts.revise(page.key, Verdict("exact_duplicate", score=0.5), NOW + 50)
     small.page(url("/gone", via="/"), status=404, title="Not found")
 
 
@@ -153,24 +154,24 @@ def _failures(small: SmallStore) -> None:
     url, store = small.url, small.store
     for name, status in (("/dead", 0), ("/error", 503)):
         cause = "http_5xx" if status else "conn_refused"
-        store.failures.put(url(name).key, FailureRecord(cause, f"{HOSTILE} said no", NOW, 4, True, status))
+        store.tables.failures.put(url(name).key, FailureRecord(cause, f"{HOSTILE} said no", NOW, 4, True, status))
         if status:
             small.page(url(name, via="/"), status=status, follow=False, failed_cause=cause, failed_detail="no", body=b"sorry")
         else:
             small.settle(url(name))
-    store.failures.put(url("/unwanted").key, FailureRecord("bad_type", "image/png, 10 bytes", NOW, 1, True, 200))
+    store.tables.failures.put(url("/unwanted").key, FailureRecord("bad_type", "image/png, 10 bytes", NOW, 1, True, 200))
     small.settle(url("/unwanted"), State.DONE, Reason.BAD_TYPE)
 
 
 def _redirect(small: SmallStore) -> None:
     url, store = small.url, small.store
     old, new = url("/old", via="/"), url("/new", via="/old", hops=1)
-    store.redirects.put(old.key, new.key, new.text, 301, NOW)
+    store.tables.redirects.put(old.key, new.key, new.text, 301, NOW)
     small.totals.redirect(301)
     small.settle(old)
     small.known(new, State.DONE)
     small.page(new)
-    store.redirects.put_pair(old.key, new.key, new.text, 1, 200)
+    store.tables.redirects.put_pair(old.key, new.key, new.text, 1, 200)
 
 
 def _waiting(small: SmallStore) -> None:
@@ -178,11 +179,11 @@ def _waiting(small: SmallStore) -> None:
     small.known(url("/wait1", via="/page", depth=2))
     small.known(url("/wait2", via="/page", depth=2))
     retry = url("/retry", via="/page", depth=2)
-    seq = store.seen.add(retry, State.QUEUED, None, NOW)
+    seq = store.tables.seen.add(retry, State.QUEUED, None, NOW)
     small.wait(retry, seq, Lane.RETRY, int((NOW + 60) * 1e6), 1)
-    store.failures.put(retry.key, FailureRecord("timeout_total", "60 s", NOW, 1, False))
+    store.tables.failures.put(retry.key, FailureRecord("timeout_total", "60 s", NOW, 1, False))
     audit = url("/audited", via="/page", depth=2, purpose=Purpose.AUDIT)
-    small.wait(audit, store.seen.add(audit, State.QUEUED, None, NOW), Lane.AHEAD, 0)
+    small.wait(audit, store.tables.seen.add(audit, State.QUEUED, None, NOW), Lane.AHEAD, 0)
     small.host(retry).next_at = NOW + 5
     small.host(retry).crawl_delay = 3.0
     other = url("https://parked.example/", via="/page", depth=2)
@@ -199,7 +200,7 @@ def _refused(small: SmallStore) -> None:
     ):
         found = url(path, via="/page", depth=2)
         small.known(found, State.REFUSED, reason)
-        store.skips.add(found.text, reason, via=found.via, by=by)
+        store.tables.skips.add(found.text, reason, via=found.via, by=by)
         small.totals.skip(reason)
     small.totals.saved("path_trap")
     for text, reason, by in (
@@ -207,15 +208,15 @@ def _refused(small: SmallStore) -> None:
         ("https://a.example/pic.png", Reason.BAD_TYPE, "media"),
         ("mailto:x@a.example\n=1", Reason.BAD_SCHEME, "url"),
     ):
-        store.skips.add(text, reason, via=url("/page").key, by=by)
+        store.tables.skips.add(text, reason, via=url("/page").key, by=by)
         small.totals.skip(reason)
     held, alias = url("/held", via="/page", depth=2), url("/alias", via="/page", depth=2)
     small.known(held, State.HELD, Reason.HELD_BY_FILTER)
-    store.held.hold(held.key, "dust:rule-7")
+    store.tables.held.hold(held.key, "dust:rule-7")
     queue = held.key[:8] + bytes(8)
-    store.tail.put_host(queue, msgspec.msgpack.encode(HostTail()))
+    store.tables.tail.put_host(queue, msgspec.msgpack.encode(HostTail()))
     of = TailClass("dust:rule-7", [Cohort(known=1)])
-    store.tail.put_class(queue, of.holder, msgspec.msgpack.encode(of))
-    store.tail.add(held.key, TailPlace(queue, class_tag(of.holder), 0, bytes(8), is_inherited=False))
+    store.tables.tail.put_class(queue, of.holder, msgspec.msgpack.encode(of))
+    store.tables.tail.add(held.key, TailPlace(queue, class_tag(of.holder), 0, bytes(8), is_inherited=False))
     small.known(alias, State.ALIAS, Reason.REWRITTEN)
-    store.aliases.put(alias.key, "https://a.example/page", "drop session ids")
+    store.tables.aliases.put(alias.key, "https://a.example/page", "drop session ids")

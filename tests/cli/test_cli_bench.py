@@ -14,6 +14,7 @@ import pytest
 
 from thresher.crawler.bench import crawl_bench
 from thresher.crawler.bench.agent_bench import Watch
+from thresher.crawler.bench.filter_bench import names
 from thresher.crawler.cli import bench as command
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.demo import process
@@ -128,7 +129,7 @@ def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
 
     monkeypatch.setattr(command, "measure", measure)
     command.webs.main(["--runs", "1", "--ablate", "--out", str(tmp_path)], standalone_mode=False)
-    n_rows = 3 + len(command.names())
+    n_rows = 3 + len(names())
     assert [plan.web for plan in made] == [web for web in crawl_bench.WEBS for _ in range(n_rows)]
     assert {(plan.per_host, plan.pages) for plan in made if plan.web == "sites"} == {(None, 80_000)}
     assert {(plan.per_host, plan.pages, plan.hosts) for plan in made if plan.web != "sites"} == {(50, 100_000, 2_000)}

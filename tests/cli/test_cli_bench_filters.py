@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from command import Command
 
 QUICK = ("--set", "politeness.min_delay=0", "--set", "limits.max_wait=1")
 

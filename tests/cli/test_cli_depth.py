@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from command import Command
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "../shared/data"

@@ -7,12 +7,12 @@ import io
 import json
 import math
 import unicodedata
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_store import HOSTILE
@@ -164,7 +164,7 @@ def test_json_lines_are_one_object_each(record: dict[str, Any]) -> None:
         ("stats", "--by", "type"),
     ],
 )
-def test_no_command_lets_crawled_text_through(words: tuple[str, ...], thresher: Callable, crawl: Path) -> None:
+def test_no_command_lets_crawled_text_through(words: tuple[str, ...], thresher: Command, crawl: Path) -> None:
     """S37, S38: titles, details and URLs that would like to own the terminal, in every command for people."""
     ran = thresher(words[0], crawl, *words[1:])
     assert ran.code == 0

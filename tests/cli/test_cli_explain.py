@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 from small_store import SEED, build
 
 from thresher.crawler.core.order.cash import HIGHEST
@@ -44,7 +44,7 @@ KINDS = {
 }
 
 
-def told(thresher: Callable, crawl: Path, url: str, *flags: str) -> dict[str, Any]:
+def told(thresher: Command, crawl: Path, url: str, *flags: str) -> dict[str, Any]:
     ran = thresher("explain", crawl, url, "--json", *flags)
     assert (ran.code, ran.err) == (0, "")
     (line,) = ran.out.splitlines()
@@ -53,7 +53,7 @@ def told(thresher: Callable, crawl: Path, url: str, *flags: str) -> dict[str, An
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_every_kind_of_url_has_an_answer(kind: str, thresher: Callable, crawl: Path) -> None:
+def test_every_kind_of_url_has_an_answer(kind: str, thresher: Command, crawl: Path) -> None:
     url, state, said = KINDS[kind]
     story = told(thresher, crawl, url)
     assert story["state"] == state
@@ -64,13 +64,13 @@ def test_every_kind_of_url_has_an_answer(kind: str, thresher: Callable, crawl: P
     assert said in shown.out.splitlines()[-1]
 
 
-def test_the_store_may_stand_before_the_url_or_after_o(thresher: Callable, crawl: Path) -> None:
+def test_the_store_may_stand_before_the_url_or_after_o(thresher: Command, crawl: Path) -> None:
     assert thresher("explain", crawl, SEED).out == thresher("explain", SEED, "-o", crawl).out
     for words in ((crawl,), (crawl, SEED, "-o", crawl), (crawl, SEED, SEED), ()):
         assert thresher("explain", *words).code == 2
 
 
-def test_explaining_changes_nothing(thresher: Callable, tmp_path: Path) -> None:
+def test_explaining_changes_nothing(thresher: Command, tmp_path: Path) -> None:
     build(tmp_path / "c")
 
     def content() -> dict[str, bytes]:
@@ -83,13 +83,13 @@ def test_explaining_changes_nothing(thresher: Callable, tmp_path: Path) -> None:
     assert content() == before
 
 
-def test_the_way_back_to_a_seed_is_told_hop_by_hop(thresher: Callable, crawl: Path) -> None:
+def test_the_way_back_to_a_seed_is_told_hop_by_hop(thresher: Command, crawl: Path) -> None:
     chain = told(thresher, crawl, "https://a.example/new")["chain"]
     assert [(hop["how"], hop["url"], hop["depth"]) for hop in chain] == [("redirect", "https://a.example/old", 1), ("link", SEED, 0)]
     assert told(thresher, crawl, SEED)["chain"] == []
 
 
-def test_each_step_to_the_canonical_form_is_named(thresher: Callable, crawl: Path) -> None:
+def test_each_step_to_the_canonical_form_is_named(thresher: Command, crawl: Path) -> None:
     story = told(thresher, crawl, "HTTPS://me@A.Example.:443/./p%61ge#top")
     assert story["url"] == "https://a.example/page"
     assert [step["rule"].partition(" ")[0] for step in story["steps"]] == ["fragment", "user", "scheme", "dot", "default", "dot"]
@@ -97,7 +97,7 @@ def test_each_step_to_the_canonical_form_is_named(thresher: Callable, crawl: Pat
     assert story["state"] == "done"
 
 
-def test_verdicts_are_told_with_both_times(thresher: Callable, crawl: Path) -> None:
+def test_verdicts_are_told_with_both_times(thresher: Command, crawl: Path) -> None:
     (revised,) = told(thresher, crawl, "https://a.example/page")["verdicts"]
     assert revised["at"] == revised["revised_at"]
     (given,) = told(thresher, crawl, "https://a.example/copy")["verdicts"]
@@ -105,14 +105,14 @@ def test_verdicts_are_told_with_both_times(thresher: Callable, crawl: Path) -> N
     assert "revised_at" not in given
 
 
-def test_a_redirect_is_told_from_both_ends(thresher: Callable, crawl: Path) -> None:
+def test_a_redirect_is_told_from_both_ends(thresher: Command, crawl: Path) -> None:
     old, new = told(thresher, crawl, "https://a.example/old"), told(thresher, crawl, "https://a.example/new")
     assert (old["redirect"]["to"], old["redirect"]["state"]) == ("https://a.example/new", "done")
     assert old["end_of_chain"] == {"url": "https://a.example/new", "hops": 1, "status": 200, "end": "settled"}
     assert new["redirected_from"] == ["https://a.example/old"]
 
 
-def test_a_waiting_url_is_told_with_its_place_and_its_hosts_clock(thresher: Callable, crawl: Path) -> None:
+def test_a_waiting_url_is_told_with_its_place_and_its_hosts_clock(thresher: Command, crawl: Path) -> None:
     waiting = told(thresher, crawl, "https://a.example/wait1")["waiting"]
     assert (waiting["host"], waiting["lane"], waiting["rank"], waiting["ahead"]) == ("a.example", "fresh", 2 * (HIGHEST + 1) + HIGHEST, 2)
     assert waiting["crawl_delay"] == 3.0
@@ -130,20 +130,20 @@ def test_a_waiting_url_is_told_with_its_place_and_its_hosts_clock(thresher: Call
     ],
 )
 def test_today_is_decided_under_the_configuration_that_is_given(
-    flags: tuple[str, ...], outcome: str, thresher: Callable, crawl: Path
+    flags: tuple[str, ...], outcome: str, thresher: Command, crawl: Path
 ) -> None:
     today = told(thresher, crawl, "https://a.example/wait1", *flags)["today"]
     assert today["outcome"].startswith(outcome)
 
 
-def test_a_dangerous_link_is_explained_by_its_pattern_and_its_options(thresher: Callable, crawl: Path) -> None:
+def test_a_dangerous_link_is_explained_by_its_pattern_and_its_options(thresher: Command, crawl: Path) -> None:
     today = told(thresher, crawl, "https://a.example/post/7/vote?how=up")["today"]
     assert today["outcome"] == "be refused: unsafe (scope; /vote?how=*; scope.danger.links, scope.danger.harmless)"
     harmless = told(thresher, crawl, "https://a.example/vote?how=up", "--set", "scope.danger.harmless=[how=up]")["today"]
     assert harmless["outcome"].startswith("be queued and fetched")
 
 
-def test_a_wider_configuration_admits_what_the_crawls_own_refused(thresher: Callable, crawl: Path) -> None:
+def test_a_wider_configuration_admits_what_the_crawls_own_refused(thresher: Command, crawl: Path) -> None:
     assert (
         told(thresher, crawl, "https://elsewhere.example/")["today"]["outcome"]
         == "be refused: out_of_scope (scope; scope.type, scope.include)"
@@ -155,13 +155,13 @@ def test_a_wider_configuration_admits_what_the_crawls_own_refused(thresher: Call
     assert (open_port["state"], open_port["today"]["outcome"][:9]) == ("bad_url", "be queued")
 
 
-def test_a_configuration_file_takes_the_place_of_the_crawls_own(thresher: Callable, crawl: Path, tmp_path: Path) -> None:
+def test_a_configuration_file_takes_the_place_of_the_crawls_own(thresher: Command, crawl: Path, tmp_path: Path) -> None:
     (tmp_path / "crawl.yaml").write_text("scope: {type: page}\n")
     today = told(thresher, crawl, "https://a.example/wait1", "-c", str(tmp_path / "crawl.yaml"))["today"]
     assert today["outcome"] == "be refused: out_of_scope (scope; scope.type, scope.include)"
 
 
-def test_without_a_store_the_configuration_alone_decides(thresher: Callable) -> None:
+def test_without_a_store_the_configuration_alone_decides(thresher: Command) -> None:
     def answer(*words: str) -> str:
         ran = thresher("explain", *words)
         assert ran.code == 0

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
+from injecting import crash_at
 from small_store import BODY, NOW, SEED, SmallStore, build
 
 from thresher.crawler.core.errors import UsageError
@@ -40,10 +42,10 @@ from thresher.crawler.core.model import State
 from thresher.storage.store import Store
 with Store.open(Path(sys.argv[1]), None, 0.0) as store:
     for line in sys.stdin:
-        _, record = store.pages.since(int(line))[0]
+        _, record = store.tables.pages.since(int(line))[0]
         record.title = "fetched again"
-        store.pages.put(record, b"new body")
-        store.seen.settle(record.key, State.DONE)
+        store.tables.pages.put(record, b"new body")
+        store.tables.seen.settle(record.key, State.DONE)
         store.end_visit()
         store.flush().result()
         print("done", flush=True)
@@ -54,7 +56,7 @@ def lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def exported(thresher: Callable, crawl: Path, *flags: str) -> list[dict[str, Any]]:
+def exported(thresher: Command, crawl: Path, *flags: str) -> list[dict[str, Any]]:
     ran = thresher("export", crawl, *flags)
     assert (ran.code, ran.err) == (0, "")
     return lines(ran.out)
@@ -66,7 +68,7 @@ _ABSENT = {  # of one host without sitemaps
 
 
 @pytest.mark.parametrize("what", sorted(set(KINDS) - _ABSENT))
-def test_all_fields_come_by_default_in_both_formats(what: str, thresher: Callable, crawl: Path) -> None:
+def test_all_fields_come_by_default_in_both_formats(what: str, thresher: Command, crawl: Path) -> None:
     names = [field.name for field in KINDS[what].fields if not field.on_request]
     rows = exported(thresher, crawl, "--what", what)
     assert rows
@@ -77,7 +79,7 @@ def test_all_fields_come_by_default_in_both_formats(what: str, thresher: Callabl
     assert thresher("export", crawl, "--what", what, "--list-fields").out.split()[: len(names)] == names
 
 
-def test_pages_tell_all_that_a_record_holds(thresher: Callable, crawl: Path) -> None:
+def test_pages_tell_all_that_a_record_holds(thresher: Command, crawl: Path) -> None:
     rows = {row["url"]: row for row in exported(thresher, crawl)}
     assert len(rows) == 6
     page = rows["https://a.example/page"]
@@ -89,7 +91,7 @@ def test_pages_tell_all_that_a_record_holds(thresher: Callable, crawl: Path) -> 
     assert rows["https://a.example/error"]["failed"] == "http_5xx"
 
 
-def test_a_verdict_names_the_page_it_means_by_its_url(thresher: Callable, crawl: Path) -> None:
+def test_a_verdict_names_the_page_it_means_by_its_url(thresher: Command, crawl: Path) -> None:
     rows = {row["url"]: row for row in exported(thresher, crawl, "--fields", "url,keep,verdicts")}
     (verdict,) = rows["https://a.example/copy"]["verdicts"]
     assert verdict["evidence"] == {"copy_of": "https://a.example/page"}
@@ -97,7 +99,7 @@ def test_a_verdict_names_the_page_it_means_by_its_url(thresher: Callable, crawl:
     assert rows["https://a.example/page"]["verdicts"][0]["revised_at"] == iso(NOW + 50)
 
 
-def test_what_a_body_says_comes_when_it_is_named(thresher: Callable, crawl: Path) -> None:
+def test_what_a_body_says_comes_when_it_is_named(thresher: Command, crawl: Path) -> None:
     rows = {row["url"]: row for row in exported(thresher, crawl, "--fields", "url,text,html,body")}
     page = rows["https://a.example/page"]
     assert page["text"] == "Words of the page"
@@ -106,7 +108,7 @@ def test_what_a_body_says_comes_when_it_is_named(thresher: Callable, crawl: Path
     assert rows["https://a.example/copy"] == {"url": "https://a.example/copy", "text": None, "html": None, "body": None}
 
 
-def test_urls_tell_state_reason_and_last_failure(thresher: Callable, crawl: Path) -> None:
+def test_urls_tell_state_reason_and_last_failure(thresher: Command, crawl: Path) -> None:
     rows = {row["url"]: row for row in exported(thresher, crawl, "--what", "urls")}
     assert len(rows) == 18
     assert rows["https://a.example/alias"]["state"] == "alias"
@@ -115,33 +117,33 @@ def test_urls_tell_state_reason_and_last_failure(thresher: Callable, crawl: Path
     assert (dead["attempts"], dead["failure"], dead["final"]) == (4, "conn_refused", True)
 
 
-def test_redirects_name_both_ends(thresher: Callable, crawl: Path) -> None:
+def test_redirects_name_both_ends(thresher: Command, crawl: Path) -> None:
     (row,) = exported(thresher, crawl, "--what", "redirects")
     edge = {"url": "https://a.example/old", "to": "https://a.example/new", "status": 301, "at": iso(NOW)}
     assert row == edge | {"final": "https://a.example/new", "final_status": 200, "hops": 1, "end": "settled", "label": None}
 
 
-def test_links_are_pairs_of_urls_in_page_order(thresher: Callable, crawl: Path) -> None:
+def test_links_are_pairs_of_urls_in_page_order(thresher: Command, crawl: Path) -> None:
     rows = exported(thresher, crawl, "--what", "links")
     assert len(rows) == 8
     assert rows[0] == {"source": SEED, "target": "https://a.example/page"}
     assert rows[-1] == {"source": "https://a.example/page", "target": SEED}
 
 
-def test_the_log_of_skipped_urls_names_who_refused_them(thresher: Callable, crawl: Path) -> None:
+def test_the_log_of_skipped_urls_names_who_refused_them(thresher: Command, crawl: Path) -> None:
     rows = {row["url"]: row for row in exported(thresher, crawl, "--what", "skipped")}
     outside = rows["https://elsewhere.example/"]
     assert (outside["by"], outside["via"], outside["host"]) == ("scope", "https://a.example/page", "elsewhere.example")
     assert rows["mailto:x@a.example\n=1"]["host"] is None
 
 
-def test_fields_come_in_the_order_they_are_named(thresher: Callable, crawl: Path) -> None:
+def test_fields_come_in_the_order_they_are_named(thresher: Command, crawl: Path) -> None:
     assert thresher("export", crawl, "--fields", "status, url", "--format", "csv").out.startswith(
         "status,url\r\n200,https://a.example/\r\n"
     )
 
 
-def test_an_unknown_field_is_refused_with_the_nearest_and_the_list(thresher: Callable, crawl: Path) -> None:
+def test_an_unknown_field_is_refused_with_the_nearest_and_the_list(thresher: Command, crawl: Path) -> None:
     ran = thresher("export", crawl, "--fields", "url,titel")
     assert (ran.code, ran.out) == (2, "")
     assert "mean title?" in ran.err
@@ -151,7 +153,7 @@ def test_an_unknown_field_is_refused_with_the_nearest_and_the_list(thresher: Cal
 # -- files
 
 
-def test_a_file_is_replaced_only_by_force(thresher: Callable, crawl: Path, tmp_path: Path) -> None:
+def test_a_file_is_replaced_only_by_force(thresher: Command, crawl: Path, tmp_path: Path) -> None:
     """S33: the old file stays whole and as it is."""
     file = tmp_path / "urls.jsonl"
     assert thresher("export", crawl, "--what", "urls", "-o", file).code == 0
@@ -166,7 +168,7 @@ def test_a_file_is_replaced_only_by_force(thresher: Callable, crawl: Path, tmp_p
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
-def test_a_symbolic_link_is_never_written_through(force: tuple[str, ...], thresher: Callable, crawl: Path, tmp_path: Path) -> None:
+def test_a_symbolic_link_is_never_written_through(force: tuple[str, ...], thresher: Command, crawl: Path, tmp_path: Path) -> None:
     """S32: exit 74, the link's target untouched, whether it is there or not."""
     for target in (tmp_path / "target", tmp_path / "missing"):
         (tmp_path / "target").write_text("mine")
@@ -179,7 +181,7 @@ def test_a_symbolic_link_is_never_written_through(force: tuple[str, ...], thresh
 
 
 @pytest.mark.parametrize(("name", "code"), [(".", 2), ("nowhere/x.jsonl", 2), ("pipe", 2)])
-def test_what_is_no_place_for_a_file_is_refused(name: str, code: int, thresher: Callable, crawl: Path, tmp_path: Path) -> None:
+def test_what_is_no_place_for_a_file_is_refused(name: str, code: int, thresher: Command, crawl: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     ran = thresher("export", crawl, "-o", tmp_path / name, "--force")
     assert (ran.code, ran.out) == (code, "")
@@ -191,7 +193,7 @@ def test_an_export_killed_before_its_end_leaves_the_old_file(crawl: Path, tmp_pa
     file = tmp_path / "pages.csv"
     file.write_text("old")
     command = [sys.executable, "-c", EXPORT, "export", str(crawl), "--format", "csv", "--force", "-o", str(file)]
-    killed = subprocess.run(command, cwd=ROOT, env={**os.environ, "CRAWL_CRASH_AT": "export_rename:1"}, check=False)
+    killed = subprocess.run(command, cwd=ROOT, env={**os.environ, **crash_at("export_rename:1")}, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert file.read_text() == "old"
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
@@ -254,10 +256,11 @@ def writer(tmp_path: Path) -> Iterator[Callable[[int], None]]:
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
+        answers = child.stdout
 
         def fetch_again(visit: int) -> None:
             print(visit, file=child.stdin, flush=True)
-            assert child.stdout.readline() == "done\n"  # type: ignore[union-attr]
+            assert answers.readline() == "done\n"
 
         yield fetch_again
         child.stdin.close()
@@ -319,13 +322,13 @@ def test_a_revised_verdict_stands_in_place_of_the_first(page: PageRecord, revise
     assert (keeps(page, verdicts), follows(page, verdicts)) == (expected, expected)
 
 
-def test_a_page_whose_verdict_is_revised_is_exported_as_it_stands_now(thresher: Callable, tmp_path: Path) -> None:
+def test_a_page_whose_verdict_is_revised_is_exported_as_it_stands_now(thresher: Command, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path)
     small = SmallStore(tmp_path)
     url = small.url("/x")
     small.known(url, State.DONE)
     small.page(url)
-    small.store.verdicts.revise(url.key, Verdict("exact_duplicate", keep=False, follow=False), NOW)
+    small.store.tables.verdicts.revise(url.key, Verdict("exact_duplicate", keep=False, follow=False), NOW)
     small.close()
     (row,) = exported(thresher, tmp_path)
     assert (row["keep"], row["follow"]) == (False, False)

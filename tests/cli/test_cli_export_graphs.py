@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Ran
+from command import Ran
 from small_store import SmallStore
 
 from thresher.crawler.core.model import State
@@ -30,7 +30,8 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for url in urls[:3]:
         small.known(url, State.DONE)
     small.known(urls[3])
-    small.page(urls[0], links=(2, 3))
+    body = b"<a href=/x rel=nofollow>the <b>first</b></a><img src=/none><a href=//www.b.example/><img alt=picture></a>"
+    small.page(urls[0], links=(2, 3), body=body)
     small.page(urls[1], links=(3,))
     small.page(urls[2], links=(4,))
     small.close()
@@ -51,6 +52,18 @@ def test_links_across_sites_are_marked_when_asked(thresher: Thresher, crawl: Pat
     rows = [json.loads(line) for line in ran.out.splitlines()]
     assert {(row["source"], row["target"]) for row in rows if row["cross_site"]} == {
         (source, target) for source, target in LINKS if ("a.example" in source) != ("a.example" in target)
+    }
+
+
+def test_what_a_page_says_of_its_links_is_read_when_asked(thresher: Thresher, crawl: Path) -> None:
+    """From the stored body; of a link that it does not have (a filter may have written it to another URL) nothing is known."""
+    ran = thresher("export", crawl, "--what", "links", "--fields", "source,target,anchor,rel,element")
+    told = {tuple(row.values())[:2]: tuple(row.values())[2:] for row in map(json.loads, ran.out.splitlines())}
+    assert told == {
+        ("https://a.example/", "https://a.example/x"): ("the first", "nofollow", "a"),
+        ("https://a.example/", "https://www.b.example/"): ("picture", "", "a"),
+        ("https://a.example/x", "https://www.b.example/"): (None, None, None),
+        ("https://www.b.example/", "https://deep.b.example/"): (None, None, None),
     }
 
 

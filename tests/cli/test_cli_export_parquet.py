@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 
 from thresher.storage.export import parquet as module
 from thresher.storage.export.kinds import KINDS
 
 parquet = pytest.importorskip("pyarrow.parquet")
-Command = Callable[..., Any]
 
 
 def plain(value: Any) -> Any:

@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command import Command
 from small_store import NOW, SEED, SmallStore
 
 from thresher.config.settings import Settings
@@ -20,8 +20,6 @@ from thresher.crawler.core.model import Reason, State
 from thresher.storage.export.kinds import KINDS, TIMED
 from thresher.storage.export.reading import reading
 from thresher.storage.store import Store
-
-Command = Callable[..., Any]
 
 
 class Growing:
@@ -46,9 +44,9 @@ class Growing:
         small.page(page, links=(seq,), fetched_at=self.now)
         old, new = small.url(f"/old{n}"), small.url(f"/new{n}")
         small.known(old, State.DONE)
-        small.store.redirects.put(old.key, new.key, new.text, 301, self.now)
+        small.store.tables.redirects.put(old.key, new.key, new.text, 301, self.now)
         small.settle(old)
-        small.store.skips.add(f"https://a.example/skipped{n}", Reason.EXCLUDED, page.key, "scope")
+        small.store.tables.skips.add(f"https://a.example/skipped{n}", Reason.EXCLUDED, page.key, "scope")
         small.store.end_visit()
 
     @contextmanager

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command import Command
 from small_store import HOSTILE
 from test_cli_escaping import PAYLOADS, is_harmless
 
@@ -54,7 +55,7 @@ def test_a_terminal_is_not_steered_by_an_export(
     assert capfd.readouterr().err == ""
 
 
-def test_a_pipe_gets_every_character(thresher: Callable, crawl: Path) -> None:
+def test_a_pipe_gets_every_character(thresher: Command, crawl: Path) -> None:
     rows = csv.reader(io.StringIO(thresher("export", crawl, *TITLE, "--format", "csv", "--raw").out, newline=""))
     assert HOSTILE in [row[0] for row in rows]
 
@@ -81,7 +82,7 @@ def written(value: object, *, raw: bool) -> str:
     return out.getvalue()
 
 
-def test_tsv_has_its_formulas_when_asked(thresher: Callable, crawl: Path) -> None:
+def test_tsv_has_its_formulas_when_asked(thresher: Command, crawl: Path) -> None:
     safe, raw = (thresher("export", crawl, *TITLE, "--format", "tsv", *flag) for flag in ((), ("--raw",)))
     assert (safe.code, raw.code) == (0, 0)
     assert thresher("export", crawl, "--raw").code == 2

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 from small_store import NOW, SEED, SmallStore
 
 from thresher.config.settings import Parse, Settings
@@ -17,7 +17,6 @@ from thresher.crawler.children.text_extractor import TextExtractor
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("trafilatura")
-Command = Callable[..., Any]
 
 GERMAN = "Die Mühle am Bach mahlt seit zweihundert Jahren Korn, und der Müller wohnt mit seiner Familie unter dem Dach."
 MORE = "Im Winter friert das Rad ein, und dann wird das Korn auf dem Wagen in die Stadt gefahren, wo eine größere Mühle steht."
@@ -32,7 +31,7 @@ def article(*paragraphs: str) -> bytes:
     return f"<!doctype html><title>t</title><nav><ul>{menu}</ul></nav>{main}<footer>Imprint, terms</footer>".encode()
 
 
-def store(path: Path, bodies: dict[str, bytes], *, settings: Settings | None = None, **record: object) -> Path:
+def store(path: Path, bodies: dict[str, bytes], *, settings: Settings | None = None, **record: Any) -> Path:
     """Write a crawl whose pages have these bodies."""
     small = SmallStore(path, settings or Settings(seeds=[SEED]))
     for name, body in bodies.items():
@@ -71,7 +70,7 @@ def test_visible_text_has_the_menu_too(thresher: Command, tmp_path: Path) -> Non
 def test_only_what_was_kept_and_is_a_document_has_a_row(thresher: Command, tmp_path: Path) -> None:
     path = tmp_path / "c"
     small = SmallStore(path, Settings(seeds=[SEED]))
-    others: dict[str, dict[str, object]] = {
+    others: dict[str, dict[str, Any]] = {
         "/good": {},
         "/missing": {"status": 404},
         "/image": {"mime_type": "image/png"},
@@ -81,7 +80,7 @@ def test_only_what_was_kept_and_is_a_document_has_a_row(thresher: Command, tmp_p
     for name, record in others.items():
         url = small.url(name)
         small.known(url)
-        small.page(url, **({"body": article(GERMAN)} | record))  # type: ignore[arg-type]
+        small.page(url, **({"body": article(GERMAN)} | record))
     small.store.close(NOW + 100)
     assert list(rows(thresher, path)) == ["good"]
 

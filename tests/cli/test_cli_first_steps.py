@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from command import Command
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.status import Status

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import Command
+from command import Command
 
 from thresher.crawler.cli import thresher as program
 from thresher.storage.store import Store

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
+from command import Command
 from small_store import NOW, SmallStore
 
 from thresher.config.settings import Scope, Settings
@@ -19,7 +18,6 @@ from thresher.crawler.start.seeds import read_seeds
 from thresher.storage.store import Store
 from thresher.storage.view import View
 
-Command = Callable[..., Any]
 LABELS = {"https://a.example/": "museums", "https://b.example/x": "Büchereien"}
 
 
@@ -43,11 +41,11 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         url = small.url(text, via=via)
         seq = small.known(url, State.DONE)
         small.page(url, links=(seq,))
-    small.store.skips.add("https://d.example/", Reason.EXCLUDED, small.space.key("https://other.example/3"), "scope")
+    small.store.tables.skips.add("https://d.example/", Reason.EXCLUDED, small.space.key("https://other.example/3"), "scope")
     small.store.end_visit()
     old = small.url("https://b.example/old", via="https://b.example/y")
     small.known(old, State.DONE)
-    small.store.redirects.put(old.key, old.key, old.text, 301, NOW)
+    small.store.tables.redirects.put(old.key, old.key, old.text, 301, NOW)
     small.settle(old)
     small.store.close(NOW + 100)
     return path

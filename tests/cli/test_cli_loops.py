@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command import Command
 from small_store import NOW, SmallStore
 
 from thresher.crawler.core.model import State
@@ -42,18 +42,18 @@ def looping(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, url in urls.items():
         small.known(url, State.QUEUED if name in ("/waits", "/long7") else State.DONE)
     for name, target in CHAINS.items():
-        small.store.redirects.put(urls[name].key, urls[target].key, urls[target].text, 302, NOW)
+        small.store.tables.redirects.put(urls[name].key, urls[target].key, urls[target].text, 302, NOW)
         small.settle(urls[name])
     bad = small.url("/bad")
     small.known(bad, State.DONE)
-    small.store.redirects.put(bad.key, b"", "javascript:void(0)", 302, NOW)
+    small.store.tables.redirects.put(bad.key, b"", "javascript:void(0)", 302, NOW)
     small.page(urls["/new"])
-    small.store.redirects.put_pair(urls["/old"].key, urls["/new"].key, urls["/new"].text, 1, 200)
+    small.store.tables.redirects.put_pair(urls["/old"].key, urls["/new"].key, urls["/new"].text, 1, 200)
     small.close()
     return path
 
 
-def test_the_export_says_how_each_chain_stands(looping: Path, thresher: Callable) -> None:
+def test_the_export_says_how_each_chain_stands(looping: Path, thresher: Command) -> None:
     """Seen to fail: loops had `final: null` as chains that wait have."""
     rows = {row["url"].removeprefix("https://a.example"): row for row in map(json.loads, rows_of(thresher, looping))}
     assert {name: (rows[name]["end"], rows[name]["hops"]) for name in ENDS} == ENDS
@@ -62,38 +62,38 @@ def test_the_export_says_how_each_chain_stands(looping: Path, thresher: Callable
     assert json.loads(line)["end"] == "loop"
 
 
-def rows_of(thresher: Callable, crawl: Path, *flags: str) -> list[str]:
+def rows_of(thresher: Command, crawl: Path, *flags: str) -> list[str]:
     ran = thresher("export", crawl, "--what", "redirects", *flags)
     assert (ran.code, ran.err) == (0, "")
     return list(ran.out.splitlines())
 
 
 @pytest.mark.parametrize("name", ["/a", "/into", "/self"])
-def test_explain_calls_a_loop_a_loop(name: str, looping: Path, thresher: Callable) -> None:
+def test_explain_calls_a_loop_a_loop(name: str, looping: Path, thresher: Command) -> None:
     told = json.loads(thresher("explain", looping, f"https://a.example{name}", "--json").out)
     assert told["end_of_chain"] == {"url": None, "hops": ENDS[name][1], "status": None, "end": "loop"}
     assert "that is a loop" in told["answer"]
     assert "a loop, which meets a URL again" in thresher("explain", looping, f"https://a.example{name}").out
 
 
-def test_explain_calls_nothing_else_a_loop(looping: Path, thresher: Callable) -> None:
+def test_explain_calls_nothing_else_a_loop(looping: Path, thresher: Command) -> None:
     for name in ("/open", "/long0", "/bad", "/old"):
         ran = thresher("explain", looping, f"https://a.example{name}")
         assert (ran.code, "loop" in ran.out) == (0, False)
     assert "too long" in thresher("explain", looping, "https://a.example/long0").out
 
 
-def test_soft_errors_leaves_loops_out_and_says_so(looping: Path, thresher: Callable) -> None:
+def test_soft_errors_leaves_loops_out_and_says_so(looping: Path, thresher: Command) -> None:
     ran = thresher("soft-errors", looping)
     assert (ran.code, len(ran.out.splitlines())) == (0, 1)
     assert "left out 5 redirects that go round in a loop (first: https://a.example/" in ran.err
 
 
-def test_a_crawl_of_loops_alone_is_no_bad_log(tmp_path: Path, thresher: Callable) -> None:
+def test_a_crawl_of_loops_alone_is_no_bad_log(tmp_path: Path, thresher: Command) -> None:
     small = SmallStore(tmp_path / "crawl")
     url = small.url("/self")
     small.known(url, State.DONE)
-    small.store.redirects.put(url.key, url.key, url.text, 302, NOW)
+    small.store.tables.redirects.put(url.key, url.key, url.text, 302, NOW)
     small.settle(url)
     small.close()
     ran = thresher("soft-errors", tmp_path / "crawl")

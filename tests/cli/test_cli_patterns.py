@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 from small_store import HOSTILE, SmallStore
 
 from thresher.config.settings import Filters, NearReplica, PatternYield, Settings, SoftError
@@ -19,8 +19,6 @@ from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder
 from thresher.filters.pattern_yield.records import Pattern, encode, pattern_key
 from thresher.storage.tables.verdicts import verdict_records
-
-Command = Callable[..., Any]  # see conftest.py
 
 
 def lines(text: str) -> list[dict[str, Any]]:
@@ -143,13 +141,13 @@ def test_a_crawl_tells_what_its_filter_learned_and_holds(thresher: Command, tmp_
     small.page(seed)
     form = f"a.example/login?return=<w>&x={HOSTILE}"
     site = small.space.site_key("a.example")
-    memory = small.store.memory("pattern_yield")
+    memory = small.store.tables.memory("pattern_yield")
     memory.put(pattern_key(site, form), encode(Pattern(form, YieldEvidence(90, 1, Opinion(is_held=True, waits=True), 1))))
     memory.put(pattern_key(site, "a.example/<w>"), encode(Pattern("a.example/<w>", YieldEvidence())))
     for i in range(3):
         held = small.url(f"/login?return={i}")
         small.known(held, State.HELD)
-        small.store.held.hold(held.key, holder(form))
+        small.store.tables.held.hold(held.key, holder(form))
     small.store.end_visit()
     small.close()
     ran = thresher("patterns", tmp_path / "c")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran
+from command import Ran
 from small_store import NOW, SEED, SmallStore, build
 
 from benchmarks.quality import real_order
@@ -150,7 +150,7 @@ def tangled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     seqs = [small.known(url, State.DONE) for url in urls]
     for at, links in ((0, (0, 1, 3, 4)), (1, (0, 1)), (2, (2,)), (3, (0, 3, 5)), (5, (0,)), (6, ())):
         small.page(urls[at], links=tuple(sorted(seqs[to] for to in links)))
-    small.store.redirects.put(urls[4].key, urls[5].key, urls[5].text, 301, NOW)
+    small.store.tables.redirects.put(urls[4].key, urls[5].key, urls[5].text, 301, NOW)
     small.settle(urls[4])
     small.close()
     return path

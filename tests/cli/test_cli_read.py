@@ -7,13 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 import pytest
+from command import Command
 from small_store import NOW, SmallStore
 
 from thresher.crawler.cli import thresher as group
@@ -44,9 +44,7 @@ def by_first(text: str) -> dict[Any, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_each_example_in_the_help_works(
-    name: str, thresher: Callable, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_example_in_the_help_works(name: str, thresher: Command, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(crawl, tmp_path / "example")
     monkeypatch.chdir(tmp_path)
     shown = thresher(name, "--help")
@@ -60,20 +58,20 @@ def test_each_example_in_the_help_works(
 
 
 @pytest.mark.parametrize("name", ["status", "stats", "hosts", "export", "verify"])
-def test_a_directory_without_a_store_is_named_in_one_message(name: str, thresher: Callable, tmp_path: Path) -> None:
+def test_a_directory_without_a_store_is_named_in_one_message(name: str, thresher: Command, tmp_path: Path) -> None:
     ran = thresher(name, tmp_path)
     assert (ran.code, ran.out) == (2, "")
     assert str(tmp_path) in ran.err
     assert ran.err.count("\n") == 1
 
 
-def test_status_without_a_written_one_counts_the_store(thresher: Callable, crawl: Path) -> None:
+def test_status_without_a_written_one_counts_the_store(thresher: Command, crawl: Path) -> None:
     (said,) = lines(thresher("status", crawl, "--json").out)
     assert (said["pages"], said["known"], said["queued"], said["hosts"]) == (6, 18, 5, 2)
     assert (said["alive"], said["holder"], said["state"]) == (False, 0, "stopped")
 
 
-def test_status_prints_what_the_supervisor_wrote_last(thresher: Callable, crawl: Path, tmp_path: Path) -> None:
+def test_status_prints_what_the_supervisor_wrote_last(thresher: Command, crawl: Path, tmp_path: Path) -> None:
     shutil.copytree(crawl, tmp_path / "c")
     write_status(tmp_path / "c", Status(state="done", why="nothing is left to do", pages=41, status_classes={"2xx": 41}))
     (said,) = lines(thresher("status", tmp_path / "c", "--json").out)
@@ -82,14 +80,14 @@ def test_status_prints_what_the_supervisor_wrote_last(thresher: Callable, crawl:
     assert "done: nothing is left to do" in thresher("status", tmp_path / "c").out
 
 
-def test_a_torn_status_file_is_as_good_as_none(thresher: Callable, crawl: Path, tmp_path: Path) -> None:
+def test_a_torn_status_file_is_as_good_as_none(thresher: Command, crawl: Path, tmp_path: Path) -> None:
     shutil.copytree(crawl, tmp_path / "c")
     (tmp_path / "c" / "status.json").write_bytes(b'{"pid": 1, "pages": 4')
     (said,) = lines(thresher("status", tmp_path / "c", "--json").out)
     assert said["pages"] == 6
 
 
-def test_everything_can_be_read_while_a_process_holds_the_store(thresher: Callable, crawl: Path, tmp_path: Path) -> None:
+def test_everything_can_be_read_while_a_process_holds_the_store(thresher: Command, crawl: Path, tmp_path: Path) -> None:
     path = tmp_path / "c"
     shutil.copytree(crawl, path)
     write_status(path, Status(state="crawling", pages=6))
@@ -108,14 +106,14 @@ def test_everything_can_be_read_while_a_process_holds_the_store(thresher: Callab
     assert "ended without a word" in thresher("status", path).out
 
 
-def test_stats_without_a_key_are_totals(thresher: Callable, crawl: Path) -> None:
+def test_stats_without_a_key_are_totals(thresher: Command, crawl: Path) -> None:
     (totals,) = lines(thresher("stats", crawl, "--json").out)
     assert totals["urls"] == sum(totals[state] for state in ("queued", "done", "held", "alias", "refused"))
     assert (totals["pages"], totals["wire_bytes"], totals["skipped"], totals["saved"]) == (6, 3000, 5, 2)
     assert "wire bytes" in thresher("stats", crawl).out
 
 
-def test_stats_count_by_every_key(thresher: Callable, crawl: Path) -> None:
+def test_stats_count_by_every_key(thresher: Command, crawl: Path) -> None:
     def by(key: str) -> dict[Any, dict[str, Any]]:
         ran = thresher("stats", crawl, "--by", key, "--json")
         assert ran.code == 0
@@ -134,7 +132,7 @@ def test_stats_count_by_every_key(thresher: Callable, crawl: Path) -> None:
     assert by("type")["text/html"]["pages"] == 6
 
 
-def test_a_page_that_is_revised_to_not_kept_counts_as_lost_and_a_redirect_by_itself(thresher: Callable, tmp_path: Path) -> None:
+def test_a_page_that_is_revised_to_not_kept_counts_as_lost_and_a_redirect_by_itself(thresher: Command, tmp_path: Path) -> None:
     """Mutation: verdicts were counted as they were given with the page: "not kept 0, revised 2" hid two lost pages."""
     small = SmallStore(tmp_path / "revised")
     dropped, given_back = (Verdict("soft_error", keep=keep, follow=keep) for keep in (False, True))
@@ -143,9 +141,9 @@ def test_a_page_that_is_revised_to_not_kept_counts_as_lost_and_a_redirect_by_its
         small.known(url, State.DONE)
         small.page(url, keep=not first, verdicts=verdict_records(first))
         if newest is not None:
-            small.store.verdicts.revise(url.key, newest, NOW)
-    small.store.verdicts.revise(small.url("/twice").key, given_back, NOW + 1)
-    small.store.verdicts.revise(small.url("/moved").key, dropped, NOW)
+            small.store.tables.verdicts.revise(url.key, newest, NOW)
+    small.store.tables.verdicts.revise(small.url("/twice").key, given_back, NOW + 1)
+    small.store.tables.verdicts.revise(small.url("/moved").key, dropped, NOW)
     small.close()
     (row,) = lines(thresher("stats", tmp_path / "revised", "--by", "filter", "--json").out)
     assert row == {
@@ -164,20 +162,20 @@ def test_a_page_that_is_revised_to_not_kept_counts_as_lost_and_a_redirect_by_its
     assert (by_status["pages"], by_status["kept"]) == (4, 3)
 
 
-def test_the_top_rows_come_first_and_the_cut_is_said_on_stderr(thresher: Callable, crawl: Path) -> None:
+def test_the_top_rows_come_first_and_the_cut_is_said_on_stderr(thresher: Command, crawl: Path) -> None:
     ran = thresher("stats", crawl, "--by", "status", "--top", 2)
     assert len(ran.out.splitlines()) == 3
     assert "more" in ran.err
     assert [row["status"] for row in lines(thresher("stats", crawl, "--by", "status", "--top", 1, "--json").out)] == [200]
 
 
-def test_nothing_to_count_is_said_so(thresher: Callable, crawl: Path) -> None:
+def test_nothing_to_count_is_said_so(thresher: Command, crawl: Path) -> None:
     ran = thresher("stats", crawl, "--by", "cause")
     assert (ran.code, ran.out) == (0, "")
     assert "nothing" in ran.err
 
 
-def test_hosts_show_queue_delay_and_what_parked_them(thresher: Callable, crawl: Path) -> None:
+def test_hosts_show_queue_delay_and_what_parked_them(thresher: Command, crawl: Path) -> None:
     rows = by_first(thresher("hosts", crawl, "--json").out)
     assert list(rows) == ["a.example", "parked.example"]
     assert rows["a.example"] == {**rows["a.example"], "queued": 4, "pages": 6, "requests": 9, "crawl_delay": 3.0, "next_in": 0.0}
@@ -196,11 +194,11 @@ def test_hosts_show_queue_delay_and_what_parked_them(thresher: Callable, crawl: 
         (("--parked",), ["parked.example"]),
     ],
 )
-def test_hosts_are_sorted_cut_and_chosen(flags: tuple[str, ...], expected: list[str], thresher: Callable, crawl: Path) -> None:
+def test_hosts_are_sorted_cut_and_chosen(flags: tuple[str, ...], expected: list[str], thresher: Command, crawl: Path) -> None:
     assert list(by_first(thresher("hosts", crawl, "--json", *flags).out)) == expected
 
 
-def test_verify_finds_a_sound_store_sound(thresher: Callable, crawl: Path) -> None:
+def test_verify_finds_a_sound_store_sound(thresher: Command, crawl: Path) -> None:
     ran = thresher("verify", crawl)
     assert (ran.code, ran.out) == (0, "")
     assert "sound" in ran.err
@@ -218,7 +216,7 @@ def damaged(crawl: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_verify_survives_what_stops_its_reader(thresher: Callable, damaged: Path) -> None:
+def test_verify_survives_what_stops_its_reader(thresher: Command, damaged: Path) -> None:
     ran = thresher("verify", damaged, "--json")
     assert ran.code == 6
     assert all("problem" in row for row in lines(ran.out))
@@ -226,13 +224,13 @@ def test_verify_survives_what_stops_its_reader(thresher: Callable, damaged: Path
 
 
 @pytest.mark.parametrize("words", [("status",), ("stats",), ("hosts",), ("export",), ("explain", "https://a.example/", "-o")])
-def test_a_damaged_store_is_one_message(words: tuple[str, ...], thresher: Callable, damaged: Path) -> None:
+def test_a_damaged_store_is_one_message(words: tuple[str, ...], thresher: Command, damaged: Path) -> None:
     ran = thresher(*words, damaged)
     assert (ran.code, ran.out, ran.err.count("\n")) == (6, "", 1)
     assert "verify" in ran.err
 
 
-def test_verify_outlives_a_reader_that_is_killed(thresher: Callable, crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_outlives_a_reader_that_is_killed(thresher: Command, crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page past the end of a cut file is a SIGBUS to who reads it: the child's end, not ours."""
     monkeypatch.setattr("thresher.crawler.cli.verify._CHILD", "import os, signal; os.kill(os.getpid(), signal.SIGBUS)")
     ran = thresher("verify", crawl)
@@ -262,7 +260,7 @@ def test_verify_outlives_a_reader_that_is_killed(thresher: Callable, crawl: Path
         ("depth", "advise"),
     ],
 )
-def test_where_no_crawl_is_the_operator_erred_and_nothing_is_damaged(words: tuple[str, ...], thresher: Callable, tmp_path: Path) -> None:
+def test_where_no_crawl_is_the_operator_erred_and_nothing_is_damaged(words: tuple[str, ...], thresher: Command, tmp_path: Path) -> None:
     """Seen to fail: a mistyped directory was exit 6, a damaged store."""
     where = tmp_path / "nowhere"
     head, rest = (words[:2], words[2:]) if words[0] in ("dust", "depth") else (words[:1], words[1:])

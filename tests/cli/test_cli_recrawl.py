@@ -47,20 +47,20 @@ def test_what_cannot_be_carried_out_begins_no_round(store: Path, words: list[str
         thresher.main(["recrawl", str(store), *CONTACT, *words], standalone_mode=False)
     assert said in str(told.value)
     with View(store) as view:
-        assert view.rounds.all() == []
+        assert view.tables.rounds.all() == []
 
 
 def test_a_new_round_breaks_off_the_one_before_and_says_what_it_takes_over(store: Path) -> None:
     assert begin_round(store, older_than_s=0.0, where=()) == "round 2 begins"
     with Store.open(store, None, 0.0) as opened:
-        record = opened.rounds.last()
+        record = opened.tables.rounds.last()
         assert record is not None
         record.stage, record.n_queued, record.n_settled = "asking", 7, 3
-        opened.rounds.save(record)
+        opened.tables.rounds.save(record)
         opened.end_visit()
     assert begin_round(store, older_than_s=0.0, where=()) == "round 3 begins; 4 pages that round 2 still waits for are asked in this one"
     with View(store) as view:
-        assert [record.stage for record in view.rounds.all()] == ["broken off", "hosts"]
+        assert [record.stage for record in view.tables.rounds.all()] == ["broken off", "hosts"]
 
 
 def test_changes_refuses_what_is_no_place(store: Path) -> None:
@@ -75,10 +75,10 @@ def test_a_stream_that_is_followed_goes_on_with_what_is_found(store: Path) -> No
         first = [json.loads(child.stdout.readline()) for _ in range(2)]
         assert [row["url"] for row in first] == ["https://a.example/a", "https://a.example/b"]
         with Store.open(store, None, 0.0) as opened:
-            page = opened.pages.read(1)
+            page = opened.tables.pages.read(1)
             assert page is not None
             page.url = "https://a.example/c"
-            opened.pages.put(page, None)
+            opened.tables.pages.put(page, None)
             opened.end_visit()
         row = json.loads(child.stdout.readline())
         assert (row["url"], row["kind"]) == ("https://a.example/c", "new")

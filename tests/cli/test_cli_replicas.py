@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
+from command import Command
 from small_store import SmallStore
 
 from thresher.crawler.core.model import State
@@ -159,7 +159,7 @@ def test_a_store_is_read_with_its_redirects_and_copies(thresher: Command, tmp_pa
         for n in range(6):
             seqs[host, n] = small.known(small.url(f"{host}/{n}"), State.DONE)
         seqs[host, -1] = small.known(small.url(f"{host}/old"), State.DONE)
-        small.store.redirects.put(small.url(f"{host}/old").key, small.url(f"{host}/1").key, f"{host}/1", 301, 1_700_000_000.0)
+        small.store.tables.redirects.put(small.url(f"{host}/old").key, small.url(f"{host}/1").key, f"{host}/1", 301, 1_700_000_000.0)
     for host in ("https://a.example", "https://b.example"):
         for n in range(6):
             is_copy = host == "https://b.example" and n == 3

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ def lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_every_redirect_of_a_file_is_a_line_with_its_score_and_counts(thresher: Callable, log: Callable) -> None:
+def test_every_redirect_of_a_file_is_a_line_with_its_score_and_counts(thresher: Command, log: Callable[[bytes], Path]) -> None:
     ran = thresher("soft-errors", log(tsv(*to_error(40), ("http://a.example/x", "http://b.example/"))))
     assert (ran.code, ran.err) == (0, "")
     rows = lines(ran.out)
@@ -57,13 +58,13 @@ def test_every_redirect_of_a_file_is_a_line_with_its_score_and_counts(thresher: 
     assert rows[0]["score"] == pytest.approx(2.6128, abs=1e-4)  # log10(40 · 41 / 2 / 2)
 
 
-def test_standard_input_is_read_by_default_and_as_a_dash(thresher: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_read_by_default_and_as_a_dash(thresher: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     for words in ([], ["-"]):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(tsv(*to_error(3)))))
         assert len(lines(thresher("soft-errors", *words).out)) == 3
 
 
-def test_a_crawl_gives_its_completed_pairs(thresher: Callable, crawl: Path) -> None:
+def test_a_crawl_gives_its_completed_pairs(thresher: Command, crawl: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in crawl.rglob("*") if path.is_file() and path.name != "lock.mdb"}
     ran = thresher("soft-errors", crawl)
     assert ran.code == 0
@@ -73,12 +74,12 @@ def test_a_crawl_gives_its_completed_pairs(thresher: Callable, crawl: Path) -> N
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def test_urls_are_put_in_canonical_form(thresher: Callable, log: Callable) -> None:
+def test_urls_are_put_in_canonical_form(thresher: Command, log: Callable[[bytes], Path]) -> None:
     rows = lines(thresher("soft-errors", log(tsv(("HTTP://A.example:80/%7ex#top", "http://b.example/a/../404")))).out)
     assert (rows[0]["original"], rows[0]["target"]) == ("http://a.example/~x", "http://b.example/404")
 
 
-def test_what_is_no_pair_is_counted_reported_and_skipped(thresher: Callable, log: Callable) -> None:
+def test_what_is_no_pair_is_counted_reported_and_skipped(thresher: Command, log: Callable[[bytes], Path]) -> None:
     bad = [
         b"torn",
         b"http://a.example/\tone\ttoo many",
@@ -101,32 +102,32 @@ def test_what_is_no_pair_is_counted_reported_and_skipped(thresher: Callable, log
 
 
 @pytest.mark.parametrize("content", [b"one\ntwo\n", b"\xff\xfe\n", b"x" * 3_000_000, b"not\tthis\n"])
-def test_a_file_without_any_pair_is_an_error_that_says_why(content: bytes, thresher: Callable, log: Callable) -> None:
+def test_a_file_without_any_pair_is_an_error_that_says_why(content: bytes, thresher: Command, log: Callable[[bytes], Path]) -> None:
     ran = thresher("soft-errors", log(content))
     assert (ran.code, ran.out) == (2, "")
     assert "is original URL, tab, target URL" in ran.err
 
 
-def test_an_empty_log_has_no_redirects(thresher: Callable, log: Callable) -> None:
+def test_an_empty_log_has_no_redirects(thresher: Command, log: Callable[[bytes], Path]) -> None:
     for options in ([], ["--summary"], ["--threshold", "auto", "--weights", "auto"]):
         assert thresher("soft-errors", log(b""), *options).code == 0
 
 
-def test_other_spellings_are_left_out_and_counted_by_kind(thresher: Callable, log: Callable) -> None:
+def test_other_spellings_are_left_out_and_counted_by_kind(thresher: Command, log: Callable[[bytes], Path]) -> None:
     pairs = [("http://a.example/x", "https://a.example/x"), ("http://a.example/x", "http://a.example/en/x"), *moves(1)]
     ran = thresher("soft-errors", log(tsv(*pairs)))
     assert len(lines(ran.out)) == 1
     assert "left out 2 redirects to another spelling of the same page: scheme 1, locale 1" in ran.err
 
 
-def test_weights_and_threshold_are_the_callers(thresher: Callable, log: Callable) -> None:
+def test_weights_and_threshold_are_the_callers(thresher: Command, log: Callable[[bytes], Path]) -> None:
     path = log(tsv(*to_error(10)))
     assert lines(thresher("soft-errors", path, "--weights", "1,0,0").out)[0]["score"] == 1.0
     assert {row["soft_error"] for row in lines(thresher("soft-errors", path, "--threshold", "2").out)} == {True}
     assert {row["soft_error"] for row in lines(thresher("soft-errors", path, "--threshold", "2.01").out)} == {False}
 
 
-def test_auto_chooses_the_threshold_by_the_error_words_of_the_log(thresher: Callable, log: Callable) -> None:
+def test_auto_chooses_the_threshold_by_the_error_words_of_the_log(thresher: Command, log: Callable[[bytes], Path]) -> None:
     ran = thresher("soft-errors", log(tsv(*to_error(12), *moves(30))), "--threshold", "auto")
     assert {row["target"]: row["soft_error"] for row in lines(ran.out)}["http://a.example/404"] is True
     assert sum(row["soft_error"] for row in lines(ran.out)) == 12
@@ -135,13 +136,13 @@ def test_auto_chooses_the_threshold_by_the_error_words_of_the_log(thresher: Call
     assert "1.000      1.000                0.000  <- in use" in ran.err
 
 
-def test_auto_without_error_words_says_so_and_stays_at_3(thresher: Callable, log: Callable) -> None:
+def test_auto_without_error_words_says_so_and_stays_at_3(thresher: Command, log: Callable[[bytes], Path]) -> None:
     ran = thresher("soft-errors", log(tsv(*moves(30))), "--threshold", "auto", "--weights", "auto")
     assert "weights 1,1,1   threshold 3" in ran.err
     assert "too few to judge or to choose by" in ran.err
 
 
-def test_the_summary_has_one_row_a_target_and_counts_its_hosts(thresher: Callable, log: Callable) -> None:
+def test_the_summary_has_one_row_a_target_and_counts_its_hosts(thresher: Command, log: Callable[[bytes], Path]) -> None:
     """Thirty hosts that lead to one page were thirty rows of it. Mutation: rows by target and host."""
     farm = [(f"http://lapsed{i}.example/", "http://spam.example/p") for i in range(30)]
     path = log(tsv(*moves(60), *farm, *to_error(40), *[(f"http://b.example/{i}", "http://a.example/404") for i in range(35)]))
@@ -156,7 +157,7 @@ def test_the_summary_has_one_row_a_target_and_counts_its_hosts(thresher: Callabl
     assert len(every) == len({row.split()[3] for row in every}) == 62
 
 
-def test_an_original_with_two_targets_counts_once_and_that_is_said(thresher: Callable, log: Callable) -> None:
+def test_an_original_with_two_targets_counts_once_and_that_is_said(thresher: Command, log: Callable[[bytes], Path]) -> None:
     ran = thresher("soft-errors", log(tsv(*to_error(3), ("http://a.example/0", "http://b.example/new"))))
     rows = lines(ran.out)
     assert [(row["original"], row["target"]) for row in rows][-1] == ("http://a.example/0", "http://b.example/new")
@@ -164,7 +165,7 @@ def test_an_original_with_two_targets_counts_once_and_that_is_said(thresher: Cal
     assert "1 originals have several targets: each counts once, with the one that comes last" in ran.err
 
 
-def test_the_figures_are_a_png(thresher: Callable, log: Callable, tmp_path: Path) -> None:
+def test_the_figures_are_a_png(thresher: Command, log: Callable[[bytes], Path], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     out = tmp_path / "roc.png"
     ran = thresher("soft-errors", log(tsv(*to_error(12), *moves(30))), "--roc", out)
@@ -174,7 +175,7 @@ def test_the_figures_are_a_png(thresher: Callable, log: Callable, tmp_path: Path
 
 
 def test_without_matplotlib_the_figures_are_an_error_that_names_the_extra(
-    thresher: Callable, log: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    thresher: Command, log: Callable[[bytes], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -195,13 +196,13 @@ def test_without_matplotlib_the_figures_are_an_error_that_names_the_extra(
         ["--roc", "missing/roc.png"],
     ],
 )
-def test_what_cannot_be_meant_is_refused(words: list[str], thresher: Callable, log: Callable) -> None:
+def test_what_cannot_be_meant_is_refused(words: list[str], thresher: Command, log: Callable[[bytes], Path]) -> None:
     ran = thresher("soft-errors", log(tsv(*moves(3))), *words)
     assert (ran.code, ran.out) == (2, "")
     assert words[0].strip("-") in ran.err or words[1].partition("/")[0] in ran.err
 
 
-def test_a_path_that_is_nowhere_and_a_directory_that_is_no_store_are_refused(thresher: Callable, tmp_path: Path) -> None:
+def test_a_path_that_is_nowhere_and_a_directory_that_is_no_store_are_refused(thresher: Command, tmp_path: Path) -> None:
     assert "cannot be read: No such file" in thresher("soft-errors", tmp_path / "nowhere").err
     ran = thresher("soft-errors", tmp_path)
     assert ran.code != 0

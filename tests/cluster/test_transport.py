@@ -40,15 +40,15 @@ class End:
         n = unpack_u64(self.store.get(RULES, b"n") or bytes(8)) + 1
         self.store.put(RULES, b"n", pack_u64(n))
         self.store.put(RULES, b"at" + pack_u64(n), message)
-        self.store.channels.hear(sender)
+        self.store.tables.channels.hear(sender)
         self.store.end_visit()
 
     def send(self, n: int) -> None:
         """Write up to n messages more, each with its number."""
         for _ in range(n):
-            number = self.store.channels.sent(1 - self.me) + 1
+            number = self.store.tables.channels.sent(1 - self.me) + 1
             if number <= N_MESSAGES:
-                self.store.channels.send(1 - self.me, b"%d" % number)
+                self.store.tables.channels.send(1 - self.me, b"%d" % number)
                 self.store.end_visit()
 
     async def commit(self) -> None:
@@ -77,7 +77,7 @@ async def test_every_message_is_carried_out_once_and_in_order_whoever_dies(tmp_p
     expected = [b"%d" % n for n in range(1, N_MESSAGES + 1)]
     n_deaths = 0
     async with asyncio.timeout(30):
-        while not all(end.heard() == expected and end.store.channels.sent(1 - end.me) == N_MESSAGES for end in ends):
+        while not all(end.heard() == expected and end.store.tables.channels.sent(1 - end.me) == N_MESSAGES for end in ends):
             end = rng.choice(ends)
             end.send(rng.randint(0, 20))
             if rng.random() < 0.6:
@@ -99,7 +99,7 @@ async def test_a_shard_older_than_the_others_is_told_and_not_crawled_on(tmp_path
     """One shard was restored from a backup: the other has had messages that it never sent."""
     ends = [End(tmp_path, 0), End(tmp_path, 1)]
     ends[1].begin()
-    ends[1].store.channels.hear(0)
+    ends[1].store.tables.channels.hear(0)
     await ends[1].commit()
     ends[0].begin()
     async with asyncio.timeout(20):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.crawler.core.model import Cause, CrawlURL, Outcome
+from thresher.crawler.core.slots import Line
 
 seeds = st.integers(min_value=0, max_value=2**32)
 fewer = settings(max_examples=8, deadline=None)
@@ -103,12 +104,12 @@ def test_many_blocked_hosts_cost_a_pop_nothing(seed: int) -> None:
     slots = world.frontier._bench.slots
     n_looks, blocking = 0, slots._blocking
 
-    def counted(line, now):
+    def counted(line: Line, now: float) -> object:
         nonlocal n_looks
         n_looks += 1
         return blocking(line, now)
 
-    slots._blocking = counted
+    slots._blocking = counted  # type: ignore[assignment,method-assign]  # counts what the law bounds
     for name in crowd:
         world.push(f"http://{name}/")
     world.run()

@@ -7,21 +7,21 @@ import random
 from collections import Counter, defaultdict
 
 from fake_queues import Addresses
-from frontier_world import NO_CIRCUIT, START, URLS, Request, World, configured, failure, flaky, most_at_once, page, steady
+from frontier_world import NO_CIRCUIT, START, URLS, Answer, Request, World, configured, failure, flaky, most_at_once, page, steady
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Cause, CrawlURL, Outcome, Purpose
-from thresher.crawler.core.ports import Lane
+from thresher.crawler.core.ports import Entry, Lane
 
 seeds = st.integers(min_value=0, max_value=2**32)
 few = settings(max_examples=25, deadline=None)
 fewer = settings(max_examples=8, deadline=None)
 
 
-def random_world(seed: int, *, answer=steady, **sections: object) -> World:
+def random_world(seed: int, *, answer: Answer = steady, **sections: object) -> World:
     """Return a world of up to 40 hosts that share up to 10 addresses and 10 sites, some on the same site and address."""
     rng = random.Random(seed)
     n_hosts = rng.randrange(1, 40)
@@ -114,7 +114,7 @@ def test_a_host_is_crawled_breadth_first_whatever_the_order_of_discovery(seed: i
     """Broken on purpose: `insert` appends instead of sorting."""
     rng = random.Random(seed)
     world = World(configured(frontier={"heads": rng.choice([1, 3, 32])}), seed=seed)
-    waiting = {}
+    waiting: dict[int, Entry] = {}
     for _ in range(rng.randrange(1, 100)):
         if waiting and rng.random() < 0.3:
             popped = world.pop()

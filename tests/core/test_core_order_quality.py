@@ -35,7 +35,8 @@ def ranks() -> F64:
 
 @cache
 def crawled(order: str, share: float = 0.2, fetchers: int = FETCHERS) -> I64:
-    chosen: str | Order = {"plain": PlainBreadthFirst(), "oracle": Oracle(ranks())}.get(order, order)
+    yardsticks: dict[str, Order] = {"plain": PlainBreadthFirst(), "oracle": Oracle(ranks())}
+    chosen: str | Order = yardsticks.get(order, order)
     return PoliteCrawl(web(), chosen, concurrency=fetchers).run(round(share * web().graph.n_nodes))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from fake_queues import Addresses
-from frontier_world import World, configured, failure, page
+from frontier_world import Answer, World, configured, failure, page
 
 from thresher.crawler.core.model import Cause, CrawlURL, Outcome
 from thresher.crawler.core.own_site import NOTHING_OWN, OwnSite
@@ -21,14 +22,14 @@ def at_once(url: CrawlURL, rng: random.Random) -> Outcome:
     return page(url, 0.001)
 
 
-def world(*, answer: object = at_once, pinned: dict[str, str] = OWN, known: dict[str, str] | None = None, **sections: object) -> World:
+def world(*, answer: Answer = at_once, pinned: dict[str, str] = OWN, known: dict[str, str] | None = None, **sections: Any) -> World:
     settings = configured(
         profile="own-site",
         own_site={"pinned": pinned},
         politeness={**CALM, **sections.pop("politeness", {})},
-        **sections,  # type: ignore[dict-item]
+        **sections,
     )
-    return World(settings, answer=answer, addresses=Addresses(known or {"own.example": "10.0.0.1", "other.example": "10.0.0.1"}))  # type: ignore[arg-type]
+    return World(settings, answer=answer, addresses=Addresses(known or {"own.example": "10.0.0.1", "other.example": "10.0.0.1"}))
 
 
 def gaps(world: World, host: str) -> list[float]:

@@ -38,6 +38,7 @@ from harness import (
     wait_until,
     write_config,
 )
+from injecting import crash_at
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.demo.log import Log
@@ -48,7 +49,7 @@ from thresher.storage.view import View
 
 POINTS = (
     *("dispatched", "parsing", "settled"),
-    *("before_results_commit", "after_results_commit", "in_state_txn", "before_state_commit", "after_state_commit"),
+    *("before_results_commit", "after_results_commit", "before_state_commit", "after_state_commit"),
 )
 ARCHIVE_POINTS = ("in_archive", "after_archive")
 LANE_POINTS = ("sent", "heard", "moved")
@@ -176,7 +177,7 @@ def torment(
             points = POINTS + LANE_POINTS * (where.agents > 1) + ARCHIVE_POINTS * where.archives
             point = first_point if tally.n_lives == 1 and first_point else _point(rng, tally, most_kills, points)
             crashed = directory / f"crashed-{tally.n_lives}"
-            environ = {"CRAWL_BROKEN_DESIGN": design, "CRAWL_CRASH_AT": f"{point}:{crashed}" if point else ""}
+            environ = crash_at(point, once=crashed, design=design)
             with _begin(store, config, environ, _change(rng, where.agents)) as life:
                 expected = _live(life, tail, rng, tally, most_kills - bool(point), stride)
                 code = life.end()

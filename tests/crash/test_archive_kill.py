@@ -7,22 +7,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from archive_oracle import archive_faults
 from harness import crawl
+from injecting import crash_at
 from killing import bench
 
 from thresher.storage.verify import verify
 
-SMALL = {"n_sites": 2, "pages_per_host": [8, 10]}
+SMALL: dict[str, Any] = {"n_sites": 2, "pages_per_host": [8, 10]}
 
 
 @pytest.mark.parametrize("point", ["in_archive:25", "after_archive:2"])
 def test_killed_in_mid_archive_every_visit_has_its_records_once(tmp_path: Path, point: str) -> None:
     """F81 for the archive: half a group's records, or a whole group's whose commit did not come, are cut off and written once again."""
     web, store, crashed = replace(bench(**SMALL), archives=True), tmp_path / "store", tmp_path / "crashed"
-    with web.serve(tmp_path) as server, crawl(store, web.config(server, tmp_path), CRAWL_CRASH_AT=f"{point}:{crashed}") as life:
+    with web.serve(tmp_path) as server, crawl(store, web.config(server, tmp_path), **crash_at(point, once=crashed)) as life:
         assert life.end() == 0, life.said
     assert crashed.exists(), "the point was never reached"
     assert verify(store) == []

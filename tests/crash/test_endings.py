@@ -32,10 +32,12 @@ from harness import (
     send,
     shortest_gap,
     status,
+    unlabelled,
     until,
     wait_until,
     write_config,
 )
+from injecting import crash_at
 
 from thresher.config.load import load
 from thresher.crawler.agent.suspension import LONG_S
@@ -146,7 +148,7 @@ def test_a_signal_stops_gracefully_and_resume_finds_the_rest(
         assert life.end() == 0, life.said
     assert differences(whole, findings(store)) == NOTHING
     log = server.read_log()
-    assert refetches(log, server.web.truth()) == {}
+    assert refetches(log, unlabelled(server.web).truth()) == {}
     assert set(n_robots(log).values()) == {1}
     assert shortest_gap(log) >= DELAY_S - 0.001
 
@@ -256,7 +258,7 @@ async def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, ser
     assert await running == 0
     assert differences(whole, findings(store)) == NOTHING
     assert len(server.read_log()) > n_before
-    assert refetches(server.read_log(), server.web.truth()) == {}
+    assert refetches(server.read_log(), unlabelled(server.web).truth()) == {}
 
 
 async def test_a_crawl_that_waits_for_the_disk_can_be_stopped(store: Path) -> None:
@@ -310,9 +312,9 @@ def test_an_agent_that_slept_blames_nobody(tmp_path: Path) -> None:
             time.sleep(LONG_S + 0.5)  # the process sleeps: that is the case
             life.signal_agent(signal.SIGCONT)
             assert life.end() == 0, life.said
-        again = refetches(server.read_log(), server.web.truth()).total()
+        again = refetches(server.read_log(), unlabelled(server.web).truth()).total()
     with View(store) as view:
-        failures = [failure for url, _ in view.all_urls() if (failure := view.failures.get(url.key))]
+        failures = [failure for url, _ in view.all_urls() if (failure := view.tables.failures.get(url.key))]
         assert {failure.attempts for failure in failures} <= {0}
         assert view.counters.all("cause:").keys() <= {"cause:slept"}
         assert again <= view.counters.get("cause:slept") <= 32
@@ -364,11 +366,11 @@ def test_a_writer_that_dies_ends_the_agent(store: Path) -> None:
 
 def test_a_page_that_killed_its_process_is_counted_and_parsed_apart(store: Path, tmp_path: Path, whole: Findings) -> None:
     """F65, F69: one crash while parsing: the agent is restarted, the page is known as a suspect, and is stored all the same."""
-    with resume(store, CRAWL_CRASH_AT=f"parsing:5:{tmp_path / 'crashed'}") as life:
+    with resume(store, **crash_at("parsing:5", once=tmp_path / "crashed")) as life:
         assert life.end() == 0, life.said
     assert (tmp_path / "crashed").exists()
     with View(store) as view:
-        assert [record.crashes for _, record in view.suspects.all()] == [1]
+        assert [record.crashes for _, record in view.tables.suspects.all()] == [1]
     assert differences(whole, findings(store)) == NOTHING
 
 
@@ -377,7 +379,7 @@ def test_a_page_that_killed_three_processes_is_kept_unparsed(store: Path, server
     with Store.open(store, None, 0.0) as opened:
         seed = URLSpace(opened.secret, URLRules(ports=None)).seed(server.web.seeds()[0])
         for _ in range(3):
-            opened.suspects.add_crash(seed.key)
+            opened.tables.suspects.add_crash(seed.key)
     with resume(store, "--set", "limits.max_pages=1") as life:
         assert life.end() == 0, life.said
     with View(store) as view:

@@ -95,11 +95,11 @@ def test_under_kills_what_filters_learned_is_what_the_journal_says(tmp_path: Pat
     tally = torment(web, tmp_path, 4, 3, None)
     assert tally.faults() == []
     with View(tmp_path / "store") as view:
-        entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.journal.read(unpack_u64(key))]
+        entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
         with Store.create(tmp_path / "replayed", view.settings, 0.0) as empty:
-            panel = Panel(specs(view.settings, view.settings.seeds), empty.memory, audit_share=view.settings.filters.audit_share)
+            panel = Panel(specs(view.settings, view.settings.seeds), empty.tables.memory, audit_share=view.settings.filters.audit_share)
             panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in entries)
             for spec in panel.specs:
-                stored, replayed = dict(view.memory(spec.name).scan(b"")), dict(empty.memory(spec.name).scan(b""))
+                stored, replayed = dict(view.tables.memory(spec.name).scan(b"")), dict(empty.tables.memory(spec.name).scan(b""))
                 assert stored == replayed
-            assert sum(len(dict(view.memory(spec.name).scan(b""))) for spec in panel.specs) > 100
+            assert sum(len(dict(view.tables.memory(spec.name).scan(b""))) for spec in panel.specs) > 100

@@ -42,7 +42,7 @@ POISON = """
     from thresher.crawler.settlement.settler import Settler
     before, mark = Settler.admit_foreign, Path(sys.argv[1]) / "poison"
     def poisoned(self, source, sifted, gift, now, *, is_redirect):
-        number = self._store.channels.heard(1 - self._context.ownership.me) + 1
+        number = self._store.tables.channels.heard(1 - self._context.ownership.me) + 1
         if not mark.exists():
             mark.write_text(str(number))
         before(self, source, sifted, gift, now, is_redirect=is_redirect)
@@ -166,7 +166,7 @@ lives.write_text(lives.read_text() + "x" if lives.exists() else "x")
 if len(lives.read_text()) == foreign:
     os.kill(os.getpid(), signal.SIGKILL)
 with Store.open(shard, None, time.time()) as store:
-    suspects = Suspects(shard, store)
+    suspects = Suspects(shard, store.tables)
     if suspects.accuse():
         store.end_visit()
         store.flush(time.time()).result()
@@ -211,8 +211,8 @@ def test_what_is_quarantined_in_a_shard_without_an_agent_is_the_first_one_s(tmp_
     store, record = tmp_path / "store", QuarantineRecord("message", "links", 1.0, "planted", payload=b"x", sender=0, number=3)
     create_store(store, Settings(agents=2))
     with Store.open(shard_path(store, 1), None, 0.0) as opened:
-        key = opened.quarantine.add(1, record)
+        key = opened.tables.quarantine.add(1, record)
     reshard(store, 1)
     with Store.open(store, None, 0.0) as opened:
-        assert opened.quarantine.all() == [(key, record)]
+        assert opened.tables.quarantine.all() == [(key, record)]
     assert verify(store) == []

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from harness import unlabelled
 
 from thresher.crawler.demo.demo_settings import DemoSettings, profile
 from thresher.crawler.demo.log import Log
@@ -134,7 +135,7 @@ async def test_a_client_that_takes_no_gzip_gets_plain_bytes(server: Server) -> N
 
 
 async def test_attempts_are_counted_per_url_so_that_a_fault_recovers(server: Server) -> None:
-    fault = next(fault for fault in server.web.truth().of_kind(Kind.FAULT))
+    fault = next(fault for fault in unlabelled(server.web).truth().of_kind(Kind.FAULT))
     host, path = split(fault.url)
     client = await connect(server)
     statuses = []

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -42,16 +43,16 @@ def told(small: SmallStore, url: str, settings: Settings | None = None, now: flo
         return Explainer(view, settings or view.settings, now).story(url)
 
 
-def robots(small: SmallStore, kind: str, body: bytes = b"", **record: float) -> None:
+def robots(small: SmallStore, kind: Any, body: bytes = b"", **record: float) -> None:
     times = {"fetched_at": NOW, "expires_at": NOW + 100} | record
     name = file_hash(body) if kind == "rules" else b""
-    made = RobotsRecord("https://a.example", kind, times["fetched_at"], times["expires_at"], 200, name)  # type: ignore[arg-type]
-    small.store.robots.put(small.space.origin_key("https://a.example"), made, body)
+    made = RobotsRecord("https://a.example", kind, times["fetched_at"], times["expires_at"], 200, name)
+    small.store.tables.robots.put(small.space.origin_key("https://a.example"), made, body)
 
 
 def fill_a_directory(small: SmallStore) -> None:
     """Let the path trap learn that two URLs of one shape are errors."""
-    panel = Panel(specs(small.settings, small.settings.seeds), small.store.memory, audit_share=0.0)
+    panel = Panel(specs(small.settings, small.settings.seeds), small.store.tables.memory, audit_share=0.0)
     for name in ("/d/1", "/d/2"):
         missing = Fetched(small.url(name), Head(small.url(name), 404, (), "127.0.0.1", 0.01), b"", 0, 0.02)
         panel.learn(panel.unread(unread_page(missing)))
@@ -181,7 +182,7 @@ def test_a_url_deep_in_a_long_queue_is_found_without_counting(small: SmallStore,
 
 
 def test_a_url_that_left_its_queue_a_moment_ago_is_being_fetched(small: SmallStore) -> None:
-    small.store.seen.add(small.url("/x"), State.QUEUED, None, NOW)
+    small.store.tables.seen.add(small.url("/x"), State.QUEUED, None, NOW)
     assert "It is just being fetched." in told(small, "https://a.example/x").answer
 
 

@@ -260,7 +260,7 @@ async def test_only_four_of_many_refusing_addresses_are_tried() -> None:
     sockets: list[object] = []
 
     class CountingGuard(AddressGuard):
-        def open_socket(self, addr_info: tuple[int, int, int, str, tuple[str, int]]) -> socket.socket:  # type: ignore[override]
+        def open_socket(self, addr_info: tuple[int, int, int, str, tuple[str, int]]) -> socket.socket:  # type: ignore[override]  # addresses of IPv4 alone
             sockets.append(addr_info)
             return super().open_socket(addr_info)
 

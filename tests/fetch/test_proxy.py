@@ -28,7 +28,7 @@ NAMES = {"a.test": "127.0.0.1", "b.test": "127.0.0.1"}
 async def proxied(proxy: str, **settings: Any) -> Any:
     """Open a fetcher behind a proxy, with a guard that lets nothing private pass."""
     guard = AddressGuard([])
-    async with fetching(guard=guard, resolver=ProxyNames({}, guard), proxy=proxy, **settings) as fetcher:  # type: ignore[arg-type]
+    async with fetching(guard=guard, resolver=ProxyNames({}, guard), proxy=proxy, **settings) as fetcher:
         yield fetcher
 
 
@@ -152,10 +152,10 @@ async def test_addresses_that_stand_in_a_url_are_judged_with_a_proxy_too(host: s
 
 
 async def test_no_socket_is_opened_to_anything_but_the_proxy() -> None:
-    """S1: a name that a page gives goes to the proxy; a site on the very address that the guard would allow is not reached past it."""
+    """S1, P37: a name that a page gives goes to the proxy; a site on the very address that the guard would allow is not reached past it."""
     async with serve(always(response(b"x"))) as site, LittleProxy({}) as proxy:
         guard = AddressGuard(["127.0.0.0/8"])
-        async with fetching(guard=guard, resolver=ProxyNames({}, guard), proxy=proxy.url) as fetcher:  # type: ignore[arg-type]
+        async with fetching(guard=guard, resolver=ProxyNames({}, guard), proxy=proxy.url) as fetcher:
             outcome = await fetcher.fetch(url(site.url()))
     assert isinstance(outcome, Failed)
     assert site.n_connections == 0
@@ -195,6 +195,7 @@ async def test_a_proxy_that_speaks_no_sense_is_our_fault(said: bytes) -> None:
 
 
 async def test_connections_leave_from_the_bind_address() -> None:
+    """P37: one address, with and without a proxy."""
     async with serve(always(response(b"x"))) as site, LittleProxy(NAMES) as proxy:
         async with fetching(bind=["127.0.0.7"]) as fetcher:
             outcome = await fetcher.fetch(url(site.url(host="127.0.0.1")))
@@ -222,5 +223,5 @@ def test_three_failures_of_the_proxy_in_a_row_pause_the_crawl_and_one_answer_hea
         outage.note(bytes((i,)), failed, 10.0, answered_before=False)
     assert outage.is_down
     assert outage.what == "proxy"
-    outage.note(b"x", Failed(page, Cause.HTTP_5XX, "", head=object()), 20.0, answered_before=False)  # type: ignore[arg-type]
+    outage.note(b"x", Failed(page, Cause.HTTP_5XX, "", head=object()), 20.0, answered_before=False)  # type: ignore[arg-type]  # any head will do
     assert not outage.is_down

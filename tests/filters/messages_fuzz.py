@@ -219,8 +219,8 @@ async def _tell(directory: Path, story: Sequence[Step], chosen: Settings) -> Lef
                 _take(agent, store, step, NOW + n)
         finally:
             await agent.close()
-        records = [record for _, record in store.quarantine.all()]
-        heard = store.channels.heard(OTHER)
+        records = [record for _, record in store.tables.quarantine.all()]
+        heard = store.tables.channels.heard(OTHER)
     with View(directory / "store") as view:
         return Left(records, list(_of_shard(view, "shard 0: ", bodies=False)), heard)
 

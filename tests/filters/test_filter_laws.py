@@ -120,18 +120,18 @@ def test_replaying_the_journal_into_empty_memories_gives_equal_memories(name: st
 def test_replaying_a_store_s_journal_gives_an_equal_store_evictions_included(story: list[Subject | Answer]) -> None:
     """Mutation: evictions took records at random; `Journal.put` kept only a visit's first entry."""
     with small_store() as first, small_store() as second:
-        lived, replayed = Bench.of(registered(), first.memory), Bench.of(registered(), second.memory)
+        lived, replayed = Bench.of(registered(), first.tables.memory), Bench.of(registered(), second.tables.memory)
         for i in range(0, len(story), 2):  # two sittings a visit, as a page and its links are
             if records := lived.tell(story[i : i + 2]):
-                first.journal.put(records)
+                first.tables.journal.put(records)
             first.end_visit()
         first.flush().result()
         for visit in range(1, first.visit):
-            replayed.panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in first.journal.read(visit))
+            replayed.panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in first.tables.journal.read(visit))
             second.end_visit()
         assert replayed.all_rows() == lived.all_rows()
-        assert [first.memory(name).used(site) for name in LEARNERS for site in SITES] == [
-            second.memory(name).used(site) for name in LEARNERS for site in SITES
+        assert [first.tables.memory(name).used(site) for name in LEARNERS for site in SITES] == [
+            second.tables.memory(name).used(site) for name in LEARNERS for site in SITES
         ]
 
 
@@ -141,12 +141,12 @@ def test_replaying_a_store_s_journal_gives_an_equal_store_evictions_included(sto
 def test_a_filter_s_memory_of_a_site_stays_below_its_cap(name: str, story: list[list[Subject | Answer]]) -> None:
     """Mutation: `Memory.put` did not evict."""
     with small_store() as store:
-        bench = Bench.of(registered(), store.memory)
+        bench = Bench.of(registered(), store.tables.memory)
         for part in story:
             bench.tell(part)
             for site in SITES:
                 rows = dict(bench.memories[name].scan(site))
-                assert sum(len(key) + len(value) for key, value in rows.items()) <= store.memory(name).used(site) <= FEW_BYTES
+                assert sum(len(key) + len(value) for key, value in rows.items()) <= store.tables.memory(name).used(site) <= FEW_BYTES
 
 
 def _drop_everything() -> FilterSpec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,12 +22,12 @@ from thresher.filters.path_trap import spec as path_trap
 URL = "http://a.example/x"
 
 
-def pages(name: str, mode: Mode = Mode.ENFORCE, **script: object) -> FilterSpec:
-    return FilterSpec(name, mode, page=PageScript(name, **script))  # type: ignore[arg-type]
+def pages(name: str, mode: Mode = Mode.ENFORCE, **script: Any) -> FilterSpec:
+    return FilterSpec(name, mode, page=PageScript(name, **script))
 
 
-def links(name: str, mode: Mode = Mode.ENFORCE, **script: object) -> FilterSpec:
-    return FilterSpec(name, mode, learned=LinkScript(name, **script))  # type: ignore[arg-type]
+def links(name: str, mode: Mode = Mode.ENFORCE, **script: Any) -> FilterSpec:
+    return FilterSpec(name, mode, learned=LinkScript(name, **script))
 
 
 def everything(_: str) -> bool:
@@ -49,7 +50,7 @@ def test_no_filter_is_skipped_because_an_earlier_one_has_spoken() -> None:
 
 def test_storing_and_following_are_judged_apart() -> None:
     class Half(PageScript):
-        def decide(self, measure, memory, /):  # type: ignore[no-untyped-def]
+        def decide(self, measure: object, memory: object, /) -> tuple[Verdict, tuple[()]]:
             return Verdict(self.name, keep=self.name == "keeps", follow=self.name == "follows"), ()
 
     def word(*names: str) -> tuple[bool, bool]:

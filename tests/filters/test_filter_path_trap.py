@@ -161,6 +161,7 @@ def test_a_shape_is_postponed_for_barren_answers_alone_and_then_at_once() -> Non
     (spec,) = site.bench.panel.specs
     assert spec.recent is not None
     recent = spec.recent("path_trap http://a.example/trap/#", site.bench.memories["path_trap"])
+    assert recent is not None
     assert (recent.n, recent.streak) == (51, 50)
     assert site.find(["http://a.example/trap/5000", "http://a.example/docs/5000", "http://a.example/"]) == [
         "http://a.example/docs/5000",

@@ -50,5 +50,5 @@ def test_breadth_first_is_faithful_and_its_reverse_is_not() -> None:
 
 def test_concentration_tells_one_host_from_many() -> None:
     assert measures.concentration(np.array([7, 7, 7, 7])) == (1, 1.0, 1.0, 1.0)
-    assert measures.concentration(np.arange(20)) == (20, 0.05, 0.5, pytest.approx(20.0))
+    assert measures.concentration(np.arange(20)) == pytest.approx((20, 0.05, 0.5, 20.0))
     assert measures.concentration(np.zeros(0, dtype=np.int64)) == (0, 0.0, 0.0, 0.0)

@@ -48,7 +48,7 @@ def test_a_packed_graph_is_unpacked(tmp_path: Path) -> None:
 
 def test_a_minus_is_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Stdin:
-        buffer = io.BufferedReader(io.BytesIO(gzip.compress(b"a\tb\n")))  # type: ignore[arg-type]
+        buffer = io.BufferedReader(io.BytesIO(gzip.compress(b"a\tb\n")))
 
     monkeypatch.setattr(sys, "stdin", Stdin)
     assert links(read_graph("-")) == [("a", "b")]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
@@ -41,10 +41,10 @@ async def batch_reader(path: Path, clock: Callable[[], float] = lambda: 7.0) -> 
     settings = Settings()
     parser = Parser(settings.parse, "thresher", 100)
     with Store.create(path / "crawl", settings, 0.0) as store:
-        suspects = Suspects(path / "crawl", store)
+        suspects = Suspects(path / "crawl", store.tables)
         try:
-            panel = Panel([], store.memory, audit_share=0.0)
-            links = LinkGate(URLS, store.seen, panel, settings)
+            panel = Panel([], store.tables.memory, audit_share=0.0)
+            links = LinkGate(URLS, store.tables.seen, panel, settings)
             yield BatchReader(parser, suspects, links, panel, urls=URLS, settings=settings, clock=clock)
             assert not any((path / "crawl" / "working").read_bytes())  # nobody is suspected
         finally:
@@ -90,10 +90,10 @@ async def test_a_round_of_the_loop_begins_no_step_after_5_ms(
     """Neither many pages nor slow ones hold the loop up until all are read. Mutation: a batch went through a stage in one round."""
     parsed_in: list[int] = []
 
-    def parse(*args: object, **options: object) -> Parsed:
+    def parse(*args: Any, **options: Any) -> Parsed:
         parsed_in.append(rounds.n)
         rounds.now += took_s
-        return finished(*args, **options)  # type: ignore[arg-type]
+        return finished(*args, **options)
 
     finished = html.finished
     monkeypatch.setattr(html, "finished", parse)
@@ -132,10 +132,10 @@ async def test_as_many_journeys_are_woken_as_a_round_has_time_for(tmp_path: Path
 
 
 async def test_a_fault_of_our_own_in_one_page_is_that_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def parse(source: html.Source, **options: object) -> Parsed:
+    def parse(source: html.Source, **options: Any) -> Parsed:
         if b"page 2" in source.body_utf8:
             raise ZeroDivisionError("a bug")
-        return finished(source, **options)  # type: ignore[arg-type]
+        return finished(source, **options)
 
     finished = html.finished
     monkeypatch.setattr(html, "finished", parse)
@@ -168,5 +168,5 @@ async def test_what_is_no_text_says_nothing(tmp_path: Path) -> None:
     async with batch_reader(tmp_path) as table:
         picture = await table.read(fetched("picture", b"<a href=x>", "image/png"))
         disguised = await table.read(fetched("disguised", b"\0" * 100))
-    assert (picture.page.flags, picture.page.text, picture.page.links, picture.page.at) == (set(), "", (), 7.0)
-    assert (disguised.page.flags, disguised.page.tokens.size) == ({Flag.NOT_HTML}, 0)
+    assert (picture.page.flags, picture.page.text, picture.page.links, picture.page.at) == (frozenset(), "", (), 7.0)
+    assert (disguised.page.flags, disguised.page.tokens.size) == (frozenset({Flag.NOT_HTML}), 0)

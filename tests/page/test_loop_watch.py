@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_batch_reader import batch_reader, fetched
@@ -50,11 +51,11 @@ async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_
     parsed_here: list[bytes] = []
     accused = threading.Event()
 
-    def parse(source: html.Source, **options: object) -> Parsed:
+    def parse(source: html.Source, **options: Any) -> Parsed:
         parsed_here.append(source.body_utf8)
         while source.body_utf8 == b"slow" and not accused.is_set():
             sum(range(1000))
-        return finished(source, **options)  # type: ignore[arg-type]
+        return finished(source, **options)
 
     finished = html.finished
     monkeypatch.setattr(html, "finished", parse)

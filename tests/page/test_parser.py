@@ -163,7 +163,7 @@ async def test_a_child_that_gets_no_processor_time_costs_a_page_nothing() -> Non
         await asyncio.sleep(0.5)
         os.kill(child, signal.SIGCONT)
         parsed = await page
-        assert (parsed.flags, parsed.text, children()) == (set(), "x words", [child])
+        assert (parsed.flags, parsed.text, children()) == (frozenset(), "x words", [child])
 
 
 async def test_a_child_that_never_answers_is_replaced_and_the_page_has_one_more_try() -> None:
@@ -173,7 +173,7 @@ async def test_a_child_that_never_answers_is_replaced_and_the_page_has_one_more_
         first = children()[0]
         os.kill(first, signal.SIGSTOP)
         parsed = await harness.apart(LINKED + b"<p>words")
-        assert (parsed.flags, parsed.text) == (set(), "x words")
+        assert (parsed.flags, parsed.text) == (frozenset(), "x words")
         assert first not in children()
 
 
@@ -184,7 +184,7 @@ async def test_a_page_that_no_child_answers_for_is_given_up_after_the_second(tmp
     monkeypatch.setattr("sys.executable", str(silent))
     async with parsing(patience_s=0.2) as harness:
         parsed = await harness.apart(LINKED)
-        assert (parsed.links, parsed.flags) == ((Link("/first", "nofollow", "a"),), {Flag.PARSE_TIMEOUT})
+        assert (parsed.links, parsed.flags) == ((Link("/first", "nofollow", "a"),), frozenset({Flag.PARSE_TIMEOUT}))
     assert started.read_text() == "x\nx\n"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "cli"))  # beside the stores of the commands' tests
 from small_store import NOW, SmallStore
@@ -20,7 +21,7 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.report.gather import Crawl, gather
 from thresher.crawler.report.page import render
 from thresher.filters.depth_cutoff.evidence import Place
-from thresher.filters.depth_cutoff.ledger import Head, Level
+from thresher.filters.depth_cutoff.records import Head, Level
 from thresher.filters.dust.memory import RuleBook, write_book
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.evidence.opinion import Opinion
@@ -92,7 +93,7 @@ class HostileStore(SmallStore):
             verdicts=verdict_records(verdicts),
             fetched_at=NOW + 10 * number,
         )
-        self.store.verdicts.revise(url.key, Verdict("near_replica", evidence={"why": self.text()}), NOW)
+        self.store.tables.verdicts.revise(url.key, Verdict("near_replica", evidence={"why": self.text()}), NOW)
         record = self.host(url)
         record.parked, record.n_failed = ("mirror", number) if number % 2 else ("", 0)
 
@@ -100,45 +101,45 @@ class HostileStore(SmallStore):
         for cause in (Cause.CONN_REFUSED, Cause.HTTP_429):
             url = self.url(f"https://a.example/failed/{cause}/{self.text()}")
             self.known(url, State.DONE)
-            self.store.failures.put(url.key, FailureRecord(cause, self.text(), NOW, 4, True, 0))
+            self.store.tables.failures.put(url.key, FailureRecord(cause, self.text(), NOW, 4, True, 0))
             self.totals.failed(cause, terminal=True)
             self.settle(url)
-        self.store.robots.put(self.space.origin_key("https://a.example"), RobotsRecord(self.text(), "allow", NOW, NOW + 1, 404), b"")
+        self.store.tables.robots.put(self.space.origin_key("https://a.example"), RobotsRecord(self.text(), "allow", NOW, NOW + 1, 404), b"")
 
     def _redirect(self) -> None:
         old, new = self.url(f"https://a.example/old/{self.text()}"), self.url(f"https://a.example/new/{self.text()}")
         self.known(old, State.DONE)
         self.known(new)
-        self.store.redirects.put(old.key, new.key, new.text, 302, NOW)
+        self.store.tables.redirects.put(old.key, new.key, new.text, 302, NOW)
         self.totals.redirect(302)
         verdict = Verdict("soft_error", keep=False, follow=False, reason=Reason.SOFT_ERROR, evidence={"kind": self.text()})
-        self.store.verdicts.revise(old.key, verdict, NOW)
+        self.store.tables.verdicts.revise(old.key, verdict, NOW)
         self.settle(old)
 
     def _refused(self) -> None:
         for reason, by in ((Reason.PATH_TRAP, "path_trap"), (Reason.BAD_SCHEME, "url"), (Reason.EXCLUDED, self.text()[:50])):
             for _ in range(9):
-                self.store.skips.add(self.text(), reason, by=by, detail=self.text())
+                self.store.tables.skips.add(self.text(), reason, by=by, detail=self.text())
                 self.totals.skip(reason)
         form = self.text()
         for holder in (pattern_yield.holder(form), f"depth_cutoff 4 {form}"):
             url = self.url(f"https://a.example/held/{self.text()}")
             self.known(url, State.HELD, Reason.HELD_BY_FILTER)
-            self.store.held.hold(url.key, holder)
+            self.store.tables.held.hold(url.key, holder)
             self.totals.saved(holder.partition(" ")[0])
         alias, rule = self.url(f"https://a.example/alias/{self.text()}"), f"dust:{self.text()}"
         self.known(alias, State.ALIAS, Reason.REWRITTEN)
-        self.store.aliases.put(alias.key, self.text(), rule)
-        self.store.rules.may_record(rule)
+        self.store.tables.aliases.put(alias.key, self.text(), rule)
+        self.store.tables.rules.may_record(rule)
         self._place(form)
 
     def _place(self, form: str) -> None:
         """Let a place of a site be barren, and cut."""
         site = self.space.site_key("h1.example")
         evidence = YieldEvidence(fetched=90, worth=1, opinion=Opinion(is_held=True, waits=True), n_barren=1)
-        memory = self.store.memory("pattern_yield")
+        memory = self.store.tables.memory("pattern_yield")
         memory.put(pattern_key(site, form), msgspec.msgpack.encode(Pattern(form, evidence)), 1.0)
-        depth = self.store.memory("depth_cutoff")
+        depth = self.store.tables.memory("depth_cutoff")
         head = Head(low=[0] * 16, levels=[Level(9, 9, 90, 60), Level(8, 5, 40, 9), Level(7, 1, 40, 0)])
         depth.put(site + b"h", msgspec.msgpack.encode(head), 1.0)
         depth.put(site + b"p12345678", msgspec.msgpack.encode(Place(form, [0, 9], [0, 1], limit=1, n_ever=9)), 1.0)
@@ -147,10 +148,12 @@ class HostileStore(SmallStore):
         site = self.space.site_key("h1.example")
         source, path = self.text(), f"/{self.text()}"
         rule = Substitution(source=source, target=self.text(), host="h1.example", path=path)
-        write_book(self.store.memory("dust"), site, RuleBook(self.text(), [LearnedRule(rule=rule, standing="valid", support=7, agree=9)]))
+        write_book(
+            self.store.tables.memory("dust"), site, RuleBook(self.text(), [LearnedRule(rule=rule, standing="valid", support=7, agree=9)])
+        )
         mirror = HostRecord(n_pages=40, mirror_of=self.text())
         key = site + b"h" + name_of("https://h1.example/")[:4]
-        self.store.memory("near_replica").put(key, msgspec.msgpack.encode(mirror), 1.0)
+        self.store.tables.memory("near_replica").put(key, msgspec.msgpack.encode(mirror), 1.0)
 
 
 def build_hostile(path: Path, texts: list[str], n_pages: int = 60) -> None:
@@ -167,3 +170,16 @@ def read(path: Path) -> Crawl:
 def page_of(path: Path) -> str:
     """Return the page about a store."""
     return render(read(path), "stopped").decode()
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose every text is hostile, in a directory named so too; nobody writes to it."""
+    path = tmp_path_factory.mktemp("hostile") / '"><script>alert(1)<'
+    build_hostile(path, bombs())
+    return path
+
+
+@pytest.fixture(scope="session")
+def hostile_page(hostile: Path) -> str:
+    return page_of(hostile)

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hostile_store import NOW, SmallStore, page_of, read
+from hostile_store import page_of, read
+from small_store import NOW, SmallStore
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import Cause, State
@@ -53,7 +54,7 @@ def test_a_crawl_of_failures_alone_has_a_page(tmp_path: Path) -> None:
     for number in range(5):
         url = small.url(f"/{number}")
         small.known(url, State.DONE)
-        small.store.failures.put(url.key, FailureRecord(Cause.CONN_REFUSED, "nobody listens", NOW, 4, True))
+        small.store.tables.failures.put(url.key, FailureRecord(Cause.CONN_REFUSED, "nobody listens", NOW, 4, True))
         small.totals.failed(Cause.CONN_REFUSED, terminal=True)
         small.settle(url)
     small.close()

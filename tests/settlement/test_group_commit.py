@@ -27,7 +27,8 @@ class Slow:
 
 def test_a_commit_that_ends_after_its_agent_died_complains_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """What died has been said; a line about a closed loop would only hide it. Mutation: let the closed loop raise."""
-    store, heard = Slow(), []
+    store = Slow()
+    heard: list[object] = []
 
     async def die() -> None:
         committer = Committer(

@@ -56,7 +56,7 @@ class TailModel(RuleBasedStateMachine):
         return self.stores[self.at]
 
     def _tails(self) -> Tails:
-        return Tails(self.store.tail, self.store.counters, policy_of(self.threshold, 0.1, 0.05), known=lambda holder: None)
+        return Tails(self.store.tables.tail, self.store.counters, policy_of(self.threshold, 0.1, 0.05), known=lambda holder: None)
 
     def _draw(self, keys: list[bytes]) -> None:
         for key in keys:
@@ -119,7 +119,7 @@ class TailModel(RuleBasedStateMachine):
         self.n_commits += 1
         self.tails.save()
         if note := self.tails.take_note(self.n_commits):
-            self.store.journal.put([JournalEntry(Gate.TAIL, b"", [(TAIL, note)])])
+            self.store.tables.journal.put([JournalEntry(Gate.TAIL, b"", [(TAIL, note)])])
         self.store.end_visit()
         self.store.flush().result()
         self.the_journal_tells_the_same()

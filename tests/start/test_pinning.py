@@ -48,7 +48,7 @@ def paths(site: Site) -> list[str]:
 
 async def pinned(
     answers: dict[str, bytes], *, public: Callable[[str], bool] = lambda address: address == PUBLIC
-) -> tuple[Pinned, Site, list]:
+) -> tuple[Pinned, Site, list[tuple[float, float]]]:
     """Pin a site at the public address that answers like this; return when each of its requests came, too."""
     times: list[tuple[float, float]] = []
 

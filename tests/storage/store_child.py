@@ -43,52 +43,52 @@ class Crawl:
 
     def admit(self, n: int) -> int:
         url = url_of(n)
-        row = self.store.seen.row(url.key)
+        row = self.store.tables.seen.row(url.key)
         if row is not None:
             return row.seq
-        seq = self.store.seen.add(url, State.QUEUED, None, self.now)
+        seq = self.store.tables.seen.add(url, State.QUEUED, None, self.now)
         queue = url.key[:8] * 2
-        host = self.store.queues.host(queue)
+        host = self.store.tables.queues.host(queue)
         if host is None:
             host = HostRecord(name=url.site, site=url.site)
-            self.store.queues.save_site(url.key[:8], SiteRecord(name=url.site, n_hosts=1))
+            self.store.tables.queues.save_site(url.key[:8], SiteRecord(name=url.site, n_hosts=1))
         host.n_queued += 1
-        self.store.queues.put(queue, Entry(Lane.FRESH, 0, seq, 0, url))
+        self.store.tables.queues.put(queue, Entry(Lane.FRESH, 0, seq, 0, url))
         self.place(queue, host, host.due or self.now + 1.0)
         return seq
 
     def place(self, queue: bytes, host: HostRecord, due: float) -> None:
         if host.due != due:
-            self.store.queues.file(queue, host.due, due)
+            self.store.tables.queues.file(queue, host.due, due)
         host.due = due
-        self.store.queues.save_host(queue, host)
+        self.store.tables.queues.save_host(queue, host)
 
     def visit(self) -> bool:
-        due = self.store.queues.due((0.0, b""), 1e12, 1)
+        due = self.store.tables.queues.due((0.0, b""), 1e12, 1)
         if not due:
             return False
         queue = due[0][1]
-        entry = self.store.queues.head(queue, Lane.FRESH, 1)[0]
+        entry = self.store.tables.queues.head(queue, Lane.FRESH, 1)[0]
         self.now += 0.01
         n = int(entry.url.text.rpartition("/")[2])
         store = self.store
-        store.pages.put(PageRecord(url=entry.url.text, key=entry.url.key, status=200), body_of(n))
-        store.queues.delete(queue, entry)
-        store.seen.settle(entry.url.key, State.DONE)
-        host = store.queues.host(queue)
+        store.tables.pages.put(PageRecord(url=entry.url.text, key=entry.url.key, status=200), body_of(n))
+        store.tables.queues.delete(queue, entry)
+        store.tables.seen.settle(entry.url.key, State.DONE)
+        host = store.tables.queues.host(queue)
         assert host is not None
         host.n_queued -= 1
         self.place(queue, host, self.now + 1.0 if host.n_queued else 0.0)
-        store.links.put([self.admit(m) for m in (2 * n + 1, 2 * n + 2, n // 3)])
+        store.tables.links.put([self.admit(m) for m in (2 * n + 1, 2 * n + 2, n // 3)])
         if n % 5 == 0:
-            store.redirects.put(entry.url.key, url_of(n // 3).key, url_of(n // 3).text, 301, self.now)
-        store.memory("child").put(entry.url.key[:9], body_of(n)[:100], weight=float(n % 3))
-        store.skips.add(f"https://elsewhere.example/{n}", Reason.OUT_OF_SCOPE)
+            store.tables.redirects.put(entry.url.key, url_of(n // 3).key, url_of(n // 3).text, 301, self.now)
+        store.tables.memory("child").put(entry.url.key[:9], body_of(n)[:100], weight=float(n % 3))
+        store.tables.skips.add(f"https://elsewhere.example/{n}", Reason.OUT_OF_SCOPE)
         store.end_visit()
         return True
 
     def run(self, n_visits: int, pace: int = 0) -> None:
-        if not len(self.store.seen):
+        if not len(self.store.tables.seen):
             self.admit(0)
             self.store.end_visit()
         acknowledged: list[tuple[int, int]] = []
@@ -100,16 +100,16 @@ class Crawl:
                 if future is not None:
                     future.result()
                     print(*acknowledged.pop(), flush=True)
-                acknowledged.append((self.store.seen.count(State.DONE), len(self.store.seen)))
+                acknowledged.append((self.store.tables.seen.count(State.DONE), len(self.store.tables.seen)))
                 future = self.store.flush(self.now)
             if pace and n % pace == 0:
                 if future is not None:
                     future.result()
                 self.store.flush(self.now).result()
-                print(self.store.seen.count(State.DONE), len(self.store.seen), flush=True)
+                print(self.store.tables.seen.count(State.DONE), len(self.store.tables.seen), flush=True)
                 sys.stdin.readline()
         self.store.close(self.now)
-        print(self.store.seen.count(State.DONE), len(self.store.seen), flush=True)
+        print(self.store.tables.seen.count(State.DONE), len(self.store.tables.seen), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from injecting import crash_at
 from warcio.archiveiterator import ArchiveIterator
 
 from thresher.config.settings import Archive, Settings
@@ -65,11 +66,11 @@ def test_what_was_never_committed_is_cut_off_at_opening(tmp_path: Path) -> None:
 def test_without_a_commit_there_is_no_record(tmp_path: Path) -> None:
     """The first group was written to the archive and its state was not: a reopened store begins anew."""
     code = (
-        "import sys; sys.path[:0] = [sys.argv[2]]; from test_storage_archive import *\n"
+        "import sys; sys.path[:0] = [sys.argv[2], sys.argv[2] + '/..']; from test_storage_archive import *\n"
         "store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0); visit(store); store.flush().result()"
     )
     command = [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parent)]
-    environ = {"CRAWL_CRASH_AT": "after_archive:1", "PATH": "/usr/bin"}
+    environ = {**crash_at("after_archive:1"), "PATH": "/usr/bin"}
     assert subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode == -9
     assert visits(tmp_path) == [1]
     with Store.open(tmp_path, SETTINGS, 0.0) as store:
@@ -84,7 +85,7 @@ def test_a_disk_that_fills_in_mid_record_loses_nothing(tmp_path: Path, is_lifted
     """F86 for the archive: what was half written is written anew once there is room; if there is none, it is cut off, and told."""
     code = """
 import resource, signal, sys, random
-sys.path[:0] = [sys.argv[2]]
+sys.path[:0] = [sys.argv[2], sys.argv[2] + "/.."]
 from test_storage_archive import *
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0, patience_s=20 if sys.argv[3] else 0.2)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from injecting import crash_at
 from store_child import Crawl
 
 from thresher.crawler.core.model import State
@@ -20,7 +21,7 @@ from thresher.storage.verify import verify
 ROOT = Path(__file__).parents[2]
 CHILD = Path(__file__).with_name("store_child.py")
 POINTS = [
-    *("before_results_commit", "after_results_commit", "in_state_txn", "before_state_commit", "after_state_commit"),
+    *("before_results_commit", "after_results_commit", "before_state_commit", "after_state_commit"),
     *("before_map_resize", "after_map_resize"),
 ]
 
@@ -41,10 +42,10 @@ def examine(path: Path, output: str) -> int:
     """Hold a killed store to its promises; return how many URLs are done."""
     assert verify(path) == []
     with Store.open(path, None, 0.0) as store:
-        done, known = store.seen.count(State.DONE), len(store.seen)
+        done, known = store.tables.seen.count(State.DONE), len(store.tables.seen)
         assert (done, known) >= acknowledged(output)
-        assert [visit for visit, _ in store.pages.since(store.visit)] == []
-        assert len(store.pages.since(0, 10**6)) == done
+        assert [visit for visit, _ in store.tables.pages.since(store.visit)] == []
+        assert len(store.tables.pages.since(0, 10**6)) == done
     assert verify(path) == []
     return done
 
@@ -53,7 +54,7 @@ def examine(path: Path, output: str) -> int:
 def test_killed_at_a_point_the_store_is_whole_and_goes_on(tmp_path: Path, point: str) -> None:
     """F81, F85: SIGKILL at each step of a commit and of growing the map; then the crawl goes on to the same end."""
     for life, count in enumerate((2, 1)):
-        child = start(tmp_path, life, 3000, CRAWL_CRASH_AT=f"{point}:{count}")
+        child = start(tmp_path, life, 3000, **crash_at(f"{point}:{count}"))
         output, _ = child.communicate(timeout=60)
         assert child.returncode == -signal.SIGKILL, f"{point} was never reached"
         if (tmp_path / "state" / "data.mdb").exists():
@@ -80,7 +81,7 @@ def test_killed_at_random_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
 
 def test_a_design_that_commits_new_urls_apart_is_caught(tmp_path: Path) -> None:
     """F81: the check on the check. With new URLs in a second transaction, a kill between the two loses them, and `verify` says so."""
-    child = start(tmp_path, 1, 3000, CRAWL_CRASH_AT="after_state_commit:3", CRAWL_BROKEN_DESIGN="split_txn")
+    child = start(tmp_path, 1, 3000, **crash_at("after_state_commit:3", design="split_txn"))
     child.communicate(timeout=60)
     assert child.returncode == -signal.SIGKILL
     assert verify(tmp_path) != []

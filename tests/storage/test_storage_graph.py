@@ -23,6 +23,7 @@ from thresher.storage.representatives import NONE, representatives
 from thresher.storage.schema import PageRecord
 from thresher.storage.shards import open_view
 from thresher.storage.store import Store
+from thresher.storage.tables.requests import Asker
 from thresher.storage.tables.verdicts import verdict_records
 from thresher.storage.view import View
 
@@ -49,7 +50,7 @@ class Crawl:
         self.urls = [self.space.url(f"https://{name}", seed_distance=n) for n, name in enumerate(NAMES)]
         for url in self.urls:
             state = State.ALIAS if "?" in url.text else State.QUEUED
-            self.store.seen.add(url, state, Reason.REWRITTEN if state is State.ALIAS else None, 1.0)
+            self.store.tables.seen.add(url, state, Reason.REWRITTEN if state is State.ALIAS else None, 1.0)
         self.store.end_visit()
 
     def url(self, seq: int) -> CrawlURL:
@@ -57,9 +58,9 @@ class Crawl:
 
     def page(self, seq: int, *links: int, status: int = 200, verdicts: tuple[Verdict, ...] = ()) -> None:
         url = self.url(seq)
-        self.store.pages.put(PageRecord(url=url.text, key=url.key, status=status, verdicts=verdict_records(verdicts)), None)
-        self.store.links.put(links)
-        self.store.seen.settle(url.key, State.DONE)
+        self.store.tables.pages.put(PageRecord(url=url.text, key=url.key, status=status, verdicts=verdict_records(verdicts)), None)
+        self.store.tables.links.put(links)
+        self.store.tables.seen.settle(url.key, State.DONE)
         self.store.end_visit()
 
     def view(self) -> View:
@@ -100,7 +101,7 @@ def test_a_page_fetched_again_has_the_links_of_its_last_visit(crawl: Crawl) -> N
 
 def test_a_filters_own_request_is_no_url(crawl: Crawl) -> None:
     probe = crawl.space.url("https://a.example/probe", purpose=Purpose.PROBE)
-    number = crawl.store.requests.add(probe, "soft_error", 1.0)
+    number = crawl.store.tables.requests.add(probe, Asker("soft_error"), 1.0)
     crawl.page(A, ONE)
     with crawl.view() as view:
         found = read_links(view)
@@ -122,9 +123,9 @@ def test_redirects_aliases_copies_and_errors_have_representatives(crawl: Crawl) 
     crawl.page(COPY, verdicts=(copy_of,))
     crawl.page(GONE, status=404)
     crawl.page(SOFT, verdicts=(Verdict("soft_error", keep=False),))
-    crawl.store.redirects.put(crawl.url(OLD).key, crawl.url(B).key, crawl.url(B).text, 301, 1.0)
-    crawl.store.redirects.put(crawl.url(B).key, b"e" * 16, "https://elsewhere.example/", 301, 1.0)
-    crawl.store.aliases.put(crawl.url(ALIAS).key, crawl.url(ONE).text, "no id")
+    crawl.store.tables.redirects.put(crawl.url(OLD).key, crawl.url(B).key, crawl.url(B).text, 301, 1.0)
+    crawl.store.tables.redirects.put(crawl.url(B).key, b"e" * 16, "https://elsewhere.example/", 301, 1.0)
+    crawl.store.tables.aliases.put(crawl.url(ALIAS).key, crawl.url(ONE).text, "no id")
     crawl.store.end_visit()
     with crawl.view() as view:
         known = read_links(view).known
@@ -134,7 +135,7 @@ def test_redirects_aliases_copies_and_errors_have_representatives(crawl: Crawl) 
 
 def test_a_verdict_that_was_revised_counts_as_revised(crawl: Crawl) -> None:
     crawl.page(SOFT, verdicts=(Verdict("soft_error", keep=False),))
-    crawl.store.verdicts.revise(crawl.url(SOFT).key, Verdict("soft_error"), 5.0)
+    crawl.store.tables.verdicts.revise(crawl.url(SOFT).key, Verdict("soft_error"), 5.0)
     crawl.store.end_visit()
     with crawl.view() as view:
         assert representatives(view, read_links(view).known)[SOFT] == SOFT
@@ -148,7 +149,7 @@ from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.storage.store import Store
 with Store.open(Path(sys.argv[1]), None, 1.0) as store:
     for text in sys.argv[2:]:
-        store.seen.add(URLSpace(store.secret, URLRules()).url(text), State.QUEUED, None, 1.0)
+        store.tables.seen.add(URLSpace(store.secret, URLRules()).url(text), State.QUEUED, None, 1.0)
     store.end_visit()
 """
 
@@ -156,14 +157,16 @@ with Store.open(Path(sys.argv[1]), None, 1.0) as store:
 def test_a_target_that_another_agent_numbers_meanwhile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shards of a running crawl are not of one moment. Mutation: `export --what hostgraph` and `rank` ended with an IndexError."""
     create_store(tmp_path, Settings(agents=2))
-    owner_of = ownership_of(tmp_path).owner
+    owners = ownership_of(tmp_path)
+    assert owners is not None
+    owner_of = owners.owner
     with Store.open(tmp_path, None, 1.0) as store:
         space = URLSpace(store.secret, URLRules())
         own, foreign = ([url for n in range(64) if owner_of((url := space.url(f"https://s{n}.example/")).key) == k] for k in (0, 1))
-        numbers = [store.seen.add(own[0], State.QUEUED, None, 1.0), store.seen.add(foreign[-1], State.OUTBOX, None, 1.0)]
-        store.pages.put(PageRecord(url=own[0].text, key=own[0].key, status=200), None)
-        store.links.put(numbers[1:])
-        store.seen.settle(own[0].key, State.DONE)
+        numbers = [store.tables.seen.add(own[0], State.QUEUED, None, 1.0), store.tables.seen.add(foreign[-1], State.OUTBOX, None, 1.0)]
+        store.tables.pages.put(PageRecord(url=own[0].text, key=own[0].key, status=200), None)
+        store.tables.links.put(numbers[1:])
+        store.tables.seen.settle(own[0].key, State.DONE)
         store.end_visit()
 
     def known_and_more(view: View) -> Known:

@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_filters_memories_never_mix(store: Store) -> None:
-    one, two = store.memory("one"), store.memory("two")
+    one, two = store.tables.memory("one"), store.tables.memory("two")
     one.put(SITE + b"k", b"1")
     two.put(SITE + b"k", b"2")
     assert (one.get(SITE + b"k"), two.get_many([SITE + b"k", SITE])) == (b"1", [b"2", None])
@@ -84,21 +84,21 @@ def test_the_same_visits_leave_the_same_memory(tmp_path_factory: pytest.TempPath
 
 def test_a_site_knows_how_many_others_link_to_it(store: Store) -> None:
     """Each pair counts once, whether it was met lately or in an earlier life; a site without hosts is not counted."""
-    store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
+    store.tables.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
     for source in (b"1" * 8, b"2" * 8, b"1" * 8):
-        store.site_links.add(source, {SITE, source})
-    assert SiteLinks(store, store.queues).add(b"2" * 8, {SITE}) == []
-    assert store.site_links.add(SITE, {SITE, b"n" * 8}) == []
-    found = store.queues.site(SITE)
+        store.tables.site_links.add(source, {SITE, source})
+    assert SiteLinks(store, store.tables.queues).add(b"2" * 8, {SITE}) == []
+    assert store.tables.site_links.add(SITE, {SITE, b"n" * 8}) == []
+    found = store.tables.queues.site(SITE)
     assert found is not None
     assert found.n_linking == 2
-    assert store.queues.site(b"n" * 8) is None
+    assert store.tables.queues.site(b"n" * 8) is None
 
 
 def test_of_a_site_that_half_as_many_again_link_to_it_is_said(store: Store) -> None:
     """Mutation: it is said of each new link."""
-    store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
-    said = [n for n in range(1, 24) if store.site_links.add(b"from %03d" % n, {SITE})]
+    store.tables.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
+    said = [n for n in range(1, 24) if store.tables.site_links.add(b"from %03d" % n, {SITE})]
     assert said == [1, 2, 3, 5, 7, 11, 15, 22]
 
 
@@ -114,9 +114,9 @@ def test_what_was_met_is_never_taken_for_new_and_what_is_new_seldom_for_met() ->
 def test_a_memory_that_began_empty_reads_nothing_for_what_it_never_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And one that goes on finds what was written before. Broken once (always taken for empty): fails."""
     with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
-        store.memory("f").put(SITE + b"old", b"1")
+        store.tables.memory("f").put(SITE + b"old", b"1")
     with Store.open(tmp_path / "crawl", None, 1000.0) as store:
-        assert store.memory("f").get(SITE + b"old") == b"1"
-        fresh = store.memory("new")
+        assert store.tables.memory("f").get(SITE + b"old") == b"1"
+        fresh = store.tables.memory("new")
         monkeypatch.setattr(store, "get", None)  # a read would fail
         assert (fresh.get(SITE + b"k"), fresh.get_many([SITE + b"k", SITE + b"l"])) == (None, [None, None])

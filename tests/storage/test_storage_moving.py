@@ -18,6 +18,7 @@ from thresher.storage.packing import unpack_queue_key
 from thresher.storage.partitions import shard_paths
 from thresher.storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, QUEUE, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
 from thresher.storage.shards import ShardsView, open_view
+from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -47,10 +48,10 @@ def known(path: Path) -> dict[str, Any]:
         sources = {row.visit: url.text for url, row in view.all_urls()}
         return {
             "urls": {(url.text, url.via, row._replace(seq=0, visit=0)) for url, row in view.all_urls()},
-            "states": {state: view.seen.count(state) for state in State},
-            "waiting": Counter((key[:25], view.seen.url_of(unpack_queue_key(key).seq), value) for key, value in view.rows(QUEUE)),
+            "states": {state: view.tables.seen.count(state) for state in State},
+            "waiting": Counter((key[:25], view.tables.seen.url_of(unpack_queue_key(key).seq), value) for key, value in view.rows(QUEUE)),
             "hosts": dict(hosts(view)),
-            "pages": {(page.url, view.bodies.get(visit)) for visit, page in view.all_pages()},
+            "pages": {(page.url, view.tables.bodies.get(visit)) for visit, page in view.all_pages()},
             "visits": {sources[visit] for visit, page in view.all_pages() if sources[visit] == page.url},
             "links": {(sources[visit], texts[target]) for visit, targets in view.all_links() for target in targets},
             "edges": dict(view.all_edges()),
@@ -94,13 +95,15 @@ def test_a_move_that_was_cut_short_is_ended_by_the_next(
     before = known(store)
     left = n_commits
 
-    def dies(name: str) -> None:
+    def commit_and_die(of: Store) -> None:
         nonlocal left
-        left -= name == "moved"
+        commit(of)
+        left -= 1
         if left == 0:
             raise CutShortError
 
-    monkeypatch.setattr(moving, "reached", dies)
+    commit = moving._commit
+    monkeypatch.setattr(moving, "_commit", commit_and_die)
     monkeypatch.setattr(moving, "_AT_ONCE", 50)
     with pytest.raises(CutShortError):
         reshard(store, 3)

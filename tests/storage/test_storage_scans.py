@@ -31,9 +31,9 @@ def test_the_redirects_to_a_page_are_found_without_reading_those_to_others(tmp_p
     with Store.create(tmp_path / "crawl", Settings(), 0.0) as store:
         for target in range(0, 3 * N, 3):
             for origin in (target + 1, target + 2):
-                store.redirects.put(key(origin), key(target), "https://a.example/", 301, 1.0)
+                store.tables.redirects.put(key(origin), key(target), "https://a.example/", 301, 1.0)
         store.flush().result()
-        ending_at = store.redirects.ending_at
+        ending_at = store.tables.redirects.ending_at
         assert [found for found, _ in ending_at(key(30))] == [key(31), key(32)]
         assert ending_at(key(31)) == []
         assert memory_of(lambda: ending_at(key(30))) < 20_000

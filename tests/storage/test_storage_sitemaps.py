@@ -25,30 +25,30 @@ def _make(path: Path, change: Callable[[Store, bytes], None]) -> None:
     with Store.create(path, Settings(), 1000.0) as store:
         space = URLSpace(store.secret, url_rules(Settings()))
         url = space.url(TEXT, purpose=Purpose.SITEMAP)
-        seq = store.requests.add(url, ASKER, 1000.0)
+        seq = store.tables.requests.add(url, ASKER, 1000.0)
         queue = space.queue_key(url.host)
         host = HostRecord(name="a.example", site="a.example", n_queued=1, due=1000.0)
-        store.queues.put(queue, Entry(Lane.FRESH, 0, seq, 0, url))
-        store.queues.save_host(queue, host)
-        store.queues.file(queue, 0.0, 1000.0)
-        store.sitemaps.save_sitemap(url.key, SitemapRecord(TEXT, "", 0))
-        store.queues.save_site(queue[:8], SiteRecord(name="a.example", n_hosts=1))
+        store.tables.queues.put(queue, Entry(Lane.FRESH, 0, seq, 0, url))
+        store.tables.queues.save_host(queue, host)
+        store.tables.queues.file(queue, 0.0, 1000.0)
+        store.tables.sitemaps.save_sitemap(url.key, SitemapRecord(TEXT, "", 0))
+        store.tables.queues.save_site(queue[:8], SiteRecord(name="a.example", n_hosts=1))
         change(store, url.key)
         store.end_visit()
 
 
 def test_chunks_are_taken_in_order_across_commits(tmp_path: Path) -> None:
     with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
-        store.sitemaps.add_chunks(b"b" * 16, [b"2", b"3"])
-        store.sitemaps.add_chunks(b"a" * 16, [b"1"])
-        assert store.sitemaps.take_chunk() == (b"a" * 16, b"1")
+        store.tables.sitemaps.add_chunks(b"b" * 16, [b"2", b"3"])
+        store.tables.sitemaps.add_chunks(b"a" * 16, [b"1"])
+        assert store.tables.sitemaps.take_chunk() == (b"a" * 16, b"1")
         store.end_visit()
         store.flush().result()
-        assert [store.sitemaps.take_chunk() for _ in range(3)] == [(b"b" * 16, b"2"), (b"b" * 16, b"3"), None]
-        assert not store.sitemaps.has_chunks
-        store.sitemaps.add_chunks(b"a" * 16, [b"4"])
-        assert store.sitemaps.has_chunks
-        assert store.sitemaps.take_chunk() == (b"a" * 16, b"4")
+        assert [store.tables.sitemaps.take_chunk() for _ in range(3)] == [(b"b" * 16, b"2"), (b"b" * 16, b"3"), None]
+        assert not store.tables.sitemaps.has_chunks
+        store.tables.sitemaps.add_chunks(b"a" * 16, [b"4"])
+        assert store.tables.sitemaps.has_chunks
+        assert store.tables.sitemaps.take_chunk() == (b"a" * 16, b"4")
         store.end_visit()
 
 
@@ -56,19 +56,19 @@ def _nothing(store: Store, key: bytes) -> None: ...
 
 
 def _is_read(store: Store, key: bytes) -> None:
-    store.sitemaps.save_sitemap(key, SitemapRecord(TEXT, "", 0, "read"))
+    store.tables.sitemaps.save_sitemap(key, SitemapRecord(TEXT, "", 0, "read"))
 
 
 def _is_admitting(store: Store, key: bytes) -> None:
-    store.sitemaps.save_sitemap(b"x" * 16, SitemapRecord("https://b.example/s.xml", "", 0, "admitting"))
+    store.tables.sitemaps.save_sitemap(b"x" * 16, SitemapRecord("https://b.example/s.xml", "", 0, "admitting"))
 
 
 def _has_a_stray_chunk(store: Store, key: bytes) -> None:
-    store.sitemaps.add_chunks(b"x" * 16, [b""])
+    store.tables.sitemaps.add_chunks(b"x" * 16, [b""])
 
 
 def _announces_the_unknown(store: Store, key: bytes) -> None:
-    store.sitemaps.save_announced(b"y" * 16, AnnouncedRecord(key, "page", 0.0))
+    store.tables.sitemaps.save_announced(b"y" * 16, AnnouncedRecord(key, "page", 0.0))
     assert store.get(ANNOUNCED, b"y" * 16) is not None
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import lmdb
 import pytest
@@ -99,7 +100,7 @@ ACTIONS = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ACTIONS, max_size=40))
-def test_reads_see_every_write_made_before(tmp_path_factory: pytest.TempPathFactory, actions: list[tuple]) -> None:
+def test_reads_see_every_write_made_before(tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[Any, ...]]) -> None:
     """Law: a store answers as a dict does, wherever its rows are; the disk takes its time, so that a group is often on its way.
 
     Breaks if a tombstone is forgotten, if layers are merged in the wrong order, if the snapshot is not renewed.
@@ -108,7 +109,7 @@ def test_reads_see_every_write_made_before(tmp_path_factory: pytest.TempPathFact
     disk = Event()
     with Store.create(tmp_path_factory.mktemp("model"), SMALL, 0.0) as store:
         commit = store._disk.commit
-        store._disk.commit = lambda *args: (disk.wait(), commit(*args))[1]  # type: ignore[method-assign]
+        store._disk.commit = lambda *args: (disk.wait(), commit(*args))[1]  # type: ignore[method-assign]  # the disk takes its time
         try:
             for action in actions:
                 match action:
@@ -127,6 +128,7 @@ def test_reads_see_every_write_made_before(tmp_path_factory: pytest.TempPathFact
                         store.flush()
                     case ("land",) if store.committing:
                         disk.set()
+                        assert store._commit is not None
                         store._commit.result()
                 for table, rows in model.items():
                     keys = sorted({action[2], *rows}) if len(action) > 2 else sorted(rows)
@@ -292,7 +294,7 @@ def test_a_failing_disk_is_tried_again_with_the_same_rows(store: Store, monkeypa
     )
     seen_trouble = []
 
-    def refuses(*args: object) -> None:
+    def refuses(*args: Any) -> None:
         seen_trouble.append(store.trouble)
         if refusals:
             raise refusals.pop()

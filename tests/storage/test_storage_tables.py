@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +25,7 @@ from thresher.storage.store import Store
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.memory import Memory
 from thresher.storage.tables.queues import Queues
+from thresher.storage.tables.requests import Asker
 from thresher.storage.tables.rules import Rules
 from thresher.storage.tables.seen import SeenSet
 from thresher.storage.view import View
@@ -38,7 +40,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def url(name: str, **place: int) -> CrawlURL:
+def url(name: str, **place: Any) -> CrawlURL:
     key = SITE + name.encode().rjust(8, b".")[-8:]
     return CrawlURL(f"https://a.example/{name}", "a.example", "https://a.example", key, via=b"v" * 16, **place)
 
@@ -61,17 +63,17 @@ def test_new_links_written_as_columns_are_as_written_one_by_one(places: list[tup
     stores = []
     for together in (True, False):
         with TemporaryDirectory() as directory, Store.create(Path(directory) / "crawl", Settings(), 1.0) as store:
-            store.queues.put(QUEUE, Entry(Lane.FRESH, 200, 1_000, 0, source))
+            store.tables.queues.put(QUEUE, Entry(Lane.FRESH, 200, 1_000, 0, source))
             if together:
-                first = store.seen.add_links(links, slice(0, len(places)), State.QUEUED, worth, 7.5)
+                first = store.tables.seen.add_links(links, slice(0, len(places)), State.QUEUED, worth, 7.5)
                 rows = [(rank, first + i, depth) for i, (depth, rank) in enumerate(places)]
-                store.queues.put_links(QUEUE, rows, seed_distance=links.seed_distance, hops=links.hops)
+                store.tables.queues.put_links(QUEUE, rows, seed_distance=links.seed_distance, hops=links.hops)
             else:
                 for i, rank in enumerate(ranks):
-                    seq = store.seen.add(links.url(i), State.QUEUED, None, 7.5, worth)
-                    store.queues.put(QUEUE, Entry(Lane.FRESH, rank, seq, 0, links.url(i)))
+                    seq = store.tables.seen.add(links.url(i), State.QUEUED, None, 7.5, worth)
+                    store.tables.queues.put(QUEUE, Entry(Lane.FRESH, rank, seq, 0, links.url(i)))
             assert store.take_seq() == len(places) + 1
-            assert store.seen.rows(links.keys) == [store.seen.row(key) for key in links.keys]
+            assert store.tables.seen.rows(links.keys) == [store.tables.seen.row(key) for key in links.keys]
             tables = {name: dict(layer.rows) for name, layer in store._open.layers.items()}
             stores.append((tables, store.pending_bytes, dict(store.counters.items()), store.scan(QUEUE_TABLE, QUEUE + bytes([Lane.FRESH]))))
     assert stores[0] == stores[1]
@@ -115,7 +117,7 @@ def test_a_depth_too_great_for_its_field_stays_great() -> None:
 
 
 def test_a_url_is_known_once_added(store: Store) -> None:
-    seen = store.seen
+    seen = store.tables.seen
     assert seen.rows([url("a").key, url("b").key]) == [None, None]
     assert seen.add(url("a", site_depth=2, seed_distance=3), State.QUEUED, None, 7.0) == 1
     assert seen.add(url("b"), State.REFUSED, Reason.PATH_TRAP, 7.0) == 2
@@ -132,18 +134,18 @@ def test_a_url_is_known_once_added(store: Store) -> None:
 
 def test_states_are_counted_as_they_change(store: Store) -> None:
     for name in "abc":
-        store.seen.add(url(name), State.QUEUED, None, 0.0)
-    store.seen.settle(url("b").key, State.DONE)
-    assert [store.seen.count(state) for state in (State.QUEUED, State.DONE)] == [2, 1]
-    row = store.seen.row(url("b").key)
+        store.tables.seen.add(url(name), State.QUEUED, None, 0.0)
+    store.tables.seen.settle(url("b").key, State.DONE)
+    assert [store.tables.seen.count(state) for state in (State.QUEUED, State.DONE)] == [2, 1]
+    row = store.tables.seen.row(url("b").key)
     assert row is not None
-    assert (row.state, row.visit, len(store.seen)) == (State.DONE, store.visit, 3)
+    assert (row.state, row.visit, len(store.tables.seen)) == (State.DONE, store.visit, 3)
 
 
 def test_a_url_is_never_added_twice(store: Store) -> None:
-    store.seen.add(url("a"), State.QUEUED, None, 0.0)
+    store.tables.seen.add(url("a"), State.QUEUED, None, 0.0)
     with pytest.raises(AssertionError, match="is known"):
-        store.seen.add(url("a"), State.QUEUED, None, 0.0)
+        store.tables.seen.add(url("a"), State.QUEUED, None, 0.0)
 
 
 def test_the_hot_rows_never_outlive_an_update(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,51 +153,51 @@ def test_the_hot_rows_never_outlive_an_update(store: Store, monkeypatch: pytest.
     monkeypatch.setattr("thresher.storage.tables.seen._GENERATION", 2)
     names = [f"u{n}" for n in range(7)]
     for name in names:
-        store.seen.add(url(name), State.QUEUED, None, 0.0)
+        store.tables.seen.add(url(name), State.QUEUED, None, 0.0)
     for name in names[::2]:
-        store.seen.settle(url(name).key, State.DONE)
-    states = [row.state for row in store.seen.rows([url(name).key for name in names]) if row]
+        store.tables.seen.settle(url(name).key, State.DONE)
+    states = [row.state for row in store.tables.seen.rows([url(name).key for name in names]) if row]
     assert states == [State.DONE, State.QUEUED] * 3 + [State.DONE]
 
 
 def queue_up(store: Store, name: str, lane: Lane, rank: int, **place: int) -> Entry:
-    seq = store.seen.add(url(name, **place), State.QUEUED, None, 0.0)
+    seq = store.tables.seen.add(url(name, **place), State.QUEUED, None, 0.0)
     entry = Entry(lane, rank, seq, 0, url(name, **place))
-    store.queues.put(QUEUE, entry)
+    store.tables.queues.put(QUEUE, entry)
     return entry
 
 
 def test_queues_are_what_the_frontier_asks_for(store: Store) -> None:
-    port: QueueStore = store.queues
+    port: QueueStore = store.tables.queues
     assert isinstance(port, Queues)
-    memory: MemoryPort = store.memory("f")
+    memory: MemoryPort = store.tables.memory("f")
     assert isinstance(memory, Memory)
 
 
 def test_a_lane_is_served_by_rank_then_discovery(store: Store) -> None:
-    store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
+    store.tables.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
     deep = queue_up(store, "deep", Lane.FRESH, 3, site_depth=3)
     first = queue_up(store, "first", Lane.FRESH, 1, site_depth=1)
     second = queue_up(store, "second", Lane.FRESH, 1, site_depth=1)
     store.flush().result()
     third = queue_up(store, "third", Lane.FRESH, 1, site_depth=1)
     ahead = queue_up(store, "ahead", Lane.AHEAD, 0)
-    assert store.queues.head(QUEUE, Lane.FRESH, 10) == [first, second, third, deep]
-    assert store.queues.head(QUEUE, Lane.FRESH, 2) == [first, second]
-    assert store.queues.head(QUEUE, Lane.AHEAD, 10) == [ahead]
-    store.queues.delete(QUEUE, first)
-    assert store.queues.head(QUEUE, Lane.FRESH, 2) == [second, third]
-    assert (store.queues.has(QUEUE, first), store.queues.has(QUEUE, second)) == (False, True)
-    assert store.queues.head(QUEUE, Lane.RETRY, 2) == []
+    assert store.tables.queues.head(QUEUE, Lane.FRESH, 10) == [first, second, third, deep]
+    assert store.tables.queues.head(QUEUE, Lane.FRESH, 2) == [first, second]
+    assert store.tables.queues.head(QUEUE, Lane.AHEAD, 10) == [ahead]
+    store.tables.queues.delete(QUEUE, first)
+    assert store.tables.queues.head(QUEUE, Lane.FRESH, 2) == [second, third]
+    assert (store.tables.queues.has(QUEUE, first), store.tables.queues.has(QUEUE, second)) == (False, True)
+    assert store.tables.queues.head(QUEUE, Lane.RETRY, 2) == []
 
 
 def test_a_waiting_url_keeps_its_attempts_and_place(store: Store) -> None:
-    store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
+    store.tables.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
     entry = queue_up(store, "a", Lane.FRESH, 1, site_depth=1, seed_distance=4, hops=2)
-    store.queues.delete(QUEUE, entry)
+    store.tables.queues.delete(QUEUE, entry)
     again = entry._replace(lane=Lane.RETRY, rank=10**15, attempt=3)
-    store.queues.put(QUEUE, again)
-    assert store.queues.head(QUEUE, Lane.RETRY, 1) == [again]
+    store.tables.queues.put(QUEUE, again)
+    assert store.tables.queues.head(QUEUE, Lane.RETRY, 1) == [again]
 
 
 TIMES = st.sampled_from([1.0, 1.5, 1_700_000_000.123456, 1_700_000_000.123457, 1_700_000_000.9, 2e9])
@@ -211,58 +213,58 @@ def test_hosts_stand_in_the_order_of_their_time(
     with Store.create(tmp_path_factory.mktemp("due"), Settings(store=StoreSettings(map_size=1 << 20)), 0.0) as store:
         for name, due, flush in moves:
             queue = name.encode() * 16
-            store.queues.file(queue, model.get(queue, 0.0), due)
+            store.tables.queues.file(queue, model.get(queue, 0.0), due)
             model[queue] = due
             if flush:
                 store.flush().result()
         rows = sorted((due, queue) for queue, due in model.items() if due)
-        assert store.queues.n_due() == len(rows)
-        assert store.queues.due((0.0, b""), 1e12, 10) == rows
+        assert store.tables.queues.n_due() == len(rows)
+        assert store.tables.queues.due((0.0, b""), 1e12, 10) == rows
         past = [row for row in rows if row > (after, b"b" * 16)]
-        assert store.queues.due((after, b"b" * 16), until, 2) == [row for row in past if row[0] <= until][:2]
-        assert store.queues.next_due((after, b"b" * 16)) == (past[0][0] if past else None)
+        assert store.tables.queues.due((after, b"b" * 16), until, 2) == [row for row in past if row[0] <= until][:2]
+        assert store.tables.queues.next_due((after, b"b" * 16)) == (past[0][0] if past else None)
 
 
 def test_hosts_and_sites_are_counted_once_and_written_with_their_group(store: Store) -> None:
     """Mutation: records saved since the last flush are forgotten, or each save counts a host."""
     for n_queued in (3, 4):
-        store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example", n_queued=n_queued))
-        store.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=n_queued))
+        store.tables.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example", n_queued=n_queued))
+        store.tables.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=n_queued))
         for is_flushed in (False, True):
             if is_flushed:
                 store.end_visit()
                 store.flush().result()
-            found = store.queues.host(QUEUE)
+            found = store.tables.queues.host(QUEUE)
             assert found is not None
-            assert (found.n_queued, store.queues.n_hosts(), store.queues.host(b"x" * 16)) == (n_queued, 1, None)
-            assert store.queues.site(SITE) == SiteRecord(name="a.example", n_hosts=n_queued)
+            assert (found.n_queued, store.tables.queues.n_hosts(), store.tables.queues.host(b"x" * 16)) == (n_queued, 1, None)
+            assert store.tables.queues.site(SITE) == SiteRecord(name="a.example", n_hosts=n_queued)
 
 
 def test_a_page_and_its_body_come_back(store: Store) -> None:
     record = PageRecord(url="https://a.example/a", key=url("a").key, status=200, headers=[(b"X", b"\xff\x00")], flags=["not_html"])
-    store.pages.put(record, b"<p>body" * 1000)
+    store.tables.pages.put(record, b"<p>body" * 1000)
     visit = store.visit
     for wait in (False, True):
         if wait:
             store.end_visit()
             store.flush().result()
-        page = store.pages.read(visit)
+        page = store.tables.pages.read(visit)
         assert page == record
         assert page is not None
-        assert (page.has_body, len(page.sha256), store.bodies.get(visit)) == (True, 32, b"<p>body" * 1000)
-    assert [(number, page.url) for number, page in store.pages.since(0)] == [(visit, "https://a.example/a")]
-    assert (store.pages.read(visit + 1), store.bodies.get(visit + 1), len(store.pages)) == (None, None, 1)
+        assert (page.has_body, len(page.sha256), store.tables.bodies.get(visit)) == (True, 32, b"<p>body" * 1000)
+    assert [(number, page.url) for number, page in store.tables.pages.since(0)] == [(visit, "https://a.example/a")]
+    assert (store.tables.pages.read(visit + 1), store.tables.bodies.get(visit + 1), len(store.tables.pages)) == (None, None, 1)
 
 
 def test_links_are_the_distinct_known_urls_of_a_page(store: Store) -> None:
-    store.links.put([7, 3, -1, 1_000_000, 3])
-    assert store.links.read(store.visit) == [3, 7, 1_000_000]
-    assert store.links.read(99) == []
+    store.tables.links.put([7, 3, -1, 1_000_000, 3])
+    assert store.tables.links.read(store.visit) == [3, 7, 1_000_000]
+    assert store.tables.links.read(99) == []
 
 
 def test_the_journal_takes_the_panels_records(store: Store) -> None:
-    store.journal.put([Record(4, b"judged", [("exact_duplicate", b"measure")]), Record(3, b"again", [])])
-    assert [(entry.gate, entry.judgement, entry.measures) for entry in store.journal.read(store.visit)] == [
+    store.tables.journal.put([Record(4, b"judged", [("exact_duplicate", b"measure")]), Record(3, b"again", [])])
+    assert [(entry.gate, entry.judgement, entry.measures) for entry in store.tables.journal.read(store.visit)] == [
         (4, b"judged", [("exact_duplicate", b"measure")]),
         (3, b"again", []),
     ]
@@ -271,9 +273,9 @@ def test_the_journal_takes_the_panels_records(store: Store) -> None:
 def test_chains_are_followed_backwards_and_loops_are_cut(store: Store) -> None:
     keys = {name: url(name).key for name in "abcdefgh"}
     for origin, target in ("ab", "bc", "cd", "de", "ef", "xf", "fc"):
-        store.redirects.put(url(origin).key, url(target).key, f"https://a.example/{target}", 301, 1.0)
-    assert sorted(store.redirects.into(keys["f"])) == sorted([url("e").key, url("x").key])
-    assert dict(store.redirects.ending_at(keys["c"], 5)) == {
+        store.tables.redirects.put(url(origin).key, url(target).key, f"https://a.example/{target}", 301, 1.0)
+    assert sorted(store.tables.redirects.into(keys["f"])) == sorted([url("e").key, url("x").key])
+    assert dict(store.tables.redirects.ending_at(keys["c"], 5)) == {
         keys["b"]: 1,
         keys["f"]: 1,
         keys["a"]: 2,
@@ -281,130 +283,138 @@ def test_chains_are_followed_backwards_and_loops_are_cut(store: Store) -> None:
         url("x").key: 2,
         keys["d"]: 3,
     }
-    assert dict(store.redirects.ending_at(keys["c"], 1)) == {keys["b"]: 1, keys["f"]: 1}
-    assert store.redirects.ending_at(keys["a"]) == []
+    assert dict(store.tables.redirects.ending_at(keys["c"], 1)) == {keys["b"]: 1, keys["f"]: 1}
+    assert store.tables.redirects.ending_at(keys["a"]) == []
 
 
 def test_a_redirect_that_changed_leads_only_where_it_leads_now(store: Store) -> None:
     a, b, c = (url(name).key for name in "abc")
-    store.redirects.put(a, b, "https://a.example/b", 302, 1.0)
-    store.redirects.put(a, c, "https://a.example/c", 302, 2.0)
-    assert (store.redirects.into(b), store.redirects.into(c)) == ([], [a])
-    store.redirects.put(a, b"", "javascript:void(0)", 302, 3.0)
-    edge = store.redirects.edge(a)
+    store.tables.redirects.put(a, b, "https://a.example/b", 302, 1.0)
+    store.tables.redirects.put(a, c, "https://a.example/c", 302, 2.0)
+    assert (store.tables.redirects.into(b), store.tables.redirects.into(c)) == ([], [a])
+    store.tables.redirects.put(a, b"", "javascript:void(0)", 302, 3.0)
+    edge = store.tables.redirects.edge(a)
     assert edge is not None
-    assert (store.redirects.into(c), edge.to_text) == ([], "javascript:void(0)")
-    store.redirects.put_pair(a, c, "https://a.example/c", 2, 200)
-    pair = store.redirects.pair(a)
+    assert (store.tables.redirects.into(c), edge.to_text) == ([], "javascript:void(0)")
+    store.tables.redirects.put_pair(a, c, "https://a.example/c", 2, 200)
+    pair = store.tables.redirects.pair(a)
     assert pair is not None
-    assert (pair.target, pair.hops, store.redirects.pair(b)) == (c, 2, None)
+    assert (pair.target, pair.hops, store.tables.redirects.pair(b)) == (c, 2, None)
 
 
 def release(store: Store, holder: str) -> list[bytes]:
-    store.held.release(holder)
-    return store.held.free(10, holder)
+    store.tables.held.release(holder)
+    return store.tables.held.free(10, holder)
 
 
 def test_a_url_is_free_when_its_last_holder_lets_go(store: Store) -> None:
     a, b = url("a").key, url("b").key
     for key, holder in ((a, "dust"), (b, "dust"), (a, "pattern")):
-        store.held.hold(key, holder)
-    assert sorted(store.held.holders(a)) == ["dust", "pattern"]
+        store.tables.held.hold(key, holder)
+    assert sorted(store.tables.held.holders(a)) == ["dust", "pattern"]
     assert release(store, "dust") == [b]
     assert release(store, "pattern") == [a]
     assert release(store, "pattern") == []
-    store.held.hold(a, "dust")
-    store.held.forget(a)
-    assert (store.held.keys("dust"), store.held.holders(a)) == ([], [])
+    store.tables.held.hold(a, "dust")
+    store.tables.held.forget(a)
+    assert (store.tables.held.keys("dust"), store.tables.held.holders(a)) == ([], [])
 
 
 def test_what_a_holder_holds_is_freed_a_part_at_a_time_kills_in_between_included(store: Store) -> None:
     """Mutation: `free` forgot the mark after the first part."""
     keys = sorted(url(str(i)).key for i in range(25))
     for key in keys:
-        store.held.hold(key, "pattern")
-    store.held.hold(keys[3], "dust")
-    store.held.release("pattern")
-    assert store.held.free(10, "pattern") == [key for key in keys[:10] if key != keys[3]]
+        store.tables.held.hold(key, "pattern")
+    store.tables.held.hold(keys[3], "dust")
+    store.tables.held.release("pattern")
+    assert store.tables.held.free(10, "pattern") == [key for key in keys[:10] if key != keys[3]]
     after_a_kill = Held(store)
     assert after_a_kill.is_releasing
     assert [after_a_kill.free(10) for _ in range(3)] == [keys[10:20], keys[20:], []]
     assert not after_a_kill.is_releasing
-    assert (store.held.keys("pattern"), store.held.holders(keys[3])) == ([], ["dust"])
+    assert (store.tables.held.keys("pattern"), store.tables.held.holders(keys[3])) == ([], ["dust"])
 
 
 def test_a_rule_records_so_many_rows_and_counts_the_rest(store: Store) -> None:
     rules = Rules(store, cap=2)
     assert [rules.may_record("sessionid") for _ in range(4)] == [True, True, False, False]
     assert (rules.count("sessionid"), rules.may_record("other"), rules.all()) == (4, True, {"other": 1, "sessionid": 4})
-    store.aliases.put(url("a").key, "https://a.example/b", "sessionid")
-    alias = store.aliases.get(url("a").key)
+    store.tables.aliases.put(url("a").key, "https://a.example/b", "sessionid")
+    alias = store.tables.aliases.get(url("a").key)
     assert alias is not None
-    assert (alias.to_text, store.aliases.get(url("b").key)) == ("https://a.example/b", None)
-    store.aliases.forget(url("a").key)
-    assert store.aliases.get(url("a").key) is None
+    assert (alias.to_text, store.tables.aliases.get(url("b").key)) == ("https://a.example/b", None)
+    store.tables.aliases.forget(url("a").key)
+    assert store.tables.aliases.get(url("a").key) is None
 
 
 def test_the_aliases_of_a_url_are_let_go_a_part_at_a_time(store: Store) -> None:
     keys = sorted(url(str(n)).key for n in range(5))
     for key in keys:
-        store.aliases.put(key, "https://a.example/b", "sessionid", url("b").key)
-    store.aliases.forget(keys[0])
-    assert (store.aliases.has_any(url("b").key), store.aliases.has_any(url("c").key)) == (True, False)
-    assert store.aliases.free(10) == [], "none was let go"
-    store.aliases.let_go(url("b").key)
+        store.tables.aliases.put(key, "https://a.example/b", "sessionid", url("b").key)
+    store.tables.aliases.forget(keys[0])
+    assert (store.tables.aliases.has_any(url("b").key), store.tables.aliases.has_any(url("c").key)) == (True, False)
+    assert store.tables.aliases.free(10) == [], "none was let go"
+    store.tables.aliases.let_go(url("b").key)
     freed = []
-    while found := store.aliases.free(3):
+    while found := store.tables.aliases.free(3):
         freed.append(found)
         for key in found:
-            store.aliases.forget(key)
+            store.tables.aliases.forget(key)
     assert freed == [keys[1:4], keys[4:]]
-    assert not store.aliases.is_freeing
+    assert not store.tables.aliases.is_freeing
 
 
 def test_a_request_waits_with_a_number_and_a_name(store: Store) -> None:
-    store.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
+    store.tables.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
     probe = CrawlURL("https://a.example/xyzzy", "a.example", "https://a.example", url("xyzzy").key, purpose=Purpose.PROBE)
-    seq = store.requests.add(probe, "soft_error", 5.0)
-    store.queues.put(QUEUE, Entry(Lane.AHEAD, 0, seq, 0, probe))
-    assert store.queues.head(QUEUE, Lane.AHEAD, 1) == [Entry(Lane.AHEAD, 0, seq, 0, probe)]
-    assert (store.requests.pop(seq), store.requests.pop(seq), store.seen.row(probe.key)) == ("soft_error", "", None)
+    seq = store.tables.requests.add(probe, Asker("soft_error", 2), 5.0)
+    store.tables.queues.put(QUEUE, Entry(Lane.AHEAD, 0, seq, 0, probe))
+    assert store.tables.queues.head(QUEUE, Lane.AHEAD, 1) == [Entry(Lane.AHEAD, 0, seq, 0, probe)]
+    assert (store.tables.requests.pop(seq), store.tables.requests.pop(seq), store.tables.seen.row(probe.key)) == (
+        Asker("soft_error", 2),
+        None,
+        None,
+    )
 
 
 def test_a_robots_file_that_many_share_is_stored_once(store: Store) -> None:
     body = b"User-agent: *\nDisallow: /private\n"
     for origin in (b"o" * 16, b"p" * 16):
-        store.robots.put(origin, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(body)), body)
-    store.robots.put(b"q" * 16, RobotsRecord("https://b.example", "allow", 1.0, 2.0, 404), b"")
-    record = store.robots.record(b"p" * 16)
+        store.tables.robots.put(origin, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(body)), body)
+    store.tables.robots.put(b"q" * 16, RobotsRecord("https://b.example", "allow", 1.0, 2.0, 404), b"")
+    record = store.tables.robots.record(b"p" * 16)
     assert record is not None
-    assert (store.robots.body(record.file), len(store.scan("robots_files")), store.robots.record(b"z" * 16)) == (body, 1, None)
+    assert (store.tables.robots.body(record.file), len(store.scan("robots_files")), store.tables.robots.record(b"z" * 16)) == (
+        body,
+        1,
+        None,
+    )
 
 
 def test_suspects_failures_and_revisions_are_remembered(store: Store) -> None:
     key = url("a").key
-    assert (store.suspects.any(), store.suspects.crashes(key)) == (False, 0)
-    assert [store.suspects.add_crash(key) for _ in range(2)] == [1, 2]
-    assert (store.suspects.any(), [(k, record.crashes) for k, record in store.suspects.all()]) == (True, [(key, 2)])
-    store.failures.put(key, FailureRecord("timeout_total", "60 s", 5.0, 4, True))
-    failure = store.failures.get(key)
+    assert (store.tables.suspects.any(), store.tables.suspects.crashes(key)) == (False, 0)
+    assert [store.tables.suspects.add_crash(key) for _ in range(2)] == [1, 2]
+    assert (store.tables.suspects.any(), [(k, record.crashes) for k, record in store.tables.suspects.all()]) == (True, [(key, 2)])
+    store.tables.failures.put(key, FailureRecord("timeout_total", "60 s", 5.0, 4, True))
+    failure = store.tables.failures.get(key)
     assert failure is not None
-    assert (failure.reason, failure.final, store.failures.get(url("b").key)) == ("timeout_total", True, None)
+    assert (failure.reason, failure.final, store.tables.failures.get(url("b").key)) == ("timeout_total", True, None)
     for keep in (False, True):
-        store.verdicts.revise(key, Verdict("near_replica", keep=keep, reason=Reason.DUPLICATE_CONTENT, evidence={"of": "x"}), 9.0)
-    assert [revision.verdict.keep for revision in store.verdicts.revisions(key)] == [False, True]
-    assert store.verdicts.revisions(url("b").key) == []
+        store.tables.verdicts.revise(key, Verdict("near_replica", keep=keep, reason=Reason.DUPLICATE_CONTENT, evidence={"of": "x"}), 9.0)
+    assert [revision.verdict.keep for revision in store.tables.verdicts.revisions(key)] == [False, True]
+    assert store.tables.verdicts.revisions(url("b").key) == []
 
 
 def test_skips_are_written_until_sampling_sets_in(tmp_path: Path) -> None:
     with Store.create(tmp_path, Settings(store=StoreSettings(skip_sample=3)), 0.0) as store:
         for n in range(1, 251):
-            store.skips.add(f"https://a.example/{n}", Reason.PATH_TRAP, via=b"\x01" * 16, by="path_trap")
+            store.tables.skips.add(f"https://a.example/{n}", Reason.PATH_TRAP, via=b"\x01" * 16, by="path_trap")
             if n % 100 == 0:
                 store.flush().result()
-        store.skips.add("https://b.example/\ud800", Reason.BAD_URL)
+        store.tables.skips.add("https://b.example/\ud800", Reason.BAD_URL)
     with Store.open(tmp_path, None, 0.0) as store:
-        store.skips.add("javascript:alert(1)", Reason.BAD_SCHEME)
+        store.tables.skips.add("javascript:alert(1)", Reason.BAD_SCHEME)
     with View(tmp_path) as view:
         lines = list(view.all_skipped())
     assert [line.n for line in lines] == [1, 2, 3, 100, 200, 1, 1]
@@ -420,7 +430,7 @@ def test_the_log_of_skips_goes_on_in_a_new_segment(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("thresher.storage.segments._SEGMENT_BYTES", 200)
     with Store.create(tmp_path, Settings(), 0.0) as store:
         for n in range(20):
-            store.skips.add(f"https://{n}.example/", Reason.EXCLUDED)
+            store.tables.skips.add(f"https://{n}.example/", Reason.EXCLUDED)
             store.flush().result()
     assert len(list((tmp_path / "skipped").iterdir())) > 3
     newest = max((tmp_path / "skipped").iterdir())

@@ -50,6 +50,7 @@ from thresher.storage.schema import (
     PairRecord,
 )
 from thresher.storage.store import Store
+from thresher.storage.tables.requests import Asker
 from thresher.storage.tables.tail import TailPlace, class_tag
 from thresher.storage.verify import verify
 from thresher.storage.view import View
@@ -73,29 +74,29 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _add_the_rare(store: Store) -> None:
     held, alias = url_of(10**6), url_of(10**6 + 1)
-    store.seen.add(held, State.HELD, None, 1.0)
-    store.held.hold(held.key, "dust")
+    store.tables.seen.add(held, State.HELD, None, 1.0)
+    store.tables.held.hold(held.key, "dust")
     queue = held.key[:8] + bytes(8)
-    store.tail.put_host(queue, b"")
-    store.tail.put_class(queue, "dust", b"")
-    store.tail.add(held.key, TailPlace(queue, class_tag("dust"), 0, bytes(8), is_inherited=False))
-    store.seen.add(alias, State.ALIAS, None, 1.0)
-    store.aliases.put(alias.key, "https://a.example/", "sid")
-    store.robots.put(b"o" * 16, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(b"x")), b"x")
+    store.tables.tail.put_host(queue, b"")
+    store.tables.tail.put_class(queue, "dust", b"")
+    store.tables.tail.add(held.key, TailPlace(queue, class_tag("dust"), 0, bytes(8), is_inherited=False))
+    store.tables.seen.add(alias, State.ALIAS, None, 1.0)
+    store.tables.aliases.put(alias.key, "https://a.example/", "sid")
+    store.tables.robots.put(b"o" * 16, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(b"x")), b"x")
     home = url_of(0)
     probe = CrawlURL("https://host0.example/probe", home.site, home.host, home.key[:8] + b"probe...", purpose=Purpose.PROBE)
-    seq = store.requests.add(probe, "soft_error", 1.0)
+    seq = store.tables.requests.add(probe, Asker("soft_error"), 1.0)
     queue = home.key[:8] * 2
-    host = store.queues.host(queue)
+    host = store.tables.queues.host(queue)
     assert host is not None
     host.n_queued += 1
-    store.queues.put(queue, Entry(Lane.AHEAD, 0, seq, 0, probe))
+    store.tables.queues.put(queue, Entry(Lane.AHEAD, 0, seq, 0, probe))
     if not host.due:
         host.due = 9.0
-        store.queues.file(queue, 0.0, 9.0)
-    store.queues.save_host(queue, host)
+        store.tables.queues.file(queue, 0.0, 9.0)
+    store.tables.queues.save_host(queue, host)
     origin = store.scan("edges", limit=1)[0][0]
-    store.redirects.put_pair(origin, home.key, home.text, 1, 200)
+    store.tables.redirects.put_pair(origin, home.key, home.text, 1, 200)
 
 
 def test_a_sound_store_has_no_problem(sound: Path) -> None:
@@ -120,13 +121,13 @@ def queued(store: Store) -> tuple[bytes, bytes]:
 
 def a_queued_url_is_done(store: Store) -> None:
     key, _ = queued(store)
-    row = store.seen.row(key)
+    row = store.tables.seen.row(key)
     assert row is not None
-    store.seen.update(key, row._replace(state=State.DONE, visit=1))
+    store.tables.seen.update(key, row._replace(state=State.DONE, visit=1))
 
 
 def a_done_url_is_queued(store: Store) -> None:
-    store.seen.settle(url_of(0).key, State.QUEUED)
+    store.tables.seen.settle(url_of(0).key, State.QUEUED)
 
 
 def a_host_miscounts(store: Store) -> None:
@@ -148,10 +149,10 @@ def a_number_changes_hands(store: Store) -> None:
 
 
 def a_page_is_there_twice(store: Store) -> None:
-    record = store.pages.read(1)
+    record = store.tables.pages.read(1)
     assert record is not None
-    store.pages.put(record, b"again")
-    store.seen.settle(record.key, State.DONE)
+    store.tables.pages.put(record, b"again")
+    store.tables.seen.settle(record.key, State.DONE)
     store.end_visit()
 
 
@@ -164,13 +165,13 @@ def a_body_is_no_zstd(store: Store) -> None:
 
 
 def a_page_forgets_its_body(store: Store) -> None:
-    record = store.pages.read(2)
+    record = store.tables.pages.read(2)
     assert record is not None
     record.has_body = False
     store.put(PAGES, pack_u64(2), PAGE.encode(record))
 
 
-DAMAGE: dict[str, tuple[Callable[[Store], None], str]] = {
+DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
     "queued, in no queue": (drop_first(QUEUE), "in no queue"),
     "a queue row of a done URL": (a_queued_url_is_done, "waits, its URL is done"),
     "a done URL is queued again": (a_done_url_is_queued, "queued, and in no queue"),
@@ -192,16 +193,16 @@ DAMAGE: dict[str, tuple[Callable[[Store], None], str]] = {
     "an edge known only at its target": (copy_first(EDGES_IN, b"t" * 32), "known at their targets"),
     "a pair of no redirect": (lambda store: store.put(PAIRS, b"p" * 16, PAIR.encode(PairRecord(b"", "", 1, 0))), "redirects nowhere"),
     "a site that is told of a link too many": (
-        lambda store: (store.site_links.add(b"s" * 8, {first(store, SITES)[0]}), drop_first(SITE_LINKS)(store)),
+        lambda store: (store.tables.site_links.add(b"s" * 8, {first(store, SITES)[0]}), drop_first(SITE_LINKS)(store)),
         "sites link to it",
     ),
     "a hold in one table": (drop_first(HELD), "which held does not say"),
     "a place in no class": (drop_first(TAIL_MEMBERS), "its class does not have it"),
     "a member without a place": (drop_first(TAIL_PLACES), "does not wait there"),
     "a class that is gone": (drop_first(TAIL_CLASSES), "there is no such class"),
-    "a draw that is not queued": (lambda store: store.tail.put_draw(url_of(0).key, bytes(16), b""), "does not wait for its fetch"),
-    "held by nobody": (lambda store: store.held.forget(first(store, HELD)[0][8:]) or None, "held by nobody"),
-    "a hold on a URL that is not held": (lambda store: store.held.hold(url_of(0).key, "dust"), "and its URL is done"),
+    "a draw that is not queued": (lambda store: store.tables.tail.put_draw(url_of(0).key, bytes(16), b""), "does not wait for its fetch"),
+    "held by nobody": (lambda store: store.tables.held.forget(first(store, HELD)[0][8:]), "held by nobody"),
+    "a hold on a URL that is not held": (lambda store: store.tables.held.hold(url_of(0).key, "dust"), "and its URL is done"),
     "a robots file gone": (drop_first(ROBOTS_FILES), "is not stored"),
     "memory booked wrongly": (lambda store: store.put(MEMORY_BYTES, first(store, MEMORY_BYTES)[0], pack_u64(1)), "1 bytes booked"),
     "a URL with two pages": (a_page_is_there_twice, "has a page already"),
@@ -243,23 +244,27 @@ def test_a_view_reads_everything_of_a_kind(sound: Path) -> None:
         assert [url.key for url, _ in view.all_urls(State.HELD)] == [url_of(10**6).key]
         urls = list(view.all_urls())
         assert [row.seq for _, row in urls] == sorted(row.seq for _, row in urls)
-        assert len(urls) == len(view.seen)
+        assert len(urls) == len(view.tables.seen)
         assert len(list(view.all_skipped())) == 60
         assert all(edge.status == 301 for _, edge in view.all_edges())
         links = dict(view.all_links())
         assert set(links) == set(pages)
-        assert {view.seen.url_of(seq) for seq in links[1]} == {url_of(n).text for n in (0, 1, 2)}
-        assert view.bodies.get(1) is not None
-        assert view.pages.read(1) == pages[1]
-        assert (view.counters.get("hosts"), view.queues.n_hosts(), len(view.secret)) == (7, 7, 32)
+        assert {view.tables.seen.url_of(seq) for seq in links[1]} == {url_of(n).text for n in (0, 1, 2)}
+        assert view.tables.bodies.get(1) is not None
+        assert view.tables.pages.read(1) == pages[1]
+        assert (view.counters.get("hosts"), view.tables.queues.n_hosts(), len(view.secret)) == (7, 7, 32)
 
 
 def test_a_view_never_writes(sound: Path) -> None:
+    def save_a_host() -> None:
+        view.tables.queues.save_host(b"q" * 16, HOST.decode(view.scan(HOSTS)[0][1]))
+        view.tables.queues.save()
+
     with View(sound) as view:
         for write in (
-            lambda: (view.queues.save_host(b"q" * 16, HOST.decode(view.scan(HOSTS)[0][1])), view.queues.save()),
-            lambda: view.seen.add(url_of(77), State.QUEUED, None, 0.0),
-            lambda: view.redirects.put(b"k" * 16, b"", "", 301, 0.0),
+            save_a_host,
+            lambda: view.tables.seen.add(url_of(77), State.QUEUED, None, 0.0),
+            lambda: view.tables.redirects.put(b"k" * 16, b"", "", 301, 0.0),
             lambda: view.delete(SEEN, b"k"),
         ):
             with pytest.raises(StoreError, match="open for reading"):
@@ -290,7 +295,7 @@ def test_a_view_follows_a_crawl_that_runs_and_grows(tmp_path: Path, monkeypatch:
         while process.poll() is None:
             with contextlib.suppress(BrokenPipeError):  # it has ended meanwhile
                 os.write(process.stdin.fileno(), b"\n")
-            seen.append(view.seen.count(State.DONE))
+            seen.append(view.tables.seen.count(State.DONE))
             assert len(list(view.all_pages())) >= seen[-1]
         assert len(list(view.all_pages())) == 1500
     process.stdin.close()

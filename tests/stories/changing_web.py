@@ -179,7 +179,7 @@ def kinds(path: Path, since: str = "2") -> dict[str, str]:
 def counts(path: Path) -> dict[str, int]:
     """Return what the newest round has counted."""
     with open_view(path) as view:
-        record = view.rounds.last()
+        record = view.tables.rounds.last()
     assert record is not None
     assert (record.stage, record.n_settled) == ("done", record.n_queued)
     return record.counts

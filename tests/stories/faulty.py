@@ -30,11 +30,12 @@ import msgspec
 from hostile import Script, Site, Talk, response, serve
 
 from thresher.config.settings import Settings
-from thresher.crawler.agent.agent import Agent, Ending
+from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import HostRecord
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.ending import Ending
 from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.status import Status
 from thresher.filters.base import FilterSpec
@@ -357,8 +358,8 @@ def _read(path: Path, ending: Ending, url: Callable[[str], str]) -> Found:
         urls, texts = {}, {}
         for record, row in view.all_urls():
             visit, found = pages.get(record.key, (0, None))
-            body = view.bodies.get(visit) if found is not None and found.has_body else None
-            urls[record.text] = Known(row, found, body or b"", view.failures.get(record.key), edges.get(record.key))
+            body = view.tables.bodies.get(visit) if found is not None and found.has_body else None
+            urls[record.text] = Known(row, found, body or b"", view.tables.failures.get(record.key), edges.get(record.key))
             texts[row.seq] = record.text
         attempts = {}
         for key, value in view.rows(QUEUE):

@@ -212,8 +212,8 @@ def read(path: Path, ending: Outcome, status: Status) -> Crawled:
         text = {url.key: url.text for url, _ in known}
         number = {row.seq: url.text for url, row in known}
         pages = dict(view.all_pages())
-        pairs = {url.text: pair for url, _ in known if (pair := view.redirects.pair(url.key))}
-        aliases = {url.text: alias for url, _ in known if (alias := view.aliases.get(url.key))}
+        pairs = {url.text: pair for url, _ in known if (pair := view.tables.redirects.pair(url.key))}
+        aliases = {url.text: alias for url, _ in known if (alias := view.tables.aliases.get(url.key))}
         return Crawled(
             path,
             ending,
@@ -222,10 +222,14 @@ def read(path: Path, ending: Outcome, status: Status) -> Crawled:
             {page.url: page for page in pages.values()},
             {original: (pair.target_text, pair.hops, pair.status) for original, pair in pairs.items()},
             {text[key]: edge.to_text for key, edge in view.all_edges()},
-            {url.text: holders for url, _ in known if (holders := view.held.holders(url.key))},
+            {url.text: holders for url, _ in known if (holders := view.tables.held.holders(url.key))},
             {url: alias.to_text for url, alias in aliases.items()},
             {pages[visit].url: {number[seq] for seq in targets} for visit, targets in view.all_links()},
-            {url.text: [revision.verdict.filter for revision in found] for url, _ in known if (found := view.verdicts.revisions(url.key))},
+            {
+                url.text: [revision.verdict.filter for revision in found]
+                for url, _ in known
+                if (found := view.tables.verdicts.revisions(url.key))
+            },
         )
 
 

@@ -53,7 +53,7 @@ class RawWeb(LittleWeb):
                 place = host.partition(":")[0] + lines[0].split(" ")[1]
                 self.received.setdefault(place, []).append(request)
                 if place not in self._raw:
-                    await self._answer(place, _Noted(writer, self.sent.setdefault(place, [])))  # type: ignore[arg-type]
+                    await self._answer(place, _Noted(writer, self.sent.setdefault(place, [])))  # type: ignore[arg-type]  # as much of a StreamWriter as is used
                     continue
                 parts, then = self._raw[place]
                 self.requests.append(place)

@@ -138,7 +138,7 @@ def standing(path: Path) -> dict[str, dict[str, Any]]:
             if said and said[-1].reason == Reason.SOFT_ERROR:
                 found[page.url] = dict(said[-1].evidence)
         for url, _ in view.all_urls():
-            revisions = [revision.verdict for revision in view.verdicts.revisions(url.key) if revision.verdict.filter == NAME]
+            revisions = [revision.verdict for revision in view.tables.verdicts.revisions(url.key) if revision.verdict.filter == NAME]
             if revisions and revisions[-1].reason == Reason.SOFT_ERROR:
                 found[url.text] = dict(revisions[-1].evidence)
             elif revisions:

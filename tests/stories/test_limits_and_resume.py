@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from harness import Findings, Life, crawl, demo, differences, findings, options, refetches, resume, write_config
+from harness import Findings, Life, crawl, demo, differences, findings, options, refetches, resume, unlabelled, write_config
+from injecting import crash_at
 
 from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.demo.log import ROBOTS, Log
@@ -102,12 +103,12 @@ def test_no_host_gives_more_pages_than_its_budget(place: Place, seen: int, tmp_p
     with resume(tmp_path / "store", "--set", "limits.max_pages_per_host=null") as life:
         assert life.end() == 0, life.said
     assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
-    assert refetches(place.log_of(seen), place.server.web.truth()) == {}
+    assert refetches(place.log_of(seen), unlabelled(place.server.web).truth()) == {}
 
 
 def test_nothing_deeper_than_max_depth_is_asked_for(place: Place, seen: int, tmp_path: Path) -> None:
     """Clicks from a seed; redirects are no clicks. Lifted, what was too deep is found in the stored pages, and nothing is fetched again."""
-    depth_of = {url: planted.depth for url, planted in place.server.web.truth().urls.items()}
+    depth_of = {url: planted.depth for url, planted in unlabelled(place.server.web).truth().urls.items()}
     with place.crawl(tmp_path, "limits.max_depth=1") as life:
         assert life.end() == 0, life.said
     asked = {url for url in place.log_of(seen).counts() if not url.endswith(ROBOTS)}
@@ -116,7 +117,7 @@ def test_nothing_deeper_than_max_depth_is_asked_for(place: Place, seen: int, tmp
     with resume(tmp_path / "store", "--set", "limits.max_depth=null") as life:
         assert life.end() == 0, life.said
     assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
-    assert refetches(place.log_of(seen), place.server.web.truth()) == {}
+    assert refetches(place.log_of(seen), unlabelled(place.server.web).truth()) == {}
 
 
 # -- scope ----------------------------------------------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(place: 
     with resume(tmp_path / "store", "--set", "scope.type=any") as life:
         assert life.end() == 0, life.said
     assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
-    assert refetches(place.log_of(seen), place.server.web.truth()) == {}
+    assert refetches(place.log_of(seen), unlabelled(place.server.web).truth()) == {}
     assert verify(tmp_path / "store") == []
 
 
@@ -160,7 +161,8 @@ async def test_a_readmission_that_is_killed_is_carried_out_by_the_next_life(
     with place.crawl(tmp_path, "scope.type=host") as life:
         assert life.end() == 0, life.said
     reconfigure(tmp_path / "store", (), (), (), ("scope.type=any",))
-    monkeypatch.setenv("CRAWL_CRASH_AT", f"before_state_commit:1:{tmp_path / 'crashed'}")
+    for name, value in crash_at("before_state_commit:1", once=tmp_path / "crashed").items():
+        monkeypatch.setenv(name, value)
     supervisor = Supervisor(tmp_path / "store", Silent(sys.stderr))
     assert await supervisor.run() == 0
     assert supervisor.status.restarts == 1
@@ -176,4 +178,4 @@ def test_seeds_added_to_a_crawl_are_crawled(place: Place, seen: int, tmp_path: P
     with resume(tmp_path / "store", new) as life:
         assert life.end() == 0, life.said
     assert findings(tmp_path / "store").urls[new].state == "DONE"
-    assert refetches(place.log_of(seen), place.server.web.truth()) == {}
+    assert refetches(place.log_of(seen), unlabelled(place.server.web).truth()) == {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from harness import AGENT, CONTACT, crawl, demo, n_robots, options, refetches, write_config
+from harness import AGENT, CONTACT, crawl, demo, n_robots, options, refetches, unlabelled, write_config
 from judging import TOLERANCE_S, crowded_addresses, crowded_queues, forbidden, n_gaps, short_gaps
 from witness import Request, Witness, links, page, text
 
@@ -52,8 +52,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
         with crawl(directory / "store", config) as life:
             code = life.end()
             said = life.said
-        truth = server.web.truth()
-    return Story(server.read_log(), server.web, truth, code, said)
+        served = unlabelled(server.web)
+        truth = served.truth()
+    return Story(server.read_log(), served, truth, code, said)
 
 
 def test_the_crawl_ends_by_itself_and_names_the_hosts_it_left(story: Story) -> None:

@@ -75,7 +75,7 @@ def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_p
         end = f"{server.url('end.test')}end"
     with open_view(tmp_path / "store") as view:
         space = URLSpace(view.secret, url_rules(view.settings))
-        pairs = [view.redirects.pair(space.key(url)) for url in originals]
+        pairs = [view.tables.redirects.pair(space.key(url)) for url in originals]
     assert [(pair.target_text, pair.hops, pair.status) for pair in pairs if pair] == [(end, 2, 200)] * N_SITES
     assert verify(tmp_path / "store") == []
 
@@ -102,7 +102,7 @@ def test_a_probe_is_followed_to_the_site_of_another_agent_and_its_answer_comes_b
         gone = {f"{server.url(f's{i}.test')}docs/gone" for i in range(N_SITES)}
     with open_view(tmp_path / "store") as view:
         pages = {page.url: page for _, page in view.all_pages() if page.url in gone}
-        said = [standing(page, view.verdicts.revisions(page.key)) for page in pages.values()]
+        said = [standing(page, view.tables.verdicts.revisions(page.key)) for page in pages.values()]
     assert [[verdict.reason for verdict, _ in verdicts if verdict.filter == "soft_error"] for verdicts in said] == [
         ["soft_error"]
     ] * N_SITES

@@ -26,7 +26,7 @@ def text(number: int, language: str) -> str:
     return " ".join(f"w{own}{number}-{n}" for n in range(60))
 
 
-async def crawled(path: Path, tail_yield: float) -> tuple[list[str], dict[str, State], dict[str, list[str]]]:
+async def crawled(path: Path, tail_yield: float) -> tuple[list[str], dict[str, State | None], dict[str, list[str]]]:
     """Return the requests in order, what became of each URL, and who holds it."""
     async with LittleWeb() as web:
         web.page("a.test/", *(f"a.test/{language}/{i}" for i in range(N) for language in ("en", "da")))
@@ -38,7 +38,7 @@ async def crawled(path: Path, tail_yield: float) -> tuple[list[str], dict[str, S
     states = {name: found.state(url) for name, url in urls.items()}
     with View(path, at_once=True) as view:
         by_text = {row.text: row.key for row, _ in view.all_urls()}
-        holders = {name: view.held.holders(by_text[url]) for name, url in urls.items() if states[name] is State.HELD}
+        holders = {name: view.tables.held.holders(by_text[url]) for name, url in urls.items() if states[name] is State.HELD}
     return [place.partition("/")[2] for place in web.requests], states, holders
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import brotli
 import msgspec
 from little_web import crawl, settings
-from raw_web import RawWeb, answers, archived, faults, files, records
+from raw_web import RawWeb, Then, answers, archived, faults, files, records
 
 from thresher.config.settings import Fetch, Filters, Limits, Media, SoftError
 
@@ -29,7 +29,7 @@ def sized(body: bytes, *lines: bytes) -> bytes:
     return OK + b"".join(line + b"\r\n" for line in lines) + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-def odd_answers() -> dict[str, tuple[tuple[bytes, ...], str]]:
+def odd_answers() -> dict[str, tuple[tuple[bytes, ...], Then]]:
     """Answers that are whole, and how each ends."""
     packed, squeezed = gzip.compress(PAGE + b"gz"), brotli.compress(PAGE + b"br")
     bad = sized(b"\x1f\x8b\x08garbage" + PAGE * 90, b"Content-Encoding: gzip")
@@ -58,7 +58,7 @@ async def test_what_was_sent_and_received_is_kept_byte_for_byte(tmp_path: Path) 
     async with RawWeb() as web:
         whole = odd_answers()
         for name, (parts, then) in whole.items():
-            web.raw(f"a.test/{name}", *parts, then=then)  # type: ignore[arg-type]
+            web.raw(f"a.test/{name}", *parts, then=then)
         web.page("a.test/", *(f"a.test/{name}" for name in whole))
         await crawl(tmp_path, archived(web, ["a.test/"]))
         by_url = answers(tmp_path)
@@ -91,7 +91,7 @@ async def test_interim_answers_stand_beside_the_final_one(tmp_path: Path) -> Non
 async def test_answers_that_broke_off_are_there_and_marked(tmp_path: Path) -> None:
     """Cut by the server, by a reset, by time, by our own limit, in the head, in a chunk; each with the standard's word for it."""
     cut_chunks = chunks(PAGE)[:350]
-    broken = {
+    broken: dict[str, tuple[str, Then, bytes]] = {
         "cut": ("disconnect", "close", OK + b"Content-Length: 90000\r\n\r\n" + PAGE),
         "chunk": ("disconnect", "close", OK + b"Transfer-Encoding: chunked\r\n\r\n" + cut_chunks),
         "head": ("disconnect", "close", OK + b"X-Unfin"),
@@ -103,7 +103,7 @@ async def test_answers_that_broke_off_are_there_and_marked(tmp_path: Path) -> No
     }
     async with RawWeb() as web:
         for name, (_, then, data) in broken.items():
-            web.raw(f"a.test/{name}", data, then=then)  # type: ignore[arg-type]
+            web.raw(f"a.test/{name}", data, then=then)
         web.page("a.test/", *(f"a.test/{name}" for name in broken))
         fetch = Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8, read_timeout=0.3)
         await crawl(tmp_path, archived(web, ["a.test/"], fetch=fetch))

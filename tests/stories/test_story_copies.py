@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from little_web import LittleWeb, crawl, settings
@@ -12,7 +13,7 @@ from thresher.config.settings import DepthCutoff, Dust, ExactDuplicate, Filters,
 WORDS = " ".join(f"word{i}" for i in range(40))
 
 
-OFF = {"pattern_yield": PatternYield(mode="off"), "dust": Dust(mode="off"), "depth_cutoff": DepthCutoff(mode="off")}
+OFF: dict[str, Any] = {"pattern_yield": PatternYield(mode="off"), "dust": Dust(mode="off"), "depth_cutoff": DepthCutoff(mode="off")}
 
 
 def limited(max_links: int) -> Filters:

@@ -46,7 +46,7 @@ async def test_rules_are_learnt_by_a_crawl_and_used_by_the_next(tmp_path: Path) 
         first = await told(tmp_path / "crawl", web, "a.test/")
         assert len(first.pages) == 2 * N + 1
         with View(tmp_path / "crawl") as view:
-            (book,) = [book for _, book in all_books(view.memory(NAME))]
+            (book,) = [book for _, book in all_books(view.tables.memory(NAME))]
         assert [learned.rule.readable for learned in book.rules if learned.standing == "valid"] == ['"story?id=" → "story_"']
         web.requests.clear()
         second = await told(tmp_path / "crawl", web, "a.test/", "a.test/later")
@@ -102,5 +102,5 @@ async def test_a_rule_that_turns_bad_is_withdrawn_and_what_it_set_aside_is_fetch
         assert not fetched & before, "nothing is fetched again"
         assert State.ALIAS not in {row.state for row in second.rows.values()}
         with View(tmp_path / "crawl") as view:
-            (book,) = [book for _, book in all_books(view.memory(NAME))]
+            (book,) = [book for _, book in all_books(view.tables.memory(NAME))]
         assert [learned.standing for learned in book.rules if learned.rule.readable == '"story?id=" → "story_"'] == ["withdrawn"]

@@ -259,8 +259,8 @@ async def test_a_page_may_ask_that_its_links_are_not_followed(tmp_path: Path) ->
             web.say(f"{host}.test/", answer)
         found = await crawl(tmp_path, web, *(f"{host}.test/" for host in asked))
         assert {host for host in asked if "/x" in web.paths(f"{host}.test")} == {"theirs", "others", "noai"}
-        assert {host for host in asked if found[f"{host}.test/"].page.noindex} == {"meta", "ours"}  # type: ignore[union-attr]
-        assert found["noai.test/"].page.signals == ["noai"]  # type: ignore[union-attr]
+        assert {host for host in asked if found[f"{host}.test/"].page.noindex} == {"meta", "ours"}  # type: ignore[union-attr]  # None fails the test
+        assert found["noai.test/"].page.signals == ["noai"]  # type: ignore[union-attr]  # None fails the test
         web.log.clear()
         bold = {"meta": False, "x_robots_tag": False, "nofollow_links": True}
         await crawl(tmp_path / "bold", web, *(f"{host}.test/" for host in asked), robots=bold)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from faulty import Web, crawl, crawl_apart, faulty_web, page
 from hostile import Talk
+from injecting import crash_at
 
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core.html import Source, prepared
@@ -19,13 +21,13 @@ async def test_a_page_that_kills_the_crawler_is_parsed_where_it_can_do_no_harm(t
     """F69: the life that it ended is counted, the next parses it in a child."""
     here: list[int] = []
 
-    def prepare_here(body: bytes, *args: object, **options: object) -> Source | None:
+    def prepare_here(body: bytes, *args: Any, **options: Any) -> Source | None:
         here.append(len(body))
-        return prepared(body, *args, **options)  # type: ignore[arg-type]
+        return prepared(body, *args, **options)
 
     async with faulty_web() as web:
         web.say("a.test/poison", page("/after", text="p" * 5_000))
-        code, found = await crawl_apart(tmp_path, web, "a.test/poison", environ={"CRAWL_CRASH_AT": "parsing:1"})
+        code, found = await crawl_apart(tmp_path, web, "a.test/poison", environ=crash_at("parsing:1"))
         assert code == -9
         assert found["a.test/poison"].state == "queued"
         monkeypatch.setattr("thresher.crawler.core.html.prepared", prepare_here)
@@ -40,7 +42,7 @@ async def test_a_page_that_ended_three_lives_is_not_parsed_a_fourth_time(tmp_pat
     async with faulty_web() as web:
         web.say("a.test/poison", page("/never"))
         web.say("a.test/good", page("/after"))
-        _, found = await crawl_apart(tmp_path, web, "a.test/poison", "a.test/good", environ={"CRAWL_CRASH_AT": "parsing:1"})
+        _, found = await crawl_apart(tmp_path, web, "a.test/poison", "a.test/good", environ=crash_at("parsing:1"))
         for _ in range(Suspects.limit - 1):
             _crash_again(tmp_path / "crawl", found["a.test/poison"].row.seq)
         found = await crawl(tmp_path, web, "a.test/poison", "a.test/good")
@@ -53,11 +55,11 @@ async def test_a_page_that_ended_three_lives_is_not_parsed_a_fourth_time(tmp_pat
 def _crash_again(path: Path, seq: int) -> None:
     """Leave the page in the slot of the one that is worked on, as a life that it ends does."""
     with Store.open(path, None, time.time()) as store:
-        suspects = Suspects(path, store)
+        suspects = Suspects(path, store.tables)
         assert suspects.accuse()
         store.end_visit()
         suspects.acquit()
-        with suspects.watching(store.seen.record(seq).key):
+        with suspects.watching(store.tables.seen.record(seq).key):
             slot = (path / "working").read_bytes()
         suspects.close()
     (path / "working").write_bytes(slot)

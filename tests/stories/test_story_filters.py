@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from harness import unlabelled
 from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import (
@@ -111,7 +112,7 @@ async def test_a_wildcard_farm_gets_no_more_than_its_hosts_and_its_share(tmp_pat
         with Store.create(tmp_path / "c", configuration, 0.0) as store:
             store.put(RULES, b"limits:site_host_limit", pack_u64(ROWS_PER_RULE - 10))  # of the rows that the farms may have as refused
         crawled = await crawl(tmp_path / "c", configuration)
-        truth = server.web.truth()
+        truth = unlabelled(server.web).truth()
     ordinary = {url for url in truth.urls if not truth.in_trap(url)}
     assert len(ordinary & crawled.pages.keys()) == len(ordinary) == 960, "others finish"
     assert len(ordinary) >= 0.9 * len(crawled.pages)
@@ -212,7 +213,7 @@ async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path)
         filters = Filters(audit_share=0.0, tail_yield=1.0, path_trap=PathTrap(max_calendar=2), **LEARNERS_OFF)
         limits = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=most)
         crawled = await crawl(tmp_path / "c", crawl_settings(server, filters=filters, limits=limits))
-        truth = server.web.truth()
+        truth = unlabelled(server.web).truth()
     assert {trap.kind for trap in truth.traps} == {Kind.CALENDAR, Kind.SESSION}
     answered = crawled.pages.keys() | crawled.edges.keys()
     kinds = {planted.kind for url, planted in truth.urls.items() if url not in answered}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from injecting import crash_at
 from little_web import Crawled, LittleWeb, crawl, nothing_postponed_is_fetched, settings
 from planted import LinkScript
 
@@ -42,8 +43,8 @@ def put_pages(web: LittleWeb) -> None:
     web.robots("b.test", f"# {PRIVATE}\nUser-agent: *\nAllow: /\n")
 
 
-def run(*arguments: str | Path, crash_at: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **({"CRAWL_CRASH_AT": crash_at} if crash_at else {})}
+def run(*arguments: str | Path, dies_at: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **crash_at(dies_at)}
     return subprocess.run(
         [sys.executable, "-m", "thresher", *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
     )
@@ -152,7 +153,7 @@ POINTS = ["forgetting:1", "forgotten:1", "blanking:1", "compacted:1"]
 async def test_a_kill_at_any_step_leaves_a_takedown_that_is_ended_by_the_next_command(tmp_path: Path, point: str) -> None:
     web, crawled = await crawled_web(tmp_path)
     private = web.url("a.test/private")
-    assert run("forget", crawled.path, private, crash_at=point).returncode == -9
+    assert run("forget", crawled.path, private, dies_at=point).returncode == -9
     assert unfinished(crawled.path)
     finish(crawled.path)
     assert not unfinished(crawled.path)

@@ -41,9 +41,9 @@ async def test_a_crawls_own_archive_comes_to_the_same_crawl(tmp_path: Path) -> N
     with View(old, at_once=True) as before, View(new, at_once=True) as after:
         pages = [{page.url: (page.status, page.title, page.fingerprint) for _, page in view.all_pages()} for view in (before, after)]
         assert pages[0] == pages[1]
-        stored = {page.url for visit, page in after.all_pages() if after.bodies.get(visit)}
+        stored = {page.url for visit, page in after.all_pages() if after.tables.bodies.get(visit)}
         assert stored >= {url for url, page in first.pages.items() if page.has_body}
-        links = [{page.url: len(view.links.read(visit)) for visit, page in view.all_pages()} for view in (before, after)]
+        links = [{page.url: len(view.tables.links.read(visit)) for visit, page in view.all_pages()} for view in (before, after)]
         assert links[0] == links[1]
         assert [edge.to_text for _, edge in after.all_edges()] == [edge.to_text for _, edge in before.all_edges()]
     for words in (["rank", str(new)], ["replicas", str(new)], ["export", str(new), "--fields", "url,text"], ["stats", str(new)]):
@@ -86,7 +86,7 @@ def test_what_others_wrote_is_read(tmp_path: Path) -> None:
     assert code == 0, said
     assert verify(tmp_path / "store") == []
     with View(tmp_path / "store", at_once=True) as view:
-        bodies = {page.url: (page.title, view.bodies.get(visit)) for visit, page in view.all_pages()}
+        bodies = {page.url: (page.title, view.tables.bodies.get(visit)) for visit, page in view.all_pages()}
     assert bodies["http://c.test/"][0] == "Café"
     assert (bodies["http://c.test/b"][1] or b"").endswith(b"packed")
     assert bodies["http://c.test/r"][1] == b"plain"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from little_web import LittleWeb, crawl, settings
@@ -29,8 +30,8 @@ async def test_a_host_that_holds_the_loop_does_so_once(tmp_path: Path, monkeypat
     """F94, in a crawl. Mutation-checked: where nobody is accused, the next page is parsed here."""
     parsed_here: list[str] = []
 
-    def parse(source: html.Source, **options: object) -> Parsed:
-        parsed = finished(source, **options)  # type: ignore[arg-type]
+    def parse(source: html.Source, **options: Any) -> Parsed:
+        parsed = finished(source, **options)
         parsed_here.append(parsed.title)
         limit = 10**6
         while parsed.title == "hostile.test/" and not seen.accused.is_set() and limit:

@@ -60,7 +60,7 @@ async def test_an_answer_that_kills_the_agent_is_set_aside_and_requested_again_w
         assert web.requests.count("a.test/probe") == n_before + 1
     assert [answer.url for answer in prober.answers] == [web.url("a.test/probe")]
     with View(path) as view:
-        assert view.memory("prober").get(bytes(8) + b"half") is None
+        assert view.tables.memory("prober").get(bytes(8) + b"half") is None
 
 
 class Pupil:
@@ -101,9 +101,9 @@ async def _life(path: Path, spec: FilterSpec, do: Callable[[Agent], None]) -> No
 def _offered(path: Path) -> list[QuarantineRecord]:
     """Offer all that is quarantined again; return it."""
     with Store.open(path, None, 0.0) as store:
-        rows = store.quarantine.all()
+        rows = store.tables.quarantine.all()
         for key, record in rows:
-            store.quarantine.offer(key, record)
+            store.tables.quarantine.offer(key, record)
     return [record for _, record in rows]
 
 

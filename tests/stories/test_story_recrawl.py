@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import formatdate
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from changing_web import DAY_S, HOST, LONG_AGO, ChangingWeb, again, changes, counts, first, go_on, kinds, response, settings
@@ -56,7 +56,7 @@ async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path:
 
 async def test_a_host_whose_304_lies_is_asked_without_conditions_from_then_on(tmp_path: Path) -> None:
     """Every 304 is checked by a second request here; a page that truly changes between the two is no lie."""
-    sections = {"recrawl": Recrawl(audit_share=1.0)}
+    sections: dict[str, Any] = {"recrawl": Recrawl(audit_share=1.0)}
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a", "/clock")
         web.headers["/a"] = {"etag": '"always"'}
@@ -119,7 +119,7 @@ async def test_an_etag_of_a_megabyte_and_a_304_that_nobody_asked_for_change_noth
         assert crawled.pages[web.url("a.test", "/a")].status == 200
         with View(tmp_path / "c") as view:
             urls = URLSpace(view.secret, url_rules(view.settings))
-            check = view.rounds.check(urls.key(web.url("a.test", "/a")))
+            check = view.tables.rounds.check(urls.key(web.url("a.test", "/a")))
         assert check is not None
         assert check.failed == "status 304 that nobody asked for"
 
@@ -140,9 +140,10 @@ async def test_robots_txt_is_read_anew_and_a_page_it_forbids_now_is_not_asked(tm
 
 
 async def test_only_so_many_versions_are_kept_and_the_newest_is_exported(tmp_path: Path) -> None:
-    for kept, n in ((1, 1), (2, 2), ("all", 4)):
+    versions: tuple[tuple[int | Literal["all"], int], ...] = ((1, 1), (2, 2), ("all", 4))
+    for kept, n in versions:
         path = tmp_path / str(kept)
-        sections = {"store": StoreSettings(versions=kept)}
+        sections: dict[str, Any] = {"store": StoreSettings(versions=kept)}
         with ChangingWeb() as web:
             web.put("/", WORDS, "/a")
             web.put("/a", "first of all " + WORDS)
@@ -152,7 +153,7 @@ async def test_only_so_many_versions_are_kept_and_the_newest_is_exported(tmp_pat
                 await again(path, web, **sections)
             await again(path, web, **sections)  # what is outdated goes with a later commit
             with View(path) as view:
-                bodies = [view.bodies.get(visit) or b"" for visit, page in view.all_pages() if page.url == web.url("a.test", "/a")]
+                bodies = [view.tables.bodies.get(visit) or b"" for visit, page in view.all_pages() if page.url == web.url("a.test", "/a")]
                 (newest,) = [page for _, page in current_pages(view) if page.url == web.url("a.test", "/a")]
             assert len(bodies) == n
             assert b"fourth" in bodies[-1]
@@ -292,7 +293,7 @@ async def test_what_is_held_or_refused_stays_so(tmp_path: Path) -> None:
 
 async def test_a_round_writes_an_archive_like_the_first_crawl(tmp_path: Path) -> None:
     pytest.importorskip("fastwarc")
-    sections = {"archive": Archive(format="warc")}
+    sections: dict[str, Any] = {"archive": Archive(format="warc")}
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a", "/b", "/c")
         for path in ("/a", "/b", "/c"):
@@ -322,7 +323,7 @@ async def test_a_round_that_is_stopped_while_it_is_queued_is_queued_to_its_end_l
             life.stop()
             assert (await life.run()).code == 3
         with View(tmp_path / "c") as view:
-            record = view.rounds.last()
+            record = view.tables.rounds.last()
         assert record is not None
         assert (record.stage, 0 < record.n_queued < 11) == ("urls", True)
         await go_on(tmp_path / "c", web)

@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -69,7 +70,7 @@ async def test_a_small_change_in_a_long_page_is_found_and_a_counter_is_none(tmp_
 
 
 async def test_without_stored_bodies_a_sketch_tells_how_much_has_changed(tmp_path: Path) -> None:
-    sections = {"store": StoreSettings(bodies=False, versions=2)}
+    sections: dict[str, Any] = {"store": StoreSettings(bodies=False, versions=2)}
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a")
         web.put("/a", WORDS + " one two three")

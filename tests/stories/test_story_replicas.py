@@ -89,7 +89,7 @@ async def crawl_replicas(path: Path, *, part_pages: int = 60, turn: int = 1, **o
     with View(path, at_once=True) as view:
         texts = {row.key: row.text for row, _ in view.all_urls()}
         for url, page in crawled.pages.items():
-            for said in standing(page, view.verdicts.revisions(page.key)):
+            for said in standing(page, view.tables.verdicts.revisions(page.key)):
                 evidence = said.verdict.evidence
                 if said.verdict.filter == NAME and said.verdict.reason == Reason.NEAR_REPLICA:
                     replica_of[url] = texts[bytes.fromhex(str(evidence["replica_of"]))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -72,7 +73,8 @@ async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> N
     """
     async with LittleWeb() as web:
         needed = shop(web)
-        crawled = await crawl(tmp_path, whole(web, ["shop.test/"]))
+        labels = {web.url("shop.test/"): "Läden"}
+        crawled = await crawl(tmp_path, whole(web, ["shop.test/"], labels=labels))
         by_url = answers(tmp_path)
         pages = {web.url("shop.test/"), *(web.url(f"shop.test/{n}") for n in range(12))}
         assert len([url for url in needed if url.endswith("png")]) == 61
@@ -86,6 +88,7 @@ async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> N
         assert told[web.url("cdn.test/type.css")]["hopsFromSeed"] == ["EE"]
         assert told[web.url("cdn.test/type.css")]["via"] == [web.url("shop.test/style.css")]
         assert told[web.url("fonts.test/f.woff2")]["purpose"] == ["requisite"]
+        assert {url: told[url].get("label") for url in needed | pages} == {url: ["Läden"] for url in needed | pages}
     assert {record.state for record in fates(tmp_path).values()} == {"fetched"}
     assert faults(tmp_path) == []
 
@@ -167,7 +170,7 @@ async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("budget", "n_fetched"), [({"max_requisites_per_page": 2}, 2), ({"max_requisites_per_host": 3}, 3)])
-async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: dict[str, int], n_fetched: int) -> None:
+async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: dict[str, Any], n_fetched: int) -> None:
     """Of one page, and of one host; limits of pages do not count it."""
     async with LittleWeb() as web:
         web.page("a.test/", head="".join(f'<img src="{image(web, f"a.test/{n}.png")}">' for n in range(9)))

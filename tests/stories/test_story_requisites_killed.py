@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness import AGENT, CONTACT, crawl, write_config
+from injecting import crash_at
 from raw_web import faults
 from witness import Request, Witness, page, text
 
@@ -61,7 +62,7 @@ def test_killed_a_crawl_still_fetches_all_that_its_pages_need(tmp_path: Path, n_
             "archive": {"format": "warc", "requisites": True},
         }
         config = write_config(tmp_path, sections, [server.url(f"s{i}.test") for i in range(N_SITES)])
-        with crawl(tmp_path / "store", config, CRAWL_CRASH_AT=f"{point}:{crashed}") as life:
+        with crawl(tmp_path / "store", config, **crash_at(point, once=crashed)) as life:
             assert life.end() == 0, life.said
         wanted = needed(server)
     assert crashed.exists(), "the point was never reached"

@@ -41,7 +41,7 @@ def options(web: LittleWeb, *seeds: str, **sections: Any) -> Settings:
 def sitemap_of(crawled: Crawled, url: str) -> SitemapRecord:
     """Return the record of a sitemap."""
     with View(crawled.path) as view:
-        record = view.sitemaps.sitemap(URLSpace(view.secret, url_rules(view.settings)).key(url))
+        record = view.tables.sitemaps.sitemap(URLSpace(view.secret, url_rules(view.settings)).key(url))
     assert record is not None, f"{url} is no sitemap"
     return record
 
@@ -92,10 +92,10 @@ async def test_a_sitemap_is_asked_for_once_a_day_however_often_robots_txt_is_rea
         crawled = tmp_path / "c"
         with Store.open(crawled, None, 0.0) as store:  # two days later: its clock stands at the last commit
             key = URLSpace(store.secret, url_rules(store.settings)).key(web.url("a.test/s.xml"))
-            record = store.sitemaps.sitemap(key)
+            record = store.tables.sitemaps.sitemap(key)
             assert record is not None
             record.fetched_at -= 2 * 86_400
-            store.sitemaps.save_sitemap(key, record)
+            store.tables.sitemaps.save_sitemap(key, record)
             store.end_visit()
         web.page("b.test/", "a.test/3")
         web.page("a.test/3")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ def test_a_crawl_that_is_killed_again_and_again_still_fetches_all_that_is_announ
             case path:
                 return page(f"the page at {path}")
 
+    def far_enough(n_requests: int) -> bool:
+        return len(server.requests) >= n_requests or not life.running
+
     with Witness(answer) as server:
         sections: dict[str, Any] = {
             "identity": {"agent": AGENT, "contact": CONTACT},
@@ -42,7 +46,7 @@ def test_a_crawl_that_is_killed_again_and_again_still_fetches_all_that_is_announ
         store = tmp_path / "store"
         with crawl(store, write_config(tmp_path, sections, [server.url("a.test")])) as life:
             for wanted in (5, 40):
-                wait_until(lambda wanted=wanted: len(server.requests) >= wanted or not life.running)
+                wait_until(partial(far_enough, wanted))
                 life.signal_agent(signal.SIGKILL)
             assert life.end() == 0, life.said
         asked = server.paths("a.test")

@@ -29,7 +29,7 @@ async def test_every_original_is_counted_though_the_target_is_fetched_once(tmp_p
     assert web.requests.count("b.test/404") == 1
     assert len(crawled.pairs) == n
     with View(crawled.path) as view:
-        memory, seen = view.memory("soft_error"), view.seen
+        memory, seen = view.tables.memory("soft_error"), view.tables.seen
         target = next(key.key for key, _ in view.all_urls() if key.text == web.url("b.test/404"))
         assert stream.n_to_target(memory, target) == n
         assert seen.row(target) is not None

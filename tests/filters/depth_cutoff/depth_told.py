@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 from dict_memory import DictMemory
@@ -41,8 +42,8 @@ def day_text(number: int) -> str:
 class Crawled:
     """A filter with its memory, told pages one by one."""
 
-    def __init__(self, **settings: object) -> None:
-        self.settings = DepthCutoff(mode="enforce", **settings)  # type: ignore[arg-type]
+    def __init__(self, **settings: Any) -> None:
+        self.settings = DepthCutoff(mode="enforce", **settings)
         self.memory = DictMemory()
         self.sites = sites = Sites()
         self.pages, self.links = DepthOfPages(sites, self.settings), DepthOfLinks(sites, self.settings)

@@ -280,7 +280,7 @@ def test_a_filter_that_observes_says_what_it_would_hold_and_why() -> None:
     one = replace(batch(day(99)), source=SPACE.url(day(5)), site_depths=[3])
     ruling, effects = crawled.links.decide(crawled.links.measure(one), crawled.memory)
     assert effects == ()
-    assert ruling.refused[0].evidence["place"].startswith("a.example/cal")  # type: ignore[union-attr]
+    assert ruling.refused[0].evidence["place"].startswith("a.example/cal")  # type: ignore[union-attr]  # None fails the test
     assert ruling.refused[0].evidence["depth"] == 3
 
 

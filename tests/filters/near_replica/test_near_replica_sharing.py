@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
@@ -59,7 +60,7 @@ def test_three_agents_find_the_replicas_that_one_finds_and_each_journal_replays(
     for owners, bench, journal in zip(three.owners, three.benches, three.journals, strict=True):
         again = Bench.of(specs(owners))
         again.panel.replay(journal)
-        assert again.memories["near_replica"].rows == bench.memories["near_replica"].rows  # type: ignore[attr-defined]
+        assert again.memories["near_replica"].rows == bench.memories["near_replica"].rows  # type: ignore[attr-defined]  # both are DictMemory
 
 
 @pytest.mark.parametrize("turn", [1, -1])
@@ -114,7 +115,7 @@ def test_a_host_whose_pages_replicate_another_agent_s_host_is_a_mirror() -> None
 
 
 @pytest.mark.parametrize("mode", ["enforce", "observe"])
-def test_a_replica_at_another_path_of_a_host_of_many_pages_makes_no_mirror_of_it(mode: str) -> None:
+def test_a_replica_at_another_path_of_a_host_of_many_pages_makes_no_mirror_of_it(mode: Literal["enforce", "observe"]) -> None:
     """The offered page is the first of its host's that replicates any, and at a path of its own: no page of the host stands for a mirror.
 
     Mutation: `_mirror` counted the origins of a host that replicates none.

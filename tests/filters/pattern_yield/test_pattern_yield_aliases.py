@@ -6,9 +6,9 @@ from dict_memory import DictMemory
 from subjects import LONG_TEXT, SPACE, batch, page
 
 from thresher.config.settings import ExactDuplicate, PatternYield
-from thresher.crawler.core.model import Hold, Mode, Verdict
+from thresher.crawler.core.model import Hold, Mode, Page, Verdict
 from thresher.filters import exact_duplicate
-from thresher.filters.base import NO_EFFECTS, FilterSpec
+from thresher.filters.base import FilterSpec
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.filter import spec
 
@@ -22,15 +22,15 @@ class Aliases:
     name = "dust"
     measure_type = str
 
-    def measure(self, page_: object, /) -> str:
-        return page_.url.text  # type: ignore[attr-defined, no-any-return]
+    def measure(self, page_: Page, /) -> str:
+        return page_.url.text
 
     def decide(self, measure: str, memory: object, /) -> tuple[Verdict, tuple[()]]:
         told = {"canonical": measure.replace("/copy/", "/item/"), "rule": "r"} if "/copy/" in measure else {}
         return Verdict(self.name, evidence=told), ()
 
     def observe(self, measure: str, judgement: object, memory: object, /) -> tuple[()]:
-        return NO_EFFECTS  # type: ignore[return-value]
+        return ()
 
 
 def panel(*, knows_aliases: bool) -> Panel:

@@ -150,6 +150,7 @@ def test_holds_are_asked_for_by_pattern_and_their_tail_is_told_what_it_came_to()
     recent = crawl.panel.specs[0].recent
     assert recent is not None
     found = recent(holder("a.example/edit/<n>"), DictMemory())
+    assert found is not None
     assert (round(found.n), found.s, found.streak) == (11, 0, 12)
     assert recent("pattern_yield of/another", DictMemory()) == Recent()
 
@@ -263,13 +264,13 @@ def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: P
     cap = 64 << 10
     settings = Settings(filters=Filters(site_bytes=cap), store=StoreSettings(map_size=1 << 24))
     with Store.create(tmp_path / "c", settings, 0.0) as store:
-        crawl = Crawl(store.memory("pattern_yield"), SURE)
+        crawl = Crawl(store.tables.memory("pattern_yield"), SURE)
         barren(crawl)
         for i in range(3_000):
             word = "".join(chr(97 + int(digit)) for digit in f"{i:04}")
             crawl.sit(told(f"http://a.example/{word}?{word}={word}", "error" if i % 3 else f"page {i}", status=404 if i % 3 else 200))
             store.end_visit()
-        memory = store.memory("pattern_yield")
+        memory = store.tables.memory("pattern_yield")
         assert memory.used(SITE) <= cap
         assert sum(len(key) + len(value) for key, value in memory.scan(SITE)) <= cap
         assert "a.example/edit/<n>" in {pattern.form for pattern in patterns_of(memory, SITE) if pattern.evidence.barren}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from msgspec.structs import replace
 from subjects import SPACE, answer, page, pair
@@ -18,8 +19,8 @@ LOST = "http://b.example/sorry"
 NOT_FOUND = "Sorry, the page that you asked for could not be found here. It may have been removed, or its name may have changed."
 
 
-def bench(**options: float) -> Bench:
-    return Bench.of([spec(SoftError(**options))])  # type: ignore[arg-type]
+def bench(**options: Any) -> Bench:
+    return Bench.of([spec(SoftError(**options))])
 
 
 def learn(of: Bench, subject: Page | RedirectPair) -> list[Effect]:

@@ -14,7 +14,7 @@ from thresher.crawler.core.sketch import token_hashes, word_hash
 from thresher.crawler.core.url import origin_of
 from thresher.crawler.demo import phrases as demo
 from thresher.filters.soft_error.kinds import hint_of
-from thresher.filters.soft_error.looks import Likeness, compare, look_of, resemblance, sketch
+from thresher.filters.soft_error.looks import Likeness, Look, compare, look_of, resemblance, sketch
 from thresher.filters.soft_error.probe import N_LETTERS, directory_key, directory_of, places, sibling
 from thresher.filters.soft_error.redirect_gate import template
 
@@ -131,7 +131,7 @@ def test_resemblance_is_the_share_of_common_word_pairs(n: int, n_common: int) ->
     assert resemblance(sketch(a), sketch(a)) == 1.0
 
 
-def look(url: str, text: str, title: str = ""):  # type: ignore[no-untyped-def]
+def look(url: str, text: str, title: str = "") -> Look:
     return look_of(replace(page(url, text), title=title))
 
 

@@ -28,7 +28,7 @@ def counted(pairs: Pairs) -> Counts:
 
 
 def scores(pairs: Pairs) -> list[float]:
-    return counted(pairs).score().tolist()
+    return [float(score) for score in counted(pairs).score()]
 
 
 def to_one(n: int, host: str = "a", target: str = "http://e.example/error") -> Pairs:
@@ -155,8 +155,8 @@ def test_one_to_one_moves_of_real_sites_score_below_one() -> None:
     space = URLSpace(bytes(16), URLRules(ports=None, max_length=8192))
     with gzip.open(REAL, "rt") as file:
         lines = file.read().splitlines()[::2]
-    pairs = [tuple(map(space.canonical, line.split("\t"))) for line in lines]
-    counts = counted(pairs)  # type: ignore[arg-type]
+    pairs = [(space.canonical(original), space.canonical(target)) for original, target in (line.split("\t") for line in lines)]
+    counts = counted(pairs)
     is_move = (counts.n_to_target == 1) & (np.bincount(counts.originals)[counts.originals] == 1)
     assert is_move.sum() > 20_000
     assert (counts.score()[is_move] < 1).mean() >= 0.99

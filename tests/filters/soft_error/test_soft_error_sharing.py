@@ -62,7 +62,7 @@ def test_the_owner_of_a_target_counts_as_one_agent_does_and_a_replay_of_each_jou
     for owners, bench, journal in zip(three.owners, three.benches, three.journals, strict=True):
         again = Bench.of(specs(owners))
         again.panel.replay(journal)
-        assert again.memories["soft_error"].rows == bench.memories["soft_error"].rows  # type: ignore[attr-defined]
+        assert again.memories["soft_error"].rows == bench.memories["soft_error"].rows  # type: ignore[attr-defined]  # both are DictMemory
 
 
 def soft(team: Team, story: Sequence[Page | RedirectPair]) -> set[str]:

@@ -1,0 +1,195 @@
+"""Faults in a process of thresher: steps before or after which it is killed, and broken designs. The product knows nothing of them.
+
+    CRAWL_CRASH_AT=name:count        the process kills itself by SIGKILL the `count`-th time it is at the point `name`
+    CRAWL_CRASH_AT=name:count:file   once over all processes: the one that makes the file dies; where the file stands nobody does
+    CRAWL_BROKEN_DESIGN=split_txn        a group's new URLs are committed in a transaction of their own, after the others
+    CRAWL_BROKEN_DESIGN=dispatch_delete  a URL is deleted from its queue when it is handed out
+
+A point is the start or the end of one function, which is wrapped as soon as its module has been imported. `injecting.py` gives the
+environment in which a process finds this file.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from operator import attrgetter
+from threading import local
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+Function = Callable[..., Any]
+
+
+class Point(NamedTuple):
+    """Where a process can be killed."""
+
+    module: str
+    function: str
+    is_after: bool
+    within: str = ""  # only while this function of the module of the same name is running, on the same thread
+    if_result: bool = False  # only after a call that returned something
+
+
+_WRITER: Final = "thresher.storage.writer"
+POINTS: Final = {
+    "dispatched": Point("thresher.crawler.agent.agent", "Agent._take", is_after=True, if_result=True),
+    "parsing": Point("thresher.crawler.page.batch_reader", "BatchReader._parse", is_after=False),
+    "settled": Point("thresher.crawler.agent.agent", "Agent._settle", is_after=True),
+    "before_results_commit": Point(_WRITER, "Writer._commit", is_after=False),
+    "after_results_commit": Point(_WRITER, "Writer._commit_results", is_after=True),
+    "before_state_commit": Point("thresher.storage.disk", "Disk._apply_all", is_after=True, within="Writer._commit_state"),
+    "after_state_commit": Point(_WRITER, "Writer._commit_state", is_after=True),
+    "before_map_resize": Point("thresher.storage.disk", "Disk._grow", is_after=False),
+    "after_map_resize": Point("thresher.storage.disk", "Disk._grow", is_after=True),
+    "in_archive": Point("thresher.storage.archive.files", "write_at", is_after=True),
+    "after_archive": Point("thresher.storage.archive.files", "ArchiveWriter.append", is_after=True),
+    "sent": Point("thresher.crawler.cluster.transport", "_Outgoing._send", is_after=True),
+    "heard": Point("thresher.crawler.cluster.inbox", "Inbox.carry_out", is_after=False),
+    "moved": Point("thresher.storage.moving", "_commit", is_after=True),
+    "forgetting": Point("thresher.storage.forget", "_begin", is_after=True),
+    "forgotten": Point("thresher.storage.forget", "_delete", is_after=True),
+    "blanking": Point("thresher.storage.archive.blanking", "write_at", is_after=True),
+    "compacted": Point("thresher.storage.forget", "_compact", is_after=True),
+    "export_rename": Point("thresher.storage.export.target", "_put_in_place", is_after=False),
+}
+
+_running = local()
+
+
+def install() -> None:
+    """Have the faults that the environment asks for put into the modules that they are in."""
+    wrappers: list[tuple[str, str, Callable[[Function], Function]]] = []
+    name, count, once, *_ = (*os.environ.get("CRAWL_CRASH_AT", "").split(":", 2), "", "")
+    if name:
+        point = POINTS[name]
+        if point.within:
+            wrappers.append((_WRITER, point.within, functools.partial(_noticed, point.within)))
+        wrappers.append((point.module, point.function, functools.partial(_wrapped, point, _Death(int(count or 1), once))))
+    if design := os.environ.get("CRAWL_BROKEN_DESIGN", ""):
+        wrappers.append(DESIGNS[design])  # after the points, which the design then comes to more often
+    if wrappers:
+        sys.meta_path.insert(0, _Injector(wrappers))
+
+
+class _Death:
+    """Kills this process at a call by its number."""
+
+    def __init__(self, count: int, once: str) -> None:
+        self._left = count
+        self._once = once
+
+    def __call__(self) -> None:
+        self._left -= 1
+        if self._left == 0 and self._is_first():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _is_first(self) -> bool:
+        if not self._once:
+            return True
+        try:
+            os.close(os.open(self._once, os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            return False
+        return True
+
+
+def _wrapped(point: Point, reached: Callable[[], None], function: Function) -> Function:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        counts = not point.within or point.within in getattr(_running, "names", ())
+        if counts and not point.is_after:
+            reached()
+        result = function(*args, **kwargs)
+        if counts and point.is_after and (not point.if_result or result is not None):
+            reached()
+        return result
+
+    return wrapper
+
+
+def _noticed(name: str, function: Function) -> Function:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        before = getattr(_running, "names", ())
+        _running.names = (*before, name)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _running.names = before
+
+    return wrapper
+
+
+def _split_txn(commit_state: Function) -> Function:
+    """Set new URLs apart: a kill between the two transactions loses them."""
+
+    def commit_in_two(writer: Any, writes: list[Any]) -> None:
+        from thresher.storage.disk import Write
+        from thresher.storage.schema import QUEUE, SEEN, URLS
+
+        early, late = [write for write in writes if write.table not in (SEEN, URLS, QUEUE)], []
+        for write in (write for write in writes if write.table in (SEEN, URLS, QUEUE)):
+            known = writer._disk.get_many(write.table, [key for key, _ in write.puts])
+            late.append(Write(write.table, [], [row for row in write.puts if row[0] not in known]))
+            early.append(Write(write.table, write.deletes, [row for row in write.puts if row[0] in known]))
+        commit_state(writer, early)
+        commit_state(writer, late)
+
+    return commit_in_two
+
+
+def _dispatch_delete(take: Function) -> Function:
+    """Take a URL from its queue before it is fetched: a kill before the visit has settled loses it."""
+
+    def take_and_delete(agent: Any) -> Any:
+        lease = take(agent)
+        if lease is not None:
+            agent._store.tables.queues.delete(lease.queue, lease.entry)
+            agent._store.end_visit()
+            agent._committer.flush()
+        return lease
+
+    return take_and_delete
+
+
+DESIGNS: Final = {
+    "split_txn": (_WRITER, "Writer._commit_state", _split_txn),
+    "dispatch_delete": ("thresher.crawler.agent.agent", "Agent._take", _dispatch_delete),
+}
+
+
+class _Injector(MetaPathFinder):
+    """Wraps functions of modules as soon as these have been imported."""
+
+    def __init__(self, wrappers: list[tuple[str, str, Callable[[Function], Function]]]) -> None:
+        self._wrappers = wrappers
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        wrappers = [(function, wrap) for module, function, wrap in self._wrappers if module == fullname]
+        if not wrappers:
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        spec = next((found for finder in others if (found := finder.find_spec(fullname, path, target)) is not None), None)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                for function, wrap in wrappers:
+                    replace(module, function, wrap)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def replace(module: ModuleType, function: str, wrap: Callable[[Function], Function]) -> None:
+    """Put what `wrap` makes of a function, or of a class's method, in its place; AttributeError if there is none."""
+    *owner, name = function.split(".")
+    place = attrgetter(*owner)(module) if owner else module
+    setattr(place, name, wrap(getattr(place, name)))
