@@ -16,7 +16,11 @@ class ConfigError(ValueError):
     exit_code: Final = 2
 
     def __init__(self, message: str, *, key: str = "") -> None:
-        """key: of the option that has no value for it, where that is known"""
+        """Create the config error.
+
+        Args:
+            key: Name of the option that the error is about, where it is known.
+        """
         super().__init__(message)
         self.key = key
         self.mistakes: tuple[ConfigError, ...] = (self,)

@@ -11,7 +11,7 @@ from msgspec import inspect as types
 
 from thresher.config.plugins import settings_type
 from thresher.config.scalars import Unit
-from thresher.config.yaml_tree import shown
+from thresher.config.shown import shown
 
 _NEAR = 0.6
 _SHORT, _NEAR_SHORT = 3, 0.8  # letters of a key that resembles many; how near it must come
@@ -33,7 +33,7 @@ def _walk(struct: types.StructType, prefix: str) -> list[tuple[str, types.Field]
 
 @cache
 def root() -> types.StructType:
-    return cast(types.StructType, types.type_info(settings_type()))
+    return cast("types.StructType", types.type_info(settings_type()))
 
 
 def fields_of(struct: types.StructType) -> dict[str, types.Field]:
@@ -50,7 +50,7 @@ def known() -> tuple[str, ...]:
 def bare(kind: types.Type) -> tuple[types.Type, Unit]:
     """Strip the annotation: type and unit."""
     if isinstance(kind, types.Metadata):
-        return kind.type, cast(Unit, (kind.extra or {}).get("unit", ""))
+        return kind.type, cast("Unit", (kind.extra or {}).get("unit", ""))
     return kind, ""
 
 

@@ -46,7 +46,7 @@ def settings_type() -> type[Settings]:
         return Settings
     fields = [(plugin.name, plugin.loaded.settings, msgspec.field(default_factory=plugin.loaded.settings)) for plugin in usable]
     filters = _extended(Filters, fields)
-    return cast(type[Settings], _extended(Settings, [("filters", filters, msgspec.field(default_factory=filters))]))
+    return cast("type[Settings]", _extended(Settings, [("filters", filters, msgspec.field(default_factory=filters))]))
 
 
 def _extended(base: type[msgspec.Struct], fields: list[tuple[str, type, Any]]) -> type[msgspec.Struct]:
@@ -67,7 +67,7 @@ def _load(point: EntryPoint, *, is_only: bool) -> Plugin:
     try:
         loaded = point.load()
         fault = _fault(point.name, loaded) if is_only else "another distribution has a filter of the same name"
-    except (Exception, SystemExit) as error:  # the plug-in's own code, which may raise anything: it is told, and the rest works
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plug-in's own code, which may raise anything: it is told, and the rest works
         return Plugin(point.name, distribution, fault=f"{type(error).__name__}: {error}")
     return Plugin(point.name, distribution, loaded, fault)
 

@@ -224,8 +224,8 @@ class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     max_declared_size: Bytes = 64 << 20
-    skip_extensions: list[str] = field(default_factory=lambda: _NOT_PAGES.split())  # of the URL's path, without the dot
-    skip_announced: list[str] = field(default_factory=lambda: _ANNOUNCED.split())  # media types, by a link's `type`; * for any letters
+    skip_extensions: list[str] = field(default_factory=_NOT_PAGES.split)  # of the URL's path, without the dot
+    skip_announced: list[str] = field(default_factory=_ANNOUNCED.split)  # media types, by a link's `type`; * for any letters
 
 
 class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -237,8 +237,8 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    barren: Positive = 8  # fetches of a pattern in a row that gave nothing, after which it is postponed
-    release_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.3  # lower bound of what is drawn of it, from which it is no longer postponed
+    barren: Positive = 8  # fetches of a pattern in a row that gave nothing, after which it is held
+    release_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.3  # lower bound of what is drawn of it, from which it is no longer held
 
 
 class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -266,7 +266,7 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     store_replicas: bool = False  # keep the body of what is to be dropped too
     max_links: Count = 50  # new links per kind of URL followed from replicas that led to replicas only; ten kinds per site
     mirror_share: Annotated[float, Meta(gt=0, le=1)] = 0.8  # of a host's pages that replicate another host's at the same paths
-    mirrors: Literal["keep", "set_back", "drop"] = "set_back"
+    mirrors: Literal["keep", "hold", "drop"] = "hold"
 
 
 class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -280,8 +280,8 @@ class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
-    tail_yield: Share = 0.02  # of what filters postponed and is left, that may be new when it is left alone; 0: fetch all, 1: none
-    tail_share: Annotated[float, Meta(ge=0)] = 0.1  # fetches in vain of what was postponed, for each useful fetch of the host
+    tail_yield: Share = 0.02  # of what filters held and is left, that may be new when it is left alone; 0: fetch all, 1: none
+    tail_share: Annotated[float, Meta(ge=0)] = 0.1  # fetches in vain of what was held, for each useful fetch of the host
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
     path_trap: PathTrap = field(default_factory=PathTrap)
     media: Media = field(default_factory=Media)
@@ -307,7 +307,7 @@ class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.02  # of the 304s, asked for once more without conditions
     min_change: Share = 0.02  # of the text: less is looked at twice
-    halt: bool = True  # a host that loses much at once waits for a word of the operator
+    park: bool = True  # a host that loses much at once waits for a word of the operator
 
 
 class Archive(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -19,14 +19,16 @@ class Ending:
 def finished(why: str, status: Status, *, answered_before: int, max_error_rate: float) -> Ending:
     """Return the end of a crawl that has nothing to do: it names what is left, and what most failures came from.
 
-    status: of the whole crawl, as of now.    answered_before: pages and redirects of earlier lives.
+    Args:
+        status: The status of the whole crawl, as of now.
+        answered_before: Pages and redirects of earlier lives.
     """
     parts = [why]
     parts += [f"{state}: {_count(n, 'host')}" for state, n in status.hosts_held_up.items()]
     parts += [f"{governed(reason)}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
     if status.held:
         alone = f", {status.left_alone:,} of them left alone" if status.left_alone else ""
-        parts.append(f"postponed by filters: {_count(status.held, 'URL')}{alone}")
+        parts.append(f"held by filters: {_count(status.held, 'URL')}{alone}")
     if status.needs_browser:
         parts.append(f"need a browser: {', '.join(f'{n:,} {what}' for what, n in status.needs_browser.items())}")
     if status.quarantined:

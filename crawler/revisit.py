@@ -42,7 +42,7 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
         made = await _after_response(lease, outcome, context)
     except (ThresherError, MemoryError):  # no page's fault alone, as in visit.py
         raise
-    except Exception as error:  # one page's fault in our own code must not end the crawl
+    except Exception as error:  # noqa: BLE001 - one page's fault in our own code must not end the crawl
         made = failed_by_us(lease, outcome, error)
     made.was_conditional = bool(conditions)
     return made

@@ -46,7 +46,7 @@ class Status(msgspec.Struct, kw_only=True):
     would_save: dict[str, int] = {}  # by filter that only observes
     needs_browser: dict[str, int] = {}  # pages that only a browser can read, by what they are
     queued: int = 0
-    held: int = 0  # postponed by filters
+    held: int = 0  # held by filters
     left_alone: int = 0  # of these, that are not worth their price
     quarantined: dict[str, int] = {}  # what killed its receiver and was set aside, by what it is
     known: int = 0
@@ -68,10 +68,10 @@ class Status(msgspec.Struct, kw_only=True):
 class Report(Status, kw_only=True):
     """What one of several agents tells its supervisor beside that."""
 
-    resting: str = ""  # why nothing is left to do for now, all of it committed; "": something is
-    has_tail: bool = False  # what filters postponed may yet be served
+    idle: str = ""  # why nothing is left to do for now, all of it committed; "": something is
+    has_tail: bool = False  # what filters held may yet be served
     sent: dict[str, int] = {}  # messages to each other agent
-    heard: dict[str, int] = {}  # messages of each other agent that were carried out
+    received: dict[str, int] = {}  # messages of each other agent that were carried out
     wave: int = 0  # the last that the supervisor asked for
     grant: int = 0  # the last that was heard of
     may_have: int = 0  # pages that the agent may have in all; 0 before its first grant
@@ -84,7 +84,7 @@ class AgentOrder(msgspec.Struct, kw_only=True, omit_defaults=True):
     wave: int = 0  # report at once, under this number
     grant: int = 0  # the number of a grant
     may_have: int = 0  # pages that the agent may have in all; more only if it has them, or they are in flight
-    serve_tails: bool = False  # nobody has anything else: go on with what filters postponed
+    serve_tails: bool = False  # nobody has anything else: go on with what filters held
     end: str = ""  # end, for this reason
     code: int = 0
 
@@ -106,7 +106,11 @@ def fill_hosts(status: Status, hosts: FrontierSnapshot) -> None:
 
 
 def merged(reports: Sequence[Status], left_behind: Status | None = None) -> Status:
-    """Return the status of all agents as one.    left_behind: what the shards count that have no agent any more"""
+    """Return the status of all agents as one.
+
+    Args:
+        left_behind: What the shards count that have no agent any more.
+    """
     whole = Status(state=_state_of({report.state for report in reports}))
     for report in (*reports, *([] if left_behind is None else [left_behind])):
         for name in Status.__struct_fields__:

@@ -55,7 +55,7 @@ from thresher.crawler.page.batch_reader import Reading as PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.requisite_reader import RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
-from thresher.filters.panel import FREE, Asked, Deliberation, Panel, Turn
+from thresher.filters.panel import NO_OBJECTION, Asked, Deliberation, Panel, Turn
 from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.tables.bodies import Bodies
 from thresher.storage.tables.pages import Pages
@@ -102,7 +102,7 @@ class Visit(msgspec.Struct):
     saved_by: str = ""  # the filter that refused it when its turn came
     held: tuple[Asked, ...] = ()  # a filter has come to hold the URL, or to rewrite it: it is not requested
     said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
-    postponed: tuple[float, str] | None = None  # until when its host waits, and why
+    deferred: tuple[float, str] | None = None  # until when its host waits, and why
     robots_of: set[Waiting] = msgspec.field(default_factory=set)  # for whom `outcome`, a robots.txt, speaks
     policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
     page: Page | None = None
@@ -163,12 +163,12 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
     )
     try:
         made = await _after_response(lease, outcome, context)
-        made.said = turn.said
-        return made
     except (ThresherError, MemoryError):  # no page's fault alone: the store is damaged, its disk refuses, there is no memory left
         raise
-    except Exception as error:  # one page's fault in our own code must not end the crawl: it is recorded with its traceback
+    except Exception as error:  # noqa: BLE001 - one page's fault in our own code must not end the crawl: it is recorded with its traceback
         return failed_by_us(lease, outcome, error)
+    made.said = turn.said
+    return made
 
 
 def failed_by_us(lease: Lease, outcome: Outcome, error: Exception) -> Visit:
@@ -189,12 +189,12 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
         case Standing.DENIED:
             return Visit(lease, refused=Skip(url.text, Reason.ROBOTS_DENIED, "robots"))
         case Standing.UNREACHABLE:
-            return Visit(lease, postponed=(standing.until, "robots.txt unreachable"))
+            return Visit(lease, deferred=(standing.until, "robots.txt unreachable"))
         case Standing.UNKNOWN:
             outcome = await _robots_txt(context.robots.request(url.host), context)
             if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or context.bare.gives_way(url, outcome)):
                 return _failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
-            return Visit(lease, outcome, robots_of={url.host}, postponed=(0.0, ""))
+            return Visit(lease, outcome, robots_of={url.host}, deferred=(0.0, ""))
         case Standing.ALLOWED:
             return None
 
@@ -238,7 +238,7 @@ async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
             file.write(outcome.body)
             visit.sitemap = await context.sitemaps.read(file)
             if Flag.TRUNCATED_SIZE in outcome.flags:
-                visit.sitemap.told.append("cut where limits.max_sitemap_size ends")
+                visit.sitemap.notes.append("cut where limits.max_sitemap_size ends")
     return visit
 
 
@@ -248,7 +248,7 @@ def _turn(lease: Lease, context: VisitContext) -> Turn:
     return (
         context.panel.turn(entry.url)
         if entry.lane in (Lane.FRESH, Lane.ANNOUNCED) and entry.url.purpose in _OF_LINKS_AND_SITEMAPS
-        else FREE
+        else NO_OBJECTION
     )
 
 
@@ -271,7 +271,7 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             return redirected(lease, outcome, context)
         case Fetched(refused=None):
             if context.cookies is not None:
-                context.cookies.ended(outcome.url.text)
+                context.cookies.on_end(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
             requisites = await _needed_by(outcome, reading, context)
             made = read_page(lease, outcome, reading, context)
@@ -315,7 +315,7 @@ def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool
     if context.cookies is None or outcome.url.purpose in FILTERS_OWN or not isinstance(context.links.check(target), bytes):
         return False
     set_cookies, at_most = outcome.head.all(b"set-cookie"), context.overriding.of(outcome.url.text).limits.max_redirects
-    return context.cookies.redirected(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
+    return context.cookies.on_redirect(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
 
 
 def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:

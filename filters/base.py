@@ -1,17 +1,18 @@
 """The contract of a filter, the same at every gate.
 
-`measure` is pure and may be slow; its result is written to the journal. What costs too much to take of every subject may be taken later,
-from the subject that stands beside its measure and not in the journal: subjects never change, so that it is the same whenever it is taken.
-`decide` reads the filter's memory and changes nothing. `observe` is the only mutation, beside what a `Prober` learns from its requests:
-it sees the whole panel's judgement, so that a page which any filter dropped teaches no "kept" memory.
+`measure` is pure and may be slow; its result is written to the journal. A value that is too expensive to compute for every subject may be
+computed when it is first read: the measure keeps a reference to its subject, which is not written to the journal. Subjects never change, so
+the value does not depend on when it is computed. `decide` reads the filter's memory and changes nothing. Only `observe` and the handlers
+`on_answer`, `on_finding` and `on_news` change the memory. `observe` is given the whole panel's judgement, so that a page which any filter
+dropped teaches no "kept" memory.
 
 Gates, in the order of a URL's journey:
 
 | gate     | subject        | ruling         | asked                                                          |
 |----------|----------------|----------------|----------------------------------------------------------------|
-| static   | `LinkColumns`        | `Reason`s      | a page's links at a time, before the seen test; no memory, pure, counted only |
+| static   | `LinkColumns`  | `Reason`s      | a page's links at a time, before the seen test; no memory, pure, counted only |
 | learned  | `LinkBatch`    | `LinkRuling`   | once per new URL, a page's links at a time                     |
-| head     | `Head`         | `Reason` or no | when the headers are in; no memory                             |
+| head     | `Head`         | `Reason` or no | when the headers have arrived; no memory                       |
 | redirect | `RedirectPair` | `Verdict`      | when a redirect's end has settled                              |
 | page     | `Page`         | `Verdict`      | once per response, after the parse                             |
 
@@ -62,9 +63,9 @@ class Gate(IntEnum):
     ANSWER = 5  # no gate: what a filter learned from a request of its own
     UNREAD = 6  # no gate: an answer whose body the head gate refused
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
-    NAMED = 8  # no gate: a page named URLs that wait or are held
-    TOLD = 9  # no gate: what the same filter at another agent has found
-    TAIL = 10  # no gate: what befell postponed URLs (filters/tail/history.py)
+    RELINKS = 8  # no gate: a page links to known URLs that are queued or held
+    NEWS = 9  # no gate: what the same filter at another agent has found
+    TAIL = 10  # no gate: what befell held URLs (filters/tail/history.py)
 
 
 class LinkColumns(NamedTuple):
@@ -80,8 +81,8 @@ class LinkColumns(NamedTuple):
         return cls((text,), (host,), (site,))
 
 
-class Naming(NamedTuple):
-    """The links of a judged page that were known before, and wait or are held."""
+class Relinks(NamedTuple):
+    """Links of a judged page to URLs that were known before and are queued or held."""
 
     source: CrawlURL
     keys: Sequence[bytes]
@@ -94,7 +95,7 @@ class LinkRuling(msgspec.Struct, frozen=True):
 
 
 class LinkJudgement(msgspec.Struct, frozen=True):
-    """The whole panel's word on a batch: which links are admitted, and the verdict that refused each of the others."""
+    """The whole panel's judgement of a batch: which links are admitted, and the verdict that refused each of the others."""
 
     admitted: npt.NDArray[np.bool_]
     refused: Mapping[int, Verdict]
@@ -106,8 +107,10 @@ NOTHING_REFUSED = LinkRuling()
 class _NothingLearned(tuple[Effect, ...]):
     """No effects; a type of its own, since there is only one empty tuple."""
 
+    __slots__ = ()
 
-NOTHING_LEARNED: Effects = _NothingLearned()  # of `observe`: the memory is as it was, the journal need not keep the measure
+
+NOTHING_LEARNED: Effects = _NothingLearned()  # `observe` returns it if the memory did not change: the journal then skips the measure
 
 S = TypeVar("S", contravariant=True)
 M = TypeVar("M")
@@ -134,21 +137,30 @@ class Filter(Protocol[S, M, R, J]):
         ...
 
 
-class SetBack(NamedTuple):
-    """A link that a filter sets back until later."""
+class HeldLink(NamedTuple):
+    """A link that a learned filter holds in a class of its host."""
 
-    at: int  # in the batch
-    holder: str
-    verdict: Callable[[], Verdict]  # what is said of it by a filter that observes
+    at: int  # position in the batch
+    holder: str  # name of the class
+    verdict: Callable[[], Verdict]  # recorded in place of the hold when the filter only observes
 
 
-def set_back(batch: LinkBatch, found: Sequence[SetBack], *, only_says: bool) -> tuple[LinkRuling, Effects]:
-    """Hold links of a batch, or only say that they would be."""
-    if not found:
+def hold_links(batch: LinkBatch, links: Sequence[HeldLink], *, only_observes: bool) -> tuple[LinkRuling, Effects]:
+    """Hold links of a batch.
+
+    Args:
+        batch: The new links of one page.
+        links: Those of them that are to be held.
+        only_observes: Whether the filter's mode is `observe`. The links are then not held; the verdicts say that they would be.
+
+    Returns:
+        The ruling and the effects that `decide` of a learned filter returns.
+    """
+    if not links:
         return NOTHING_REFUSED, NO_EFFECTS
-    if only_says:
-        return LinkRuling({link.at: link.verdict() for link in found}), NO_EFFECTS
-    return NOTHING_REFUSED, tuple(Hold(batch.texts[link.at], link.holder) for link in found)
+    if only_observes:
+        return LinkRuling({link.at: link.verdict() for link in links}), NO_EFFECTS
+    return NOTHING_REFUSED, tuple(Hold(batch.texts[link.at], link.holder) for link in links)
 
 
 LinkFilter = Filter[LinkBatch, Any, LinkRuling, LinkJudgement]
@@ -175,26 +187,26 @@ class HeadFilter(Protocol):
 
 
 class RelinkListener(Protocol):
-    """A filter that hears which waiting or held URLs a page names again, with the panel's judgement of the page."""
+    """A filter that learns which queued or held URLs a page links to again, with the panel's judgement of the page."""
 
     name: str
     measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
 
     def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
-        """Return whether it may learn anything from what a page names. Asked of every page."""
+        """Return whether the filter may learn anything from the links of this page. Asked of every page."""
         ...
 
-    def measure(self, naming: Naming, /) -> Any:
-        """Reduce the naming to what learning needs. Pure."""
+    def measure(self, relinks: Relinks, /) -> Any:
+        """Reduce the links to what learning needs. Pure."""
         ...
 
     def observe(self, measure: Any, judgement: Judgement, memory: Memory, /) -> Effects:
-        """Learn from it. `NOTHING_LEARNED` if it did not."""
+        """Learn from the links. `NOTHING_LEARNED` if the memory did not change."""
         ...
 
 
 class Prober(Protocol):
-    """A filter that makes requests of its own is told how each ended, and may write its memory then."""
+    """A filter that makes requests of its own: it is called when each has ended, and may write its memory then."""
 
     name: str
     answer_type: type[Any]  # what `reduce` returns: a msgspec type, for the journal
@@ -203,42 +215,55 @@ class Prober(Protocol):
         """Reduce the answer to what learning needs. Pure."""
         ...
 
-    def answered(self, reduced: Any, memory: Memory, /) -> Effects:
-        """Learn from an answer."""
+    def on_answer(self, reduced: Any, memory: Memory, /) -> Effects:
+        """Learn from an answer, as `reduce` returned it."""
         ...
 
 
 class BackgroundLearner(Protocol):
-    """A filter that thinks about a site for longer than the loop may wait. A `Study` that it asks for goes this way:
+    """A filter that computes for longer than the event loop may be blocked. It asks for a computation by the effect `Study`:
 
-    gather (in the loop) → study (pure, in another process: `crawler/children/studies.py` names it) → found (in the loop, in a commit of its
-    own)
+    gather (in the loop) → study (pure, in another process: `crawler/children/studies.py` names it) → on_finding (in the loop, in a commit
+    of its own)
     """
 
     name: str
-    finding_type: type[Any]  # what a study's bytes are, in msgpack
+    finding_type: type[Any]  # type of a study's result, which is encoded in msgpack
 
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
-        """Yield a copy of what is to be studied, in pieces of a few milliseconds' work: the loop goes on between them."""
+        """Yield a copy of what is to be studied, in pieces of a few milliseconds' work each: other tasks run between them.
+
+        Args:
+            site: First 8 bytes of the keys of the site's URLs.
+            memory: The filter's memory.
+        """
         ...
 
-    def found(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
-        """Learn from the finding. What has come in meanwhile is in the memory, not in the finding."""
+    def on_finding(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
+        """Learn from the finding.
+
+        What the filter has observed since `gather` is in the memory, but not in the finding.
+
+        Args:
+            site: First 8 bytes of the keys of the site's URLs.
+            finding: The result of the study, a `finding_type`.
+            memory: The filter's memory.
+        """
         ...
 
 
 class PeerFilter(Protocol):
-    """A filter that knows of sites which other agents have: it tells their owners (`Tell`), and learns from what it is told.
+    """A filter that learns facts about sites of other agents: it sends them to the site's owner (`Tell`), where `on_news` is called.
 
-    Each news is told once, in the order of the teller; what its owner has been told twice must count once all the same, since one fact
-    may be found by two.
+    Each message is delivered once, in the order in which its sender sent it. Two agents may find the same fact, though: a fact that arrives
+    twice must count once.
     """
 
     name: str
-    news_type: Any  # msgspec type, or a union of such, for lanes and journal
+    news_type: Any  # a msgspec type, or a union of such types, for channels and journal
 
-    def told(self, news: Any, memory: Memory, /) -> Effects:
-        """Learn from the news."""
+    def on_news(self, news: Any, memory: Memory, /) -> Effects:
+        """Learn from a message of the same filter at another agent."""
         ...
 
 
@@ -246,7 +271,7 @@ Again = Callable[[bytes, Memory], bool]
 
 
 def always(_key: bytes, _memory: Memory, /) -> bool:
-    """Have every URL judged again when its turn comes."""
+    """Return True: every URL is judged again when its turn comes."""
     return True
 
 
@@ -260,15 +285,13 @@ class FilterSpec(msgspec.Struct, frozen=True):
     head: HeadFilter | None = None
     redirect: RedirectFilter | None = None
     page: PageFilter | None = None
-    hears: RelinkListener | None = None
+    relinks: RelinkListener | None = None
     prober: Prober | None = None
     learner: BackgroundLearner | None = None
-    peer_filter: PeerFilter | None = None  # only where there are several agents
-    again: Again | None = None  # told by a URL's key when its turn comes: is `learned` to judge it again? What it holds is not fetched
-    recent: Callable[[str, Memory], Recent | None] | None = (
-        None  # what a holder's fetches came to before its class was opened: asked right then
-    )
-    unread: bool = False  # `page` observes, too, what the head gate refused: a page without text that is not kept
+    peer_filter: PeerFilter | None = None  # used only where there are several agents
+    again: Again | None = None  # given a URL's key when its turn comes: does `learned` judge it again? A URL that it holds is not fetched
+    recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class came to before the class existed
+    unread: bool = False  # `page` also observes answers whose body the head gate refused, as pages without text that are not kept
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:
         """Return the parts that learn, with their gates."""

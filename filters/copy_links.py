@@ -46,7 +46,12 @@ def keys(via: bytes) -> tuple[bytes, ...]:
 
 
 def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:
-    """Return whether the links of a copy are followed.    page: its key; budget: links of one kind"""
+    """Return whether the links of a copy are followed.
+
+    Args:
+        page: Its key.
+        budget: Links of one kind.
+    """
     site = page[:8]
     return _unpaid(site, kind, memory) < budget and _unpaid(site, _EVERY_KIND, memory) < _OF_SITE * budget
 
@@ -59,7 +64,11 @@ def mark(page: bytes, kind: bytes, memory: Memory) -> None:
 
 
 def pay(via: bytes, memory: Memory) -> None:
-    """Note that a page is no copy.    via: key of the page that led to it, b"" for a seed"""
+    """Note that a page is no copy.
+
+    Args:
+        via: Key of the page that led to it, b"" for a seed.
+    """
     if not via or not _has_marks(via[:8], memory):
         return
     kind = memory.get(_mark_key(via))

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
@@ -134,7 +134,12 @@ class Danger:
         return [compiled(text) for text in self._settings.links]
 
     def _is_about(self, pattern: Pattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
-        """Tell whether a path may as well be a page's title.    at: of the first segment that the pattern names    labels: of the host"""
+        """Tell whether a path may as well be a page's title.
+
+        Args:
+            at: Position of the first segment that the pattern names.
+            labels: The labels of the host.
+        """
         before = segments[:at]
         if pattern.is_file:
             return False
@@ -162,6 +167,7 @@ def _loose(names: str) -> str:
     return "|".join("[^&;]*".join("".join(map(_sign, part)) for part in name.split("*")) for name in names.split("|"))
 
 
+@cache
 def _sign(sign: str) -> str:
     return re2.escape(sign) if sign.isalnum() or sign in "-._" else f"(?:{re2.escape(sign)}|%{ord(sign):02x})"
 

@@ -30,7 +30,11 @@ class ExtensionFilter:
     name = NAME
 
     def __init__(self, settings: Media, *, documents: bool = False) -> None:
-        """documents: the setting `parse.documents`"""
+        """Create the extension filter.
+
+        Args:
+            documents: The setting `parse.documents`.
+        """
         extensions = {extension.lower().lstrip(".") for extension in settings.skip_extensions}
         extensions -= EXTENSIONS if documents else frozenset()
         self._skipped = frozenset(extension for extension in extensions if len(extension) <= _LONGEST_EXTENSION and "/" not in extension)
@@ -52,7 +56,11 @@ class AnnouncedTypes:
         self._known: dict[str, bool] = {}
 
     def are_skipped(self, announced: str) -> bool:
-        """Return whether a link that announces this type is not followed.    announced: as the page writes it"""
+        """Return whether a link that announces this type is not followed.
+
+        Args:
+            announced: As the page writes it.
+        """
         known = self._known.get(announced)
         if known is None:
             name = announced.partition(";")[0].strip().lower()

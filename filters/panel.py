@@ -35,7 +35,7 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkColumns, LinkJudgement, LinkRuling, Naming
+from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkColumns, LinkJudgement, LinkRuling, Relinks
 from thresher.filters.evidence.audits import is_audited
 from thresher.filters.evidence.decay import Recent
 
@@ -75,7 +75,7 @@ class Turn(NamedTuple):
     said: tuple[str, ...] = ()  # observers that would hold or refuse it
 
 
-FREE = Turn()
+NO_OBJECTION = Turn()
 
 
 class Panel:
@@ -87,9 +87,13 @@ class Panel:
         memory_of: Callable[[str], Memory],
         *,
         audit_share: float,
-        stands: Callable[[str], bool] = lambda target: True,
+        stands: Callable[[str], bool] = lambda _target: True,
     ) -> None:
-        """stands: whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise."""
+        """Create the panel.
+
+        Args:
+            stands: Whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise.
+        """
         self.specs = tuple(specs)
         self._stands = stands
         self._audit_share = audit_share
@@ -106,7 +110,7 @@ class Panel:
             for gate, part in spec.parts():
                 self._learning[gate].append((spec, part))
         self._learning[Gate.UNREAD] = [(spec, spec.page) for spec in specs if spec.unread and spec.page]
-        self._learning[Gate.NAMED] = [(spec, spec.hears) for spec in specs if spec.hears]
+        self._learning[Gate.RELINKS] = [(spec, spec.relinks) for spec in specs if spec.relinks]
         self._again = [(spec, spec.again, spec.learned) for spec in specs if spec.again and spec.learned]
 
     def enforces(self, name: str) -> bool:
@@ -139,7 +143,7 @@ class Panel:
         """Ask again, before a URL is requested, who holds, rewrites or refuses it by now, and which observers would."""
         asked_again = [(spec, part) for spec, again, part in self._again if again(url.key, self._memories[spec.name])]
         if not asked_again:
-            return FREE
+            return NO_OBJECTION
         batch = LinkBatch.of(url)
         holds: list[Asked] = []
         refused: dict[int, Verdict] = {}
@@ -152,7 +156,7 @@ class Panel:
             elif ruling.refused:
                 said.append(spec.name)
         if not (holds or refused):
-            return Turn((), None, tuple(said)) if said else FREE
+            return Turn((), None, tuple(said)) if said else NO_OBJECTION
         audited, kept = self._audit(batch, refused, holds)
         return Turn(tuple(kept), None if audited else refused.get(0), tuple(said))
 
@@ -161,21 +165,29 @@ class Panel:
         measures = tuple(part.measure(page) for _, part in self._learning[Gate.UNREAD])
         return Deliberation(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures)
 
-    def hears_of_names(self, source: CrawlURL) -> bool:
+    def wants_relinks(self, source: CrawlURL) -> bool:
         """Return whether any filter wants to hear which known URLs a page names."""
-        return any(part.listens(source, self._memories[spec.name]) for spec, part in self._learning[Gate.NAMED])
+        return any(part.listens(source, self._memories[spec.name]) for spec, part in self._learning[Gate.RELINKS])
 
-    def named(self, naming: Naming, judgement: Judgement) -> Deliberation[Judgement]:
-        """Return what those who want to hear of it learn from the known URLs that a page names. judgement: of the page."""
-        measures = tuple(part.measure(naming) for _, part in self._learning[Gate.NAMED])
-        return Deliberation(Gate.NAMED, judgement, (), measures)
+    def relinks(self, naming: Relinks, judgement: Judgement) -> Deliberation[Judgement]:
+        """Return what those who want to hear of it learn from the known URLs that a page names.
+
+        Args:
+            judgement: The panel's judgement of the page.
+        """
+        measures = tuple(part.measure(naming) for _, part in self._learning[Gate.RELINKS])
+        return Deliberation(Gate.RELINKS, judgement, (), measures)
 
     def measurers(self) -> list[Callable[[Page], Any]]:
         """Return what each filter at the page gate measures a page by: pure, so that a caller may have many pages measured beforehand."""
         return [part.measure for _, part in self._learning[Gate.PAGE]]
 
     def page(self, page: Page, measures: Sequence[Any] | None = None) -> Deliberation[Judgement]:
-        """Judge a page; nothing is learned yet. measures: by the `measurers` in their order, if they have been asked already."""
+        """Judge a page; nothing is learned yet.
+
+        Args:
+            measures: By the `measurers` in their order, if they have been asked already.
+        """
         made = self._judge(Gate.PAGE, measures if measures is not None else [measure(page) for measure in self.measurers()])
         if NEEDS_BROWSER.isdisjoint(page.flags):
             return made
@@ -202,7 +214,7 @@ class Panel:
         audited, kept_effects = self._audit(batch, refused, effects)
         if refused:
             admitted[[i for i in refused if i not in audited]] = False
-        _set_aside(batch, kept_effects, admitted)
+        _leave_out_changed(batch, kept_effects, admitted)
         judgement = LinkJudgement(admitted, refused)
         return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said)
 
@@ -220,23 +232,27 @@ class Panel:
         record = Record(deliberation.gate, encode_judgement(deliberation.judgement), measures) if measures else None
         return tuple(effects), record
 
-    def answered(self, prober: str, answer: Answer) -> Learned:
+    def on_answer(self, prober: str, answer: Answer) -> Learned:
         """Tell a filter how a request it made has ended; return what it asks for next and what the journal keeps."""
-        reduced = self.reduced(prober, answer)
-        return ((), None) if reduced is None else self.answered_elsewhere(prober, reduced)
+        reduced = self.reduce(prober, answer)
+        return ((), None) if reduced is None else self.on_reduced_answer(prober, reduced)
 
-    def reduced(self, prober: str, answer: Answer) -> bytes | None:
+    def reduce(self, prober: str, answer: Answer) -> bytes | None:
         """Return what a filter learns from, as it may travel; None if it does not ask."""
         part = self._probers.get(prober)
         return None if part is None else _encode(part.reduce(answer))
 
-    def answered_elsewhere(self, prober: str, reduced: bytes, read: Any = None) -> Learned:
-        """Tell a filter of the answer to a request that may have been made by another agent.    read: by `read_answer`, if it was"""
+    def on_reduced_answer(self, prober: str, reduced: bytes, read: Any = None) -> Learned:
+        """Tell a filter of the answer to a request that may have been made by another agent.
+
+        Args:
+            read: By `read_answer`, if it was.
+        """
         part = self._probers.get(prober)
         if part is None:
             return (), None
         answer = self.read_answer(prober, reduced) if read is None else read
-        asked = tuple((prober, effect) for effect in part.answered(answer, self._memories[prober]))
+        asked = tuple((prober, effect) for effect in part.on_answer(answer, self._memories[prober]))
         return asked, Record(Gate.ANSWER, b"", [(prober, reduced)])
 
     def read_answer(self, prober: str, reduced: bytes) -> Any:
@@ -249,13 +265,17 @@ class Panel:
         part = self._correspondents.get(name)
         return None if part is None else msgspec.msgpack.decode(news, type=part.news_type)
 
-    def told(self, name: str, news: bytes, read: Any = None) -> Learned:
-        """Let a filter learn what it was told at another agent.    read: by `read_news`, if it was"""
+    def on_news(self, name: str, news: bytes, read: Any = None) -> Learned:
+        """Let a filter learn what it was told at another agent.
+
+        Args:
+            read: By `read_news`, if it was.
+        """
         part = self._correspondents.get(name)
         if part is None:
             return (), None
-        asked = part.told(self.read_news(name, news) if read is None else read, self._memories[name])
-        return tuple((name, effect) for effect in asked if self._may(name, effect)), Record(Gate.TOLD, b"", [(name, news)])
+        asked = part.on_news(self.read_news(name, news) if read is None else read, self._memories[name])
+        return tuple((name, effect) for effect in asked if self._may(name, effect)), Record(Gate.NEWS, b"", [(name, news)])
 
     def _may(self, name: str, effect: Effect) -> bool:
         """Return whether a filter may have an effect: one that only observes may but learn."""
@@ -265,12 +285,12 @@ class Panel:
         """Yield a copy of what a filter wants to have studied, piece by piece."""
         return self._learners[learner].gather(site, self._memories[learner])
 
-    def found(self, learner: str, site: bytes, finding: bytes) -> Learned:
+    def on_finding(self, learner: str, site: bytes, finding: bytes) -> Learned:
         """Tell a filter what a study came to; return what it asks for and what the journal keeps. An observer asks for studies alone."""
         part = self._learners.get(learner)
         if part is None:
             return (), None
-        asked = part.found(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
+        asked = part.on_finding(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
         effects = tuple((learner, effect) for effect in asked if self._may(learner, effect))
         return effects, Record(Gate.STUDY, site, [(learner, finding)])
 
@@ -282,15 +302,15 @@ class Panel:
             if record.gate == Gate.STUDY:
                 for name, finding in record.measures:
                     if name in self._learners:
-                        self.found(name, record.judgement, finding)
+                        self.on_finding(name, record.judgement, finding)
                 continue
             if record.gate == Gate.ANSWER:
                 for name, reduced in record.measures:
-                    self.answered_elsewhere(name, reduced)
+                    self.on_reduced_answer(name, reduced)
                 continue
-            if record.gate == Gate.TOLD:
+            if record.gate == Gate.NEWS:
                 for name, news in record.measures:
-                    self.told(name, news)
+                    self.on_news(name, news)
                 continue
             judgement = decode_judgement(Gate(record.gate), record.judgement)
             parts = {spec.name: part for spec, part in self._learning[Gate(record.gate)]}
@@ -351,7 +371,7 @@ def _merge(ruling: LinkRuling, *, into: dict[int, Verdict]) -> None:
         into.setdefault(i, verdict)
 
 
-def _set_aside(batch: LinkBatch, effects: Iterable[Asked], admitted: Any) -> None:
+def _leave_out_changed(batch: LinkBatch, effects: Iterable[Asked], admitted: Any) -> None:
     """Take the links that an effect rewrites or holds out of the admitted ones."""
     aside = {effect.url for _, effect in effects if isinstance(effect, Rewrite | Hold)}
     if aside:

@@ -4,7 +4,7 @@ By shape (static gate): a path segment that occurs more than `max_segment_repeat
 `max_params` query parameters.
 By yield: of each shape (path_shapes.py) the answers are counted that were nothing new: no 200, a copy or a soft error by the panel's word,
 or a page that shows, beside what its URL says, what one of the last eight of its shape has shown (pattern_yield/news.py). After
-`max_per_prefix` of them a shape is spent, unless one answer in twenty was new: that is an opinion, and its URLs are postponed
+`max_per_prefix` of them a shape is spent, unless one answer in twenty was new: that is an opinion, and its URLs are held
 (filters/tail/) when they are found, and those that wait when their turn comes. A calendar (dates of one form) is spent after `max_calendar`
 such answers. After ten times as many answers, whatever they were, its URLs are refused: calendars never end, and the limit is the user's.
 
@@ -37,11 +37,11 @@ from thresher.filters.base import (
     NOTHING_REFUSED,
     Effects,
     FilterSpec,
+    HeldLink,
     LinkColumns,
     LinkJudgement,
     LinkRuling,
-    SetBack,
-    set_back,
+    hold_links,
 )
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.path_shapes import calendar_of, shape_of
@@ -59,7 +59,11 @@ _NO_VERDICT = Verdict(NAME)
 
 
 def spec(settings: PathTrap, *, judges: Collection[str] = ()) -> FilterSpec:
-    """Build the filter. judges: filters that drop pages."""
+    """Build the filter.
+
+    Args:
+        judges: Filters that drop pages.
+    """
     links, pages = YieldTrap(settings), YieldCount(settings, judges=judges)
     return FilterSpec(
         NAME,
@@ -115,7 +119,11 @@ class Shape(msgspec.Struct, array_like=True):
     lately: list[int] = []  # what was shown lately, as 4 bytes of its hash
 
     def learn(self, *, shows: int, is_old: bool, is_new: bool) -> None:
-        """Count one answer. shows: hash of what the page shows beside its URL, 0 if that is not known."""
+        """Count one answer.
+
+        Args:
+            shows: Hash of what the page shows beside its URL, 0 if that is not known.
+        """
         self.answered += 1
         if is_old or (shows and shows in self.lately):
             self.barren += 1
@@ -195,7 +203,7 @@ class YieldTrap:
 
     def __init__(self, settings: PathTrap) -> None:
         self._bounds = _Bounds(settings)
-        self._only_says = settings.mode == "observe"
+        self._only_observes = settings.mode == "observe"
         self._held: dict[str, Recent] = {}
 
     def measure(self, batch: LinkBatch, /) -> LinkBatch:
@@ -206,7 +214,7 @@ class YieldTrap:
         if not closed:
             return NOTHING_REFUSED, NO_EFFECTS
         refused: dict[int, Verdict] = {}
-        found: list[SetBack] = []
+        found: list[HeldLink] = []
         for i in batch.of_sites(closed):
             if is_home(batch.texts[i]):
                 continue
@@ -217,9 +225,9 @@ class YieldTrap:
                     break
                 if self._bounds.is_spent(cell, shape):
                     self._hold(holder(spelled), shape)
-                    found.append(SetBack(i, holder(spelled), partial(_verdict, cell, shape)))
+                    found.append(HeldLink(i, holder(spelled), partial(_verdict, cell, shape)))
                     break
-        ruling, effects = set_back(batch, found, only_says=self._only_says)
+        ruling, effects = hold_links(batch, found, only_observes=self._only_observes)
         return (LinkRuling({**ruling.refused, **refused}) if refused else ruling), effects
 
     def _hold(self, by: str, shape: Shape) -> None:

@@ -1,4 +1,4 @@
-"""Is this file safe to map? Answered by plain reads, before LMDB maps it: a page past the end of a mapped file is a SIGBUS.
+"""Checks by plain reads whether a file is safe to map, before LMDB maps it: reading past the end of a mapped file is a SIGBUS.
 
 LMDB 0.9 (little-endian, 64 bits) keeps two meta pages at the start of data.mdb and uses the one of the later transaction:
 
@@ -38,7 +38,11 @@ def check_data_file(path: Path) -> None:
 
 
 def page_problems(path: Path) -> list[str]:
-    """Return what is wrong with the pages of a file that nobody writes; raises `StoreError` where it may not even be mapped."""
+    """Return what is wrong with the pages of a file that nobody writes.
+
+    Raises:
+        StoreError: If it may not even be mapped.
+    """
     check_data_file(path)
     return _walk(path)
 

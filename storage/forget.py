@@ -156,10 +156,10 @@ def _compact(folder: Path) -> None:
     try:
         with lmdb.open(str(folder), max_dbs=len(TABLES) + 8, readonly=True, lock=False, lib_version=0) as env:
             env.copy(str(copy), compact=True)
-        with open(copy / "data.mdb", "rb+") as file:
-            os.chmod(file.fileno(), MODE)
+        with (copy / "data.mdb").open("rb+") as file:
+            os.fchmod(file.fileno(), MODE)
             os.fsync(file.fileno())
-        os.replace(copy / "data.mdb", folder / "data.mdb")
+        (copy / "data.mdb").replace(folder / "data.mdb")
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)

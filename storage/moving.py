@@ -114,7 +114,12 @@ class Move:
     """One range of partitions from one shard to another."""
 
     def __init__(self, source: Store, target: Store, *, shard: int, first: int, last: int) -> None:
-        """shard: number of the source.    first, last: partitions."""
+        """Create the move.
+
+        Args:
+            shard: Number of the source.
+            first, last: Partitions.
+        """
         self._from = source
         self._to = target
         self._shard = shard
@@ -302,7 +307,11 @@ def move_quarantined(source: Store, target: Store) -> None:
 
 
 def _is_of_no_site(row: bytes) -> bool:
-    """Return whether a filter's record is of no site.    row: its key, or that of the bytes used"""
+    """Return whether a filter's record is of no site.
+
+    Args:
+        row: Its key, or that of the bytes used.
+    """
     return row[_TAG : _TAG + 8].endswith(_NO_SITE)
 
 

@@ -28,7 +28,7 @@ Ranges = list[tuple[int, int, int]]  # first and last partition, agent
 
 
 class Partitions(msgspec.Struct, forbid_unknown_fields=True):
-    """What the file says."""
+    """The content of the file."""
 
     shards: int  # that there are, with an agent or without
     owners: Ranges
@@ -98,7 +98,11 @@ def ranges_of(table: bytes) -> Ranges:
 
 
 def read_partitions(directory: Path) -> Partitions | None:
-    """Return the table of a crawl, None if one agent has everything; raises `StoreError` if it is damaged."""
+    """Return the table of a crawl, None if one agent has everything.
+
+    Raises:
+        StoreError: If it is damaged.
+    """
     path = directory / FILE
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Partitions)

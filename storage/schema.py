@@ -73,7 +73,7 @@ from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import HostRecord, SiteRecord
 
 # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value; 4: sitemaps, and a lane for what they
-# announce; 5: what filters postpone waits in classes, rounds, and what was taken down
+# announce; 5: what filters hold waits in classes, rounds, and what was taken down
 VERSION: Final = 5
 
 STATE: Final = "state"
@@ -345,7 +345,7 @@ class SitemapRecord(msgspec.Struct, array_like=True):
     n_urls: int = 0
     n_chunks: int = 0  # that still are to be admitted
     counts: dict[str, int] = {}  # of URLs by what became of them: new, known, abroad, or a Reason
-    told: list[str] = []  # limits and faults, in words
+    notes: list[str] = []  # limits and faults, in words
 
 
 class RequisiteRecord(msgspec.Struct, array_like=True):

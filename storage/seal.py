@@ -40,7 +40,11 @@ class Seals:
         self._path = path
 
     def value(self, table: str, key: bytes, stored: bytes) -> bytes:
-        """Return a row's value; raises `StoreError` where it is not what was written under this key."""
+        """Return a row's value.
+
+        Raises:
+            StoreError: If it is not what was written under this key.
+        """
         if table == META and key == Meta.VERSION:
             return stored
         value = stored[:-_BYTES]

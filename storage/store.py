@@ -69,7 +69,7 @@ class Store:
         _cut_results(disk, self._next_visit)
         level = settings.store.compression_level
         self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
-        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._committed)
+        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._on_commit)
         self.counters = Counters(self)
         self.tables = Tables(self, settings, writes=True)
         if msgspec.json.encode(settings) != self.stored_config:
@@ -81,7 +81,9 @@ class Store:
     ) -> Self:
         """Make a new store in a directory that is missing or empty; raises `StoreError`, `StoreLockedError`.
 
-        secret: of the crawl whose shard this is; a new one if there is none.    bare: seeds given without a scheme, as `Meta.BARE` has them
+        Args:
+            secret: The secret of the crawl whose shard this is; a new one if there is none.
+            bare: Seeds given without a scheme, as `Meta.BARE` has them.
         """
         require_new(path)
         try:
@@ -95,7 +97,8 @@ class Store:
     def open(cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S, reserves: bool = True) -> Self:
         """Open a store to go on crawling, under its last configuration if `settings` is None; raises `StoreError`, `StoreLockedError`.
 
-        reserves: whether its maps take `store.map_size` at once; False for a few writes, which a lower size may be among.
+        Args:
+            reserves: Whether its maps take `store.map_size` at once; False for a few writes, which a lower size may be among.
         """
         require_store(path)
         return cls._start(path, settings, patience_s, now, reserves=reserves)
@@ -112,7 +115,11 @@ class Store:
         bare: bytes = b"",
         reserves: bool = True,
     ) -> Self:
-        """secret: of the store that is to be created; b"" opens one."""
+        """Open or create a store; `open` and `create` document the arguments.
+
+        Args:
+            secret: Secret of the store that is to be created; b"" opens an existing one.
+        """
         lock = _lock(path)
         begins = bool(secret) and is_without_rows(path)
         disk: Disk | None = None
@@ -296,14 +303,15 @@ class Store:
         self._commit = self._writer.submit(group)
         return self._commit
 
-    def _committed(self) -> None:
+    def _on_commit(self) -> None:
         """In the writer's thread: the group is on disk and the snapshots show it."""
         self._behind = None
 
     def close(self, now: float = 0.0, *, commit: bool = True) -> None:
         """Commit what is open and release the directory. In the middle of a visit, or broken, it commits nothing.
 
-        commit: False gives up what is open, and a commit that waits for the disk.
+        Args:
+            commit: False gives up what is open, and a commit that waits for the disk.
         """
         if self._closed:
             return
@@ -389,7 +397,11 @@ def _lock(path: Path) -> CrawlLock:
 
 
 def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: bytes, bare: bytes) -> None:
-    """Make an empty pair of environments a store; raises `StoreError` if it is one."""
+    """Make an empty pair of environments a store.
+
+    Raises:
+        StoreError: If it is one.
+    """
     if disk.get(META, Meta.VERSION) is not None:
         raise _not_empty(path)
     rows = {

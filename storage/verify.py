@@ -83,10 +83,14 @@ _ROBOTS = Codec(RobotsRecord)
 
 
 def verify(path: Path, *, bodies: bool = True) -> list[str]:
-    """Return what is wrong with a store, in words, at most `MOST_PROBLEMS`; [] if it is sound. Raises `StoreError` if it cannot be opened.
+    """Return what is wrong with a store, in words, at most `MOST_PROBLEMS`; [] if it is sound.
 
-    bodies: whether every stored body, and every record of the archive, is unpacked and compared with its checksum. Of damaged pages nothing
-    more is read.
+    Args:
+        bodies: Whether every stored body, and every record of the archive, is unpacked and compared with its checksum. Of damaged pages
+            nothing more is read.
+
+    Raises:
+        StoreError: If it cannot be opened.
     """
     require_crawl(path)
     require_store(path)

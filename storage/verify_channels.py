@@ -43,7 +43,7 @@ def _sites(k: int, view: View, owners: bytes) -> Iterator[str]:
 def _channels(k: int, view: View, shards: Sequence[View]) -> Iterator[str]:
     """Between what a receiver has carried out and what was sent, every message is in the outbox, and none is past it."""
     for to, other in enumerate(shards):
-        sent, heard = view.tables.channels.sent(to), other.tables.channels.heard(k)
+        sent, heard = view.tables.channels.sent(to), other.tables.channels.received(k)
         if heard > sent:
             yield f"shard {to}: has carried out {heard} messages of agent {k}, which has sent {sent}"
         waiting = [unpack_u64(key[2:]) for key, _ in view.rows(OUTBOX, to.to_bytes(2, "big"))]
@@ -56,7 +56,7 @@ def _channels(k: int, view: View, shards: Sequence[View]) -> Iterator[str]:
 
 def _abroad(k: int, view: View, shards: Sequence[View], owners: bytes) -> Iterator[str]:
     """Every URL that another agent was told of is known there, once all that was sent is carried out, or is counted as skipped."""
-    behind = {to for to, other in enumerate(shards) if other.tables.channels.heard(k) < view.tables.channels.sent(to)}
+    behind = {to for to, other in enumerate(shards) if other.tables.channels.received(k) < view.tables.channels.sent(to)}
     for key, value in view.rows(SEEN):
         row, owner = unpack_seen(value), owners[partition(key)]
         if row.state is State.OUTBOX and owner != k and owner not in behind and shards[owner].get(SEEN, key) is None:

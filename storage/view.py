@@ -250,7 +250,11 @@ class View:
         return self.timed(EDGES, EDGE, lambda edge: edge.found_at)
 
     def timed(self, table: str, codec: Codec[T], at: Callable[[T], float]) -> Iterator[tuple[bytes, T]]:
-        """Yield the records of a table of whose records each has a time.    at: returns it"""
+        """Yield the records of a table of whose records each has a time.
+
+        Args:
+            at: Returns it.
+        """
         for key, value in self.rows(table):
             record = codec.decode(value)
             if self.span is None or self.span.has(at(record)):

@@ -6,16 +6,18 @@ that changes what Python or the command line does, and numpy's library starts no
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import signal
 import sys
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pytest
 import uvloop
 from edge import CLIENTS, speak_by
+from hypothesis import settings
 
 from thresher.crawler.core import html, minhash, sketch
 from thresher.crawler.native import NATIVE
@@ -29,6 +31,9 @@ for _name in [name for name in os.environ if name.startswith(("PYTHON", "THRESHE
         del os.environ[_name]
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["LC_ALL"] = "C.UTF-8"
+
+settings.register_profile("suite", deadline=None)  # on a busy machine an example takes as long as it takes
+settings.load_profile("suite")
 
 _escapes: list[str] = []
 
@@ -58,6 +63,24 @@ def _watch(event: str, args: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_watch)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let one of several workers run all tests of a group, so that what they share is made once."""
+    config.addinivalue_line("markers", "xdist_group(name): tests that one worker runs, since they share a crawl or an installation")
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadgroup"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among tests while they are collected, and never among those: they stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -46,8 +46,8 @@ class PageScript:
         self.asks_later = asks_later or {}
         self.judged: list[str] = []
         self.answers: list[SeenAnswer] = []
-        self.on_answer: Table = {}
-        self.heard: Callable[[str], None] = lambda _: None  # called with each URL that it learns from
+        self.asks_on_answer: Table = {}
+        self.on_learn: Callable[[str], None] = lambda _: None  # called with each URL that it learns from
         self._drops = drops
 
     def measure(self, page: Page, /) -> SeenPage:
@@ -60,7 +60,7 @@ class PageScript:
         return verdict, self.asks.get(measure.url, NO_EFFECTS)
 
     def observe(self, measure: SeenPage, judgement: Judgement, memory: Memory, /) -> Effects:
-        self.heard(measure.url)
+        self.on_learn(measure.url)
         if judgement.keep:
             memory.put(measure.key, measure.url.encode())
         return self.asks_later.get(measure.url, NO_EFFECTS)
@@ -69,10 +69,10 @@ class PageScript:
         target = answer.target.text if answer.target else ""
         return SeenAnswer(answer.url.text, answer.status, answer.page.text if answer.page else None, target, answer.failure)
 
-    def answered(self, reduced: SeenAnswer, memory: Memory, /) -> Effects:
+    def on_answer(self, reduced: SeenAnswer, memory: Memory, /) -> Effects:
         self.answers.append(reduced)
         memory.put(bytes(8) + reduced.url.encode(), reduced.target.encode())
-        return self.on_answer.get(reduced.url, NO_EFFECTS)
+        return self.asks_on_answer.get(reduced.url, NO_EFFECTS)
 
 
 class SeenLinks(msgspec.Struct, array_like=True, frozen=True):

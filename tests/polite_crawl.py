@@ -198,4 +198,4 @@ class PoliteCrawl:
             self._linking.add((source, target))
             site.n_linking += 1
             self._store.save_site(target, site)
-            self._frontier.linked(target)
+            self._frontier.on_link(target)

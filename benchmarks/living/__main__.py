@@ -42,7 +42,7 @@ _COLUMNS = ["filters", *_COUNTS, "probes", "validations", "audits", "CPU-s"]
 
 def main() -> int:
     """Serve, crawl, compare, print; return 0 if nothing is lost, 2 if packages are missing."""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the servers end with it
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))  # so that the servers end with it
     if sys.argv[1:2] and sys.argv[1] in _COMMANDS:
         return _COMMANDS[sys.argv[1]](sys.argv[2:])
     options = _options()

@@ -120,7 +120,8 @@ def _wait(server: subprocess.Popen[str], place: Place) -> None:
             raise RuntimeError(f"apache2 did not start: {server.stderr.read().strip()}")
         try:
             socket.create_connection((place.address, place.listens), timeout=1).close()
-            return
         except OSError:
             time.sleep(0.05)
+        else:
+            return
     raise RuntimeError(f"apache2 does not answer at {place.address}:{place.listens}; see {place.directory}/error.log")

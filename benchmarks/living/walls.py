@@ -79,7 +79,7 @@ def through(
 ) -> int:
     """Crawl a site that is served already, without walls and through them; print; return what the crawl with filters lost."""
     n_lost = 0
-    is_empty = site.empty(place.directory) if site.empty else (lambda url: False)
+    is_empty = site.empty(place.directory) if site.empty else (lambda _url: False)
     with walled(place, seed, []):
         base = crawl_as(site, place, directory / f"{site.name}-plain", (*_PATIENCE, *enforced(())))
     print(f"\n{site.name}: {site.about}\nwithout walls: {base.requests.total():,} requests", flush=True)

@@ -26,7 +26,9 @@ class InstallError(Exception):
 
 def _do(folder: Path, *command: str) -> None:
     try:
-        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S)
+        done = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S, check=False
+        )
     except FileNotFoundError:
         raise InstallError(f"{command[0]}: no such program") from None
     except subprocess.TimeoutExpired:

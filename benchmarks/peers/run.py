@@ -82,7 +82,7 @@ def run(command: list[str], server: ServerProcess, budget: Budget, directory: Pa
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}),  # noqa: PLW1509 - no other thread runs here
         )
         watched = _Watched(process)
         try:

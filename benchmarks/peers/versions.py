@@ -33,7 +33,8 @@ def versions(peers: Path) -> dict[str, str]:
     if python.exists():
         code = "from importlib.metadata import version as v; print(v('scrapy'), v('crawlee'), v('twisted'))"
         names = ("scrapy", "crawlee", "twisted")
-        found |= dict(zip(names, subprocess.run([python, "-c", code], capture_output=True, text=True).stdout.split(), strict=False))
+        said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout
+        found |= dict(zip(names, said.split(), strict=False))
     found |= _named(peers / "colly/go.mod", "colly", r"gocolly/colly/v2 v(\S+)")
     found |= _named(peers / "spider/Cargo.lock", "spider", r'name = "spider"\nversion = "([^"]+)"')
     found |= _named(peers / "bubing/pom.xml", "bubing", r"<artifactId>bubing</artifactId>\s*<version>([^<]+)")

@@ -93,7 +93,7 @@ def rounds(batch_reader: BatchReader, body: bytes) -> list[float]:
     loop = asyncio.new_event_loop()
     ticket = _Ticket(outcome, loop.create_future())
     took, round_s = [], 0.0
-    for stage in batch_reader._stages:
+    for stage in batch_reader._stages:  # noqa: SLF001 - what the reader itself works through
         began = time.thread_time()
         stage(ticket)
         round_s += time.thread_time() - began
@@ -156,7 +156,7 @@ def one_life(rng: random.Random, seconds: float, limit_s: float, seeds: list[Rec
         try:
             answer.write_text(json.dumps(search(rng, seconds, limit_s, seeds, current)))
             os._exit(0)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - the end of a process of its own: whatever it was is shown
             traceback.print_exc()
         finally:
             os._exit(1)

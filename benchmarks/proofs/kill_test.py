@@ -20,8 +20,8 @@ from pathlib import Path
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "crash")]
 
-from harness import Findings  # noqa: E402
-from killing import CONCURRENCY, GROUP, Bench, Tally, bench, torment  # noqa: E402  # found where the suite finds it
+from harness import Findings
+from killing import CONCURRENCY, GROUP, Bench, Tally, bench, torment  # found where the suite finds it
 
 _COLUMNS = "seed   URLs lives kills  missing extra  other twice  refetches  per kill  robots  shortest gap   wall"
 _DESIGNS = {"dispatch_delete": 1, "split_txn": 20}  # and within how many seeds each must be found out

@@ -19,12 +19,12 @@ from typing import Any
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
 
-from harness import AGENT, CONTACT, crawl, demo, n_robots, options, refetches, shortest_gap, write_config  # noqa: E402  # found where the suite finds it
-from judging import crowded_addresses, crowded_queues, forbidden, n_gaps, short_gaps  # noqa: E402
+from harness import AGENT, CONTACT, crawl, demo, n_robots, options, refetches, shortest_gap, write_config  # found where the suite finds it
+from judging import crowded_addresses, crowded_queues, forbidden, n_gaps, short_gaps
 
-from thresher.crawler.demo.log import Log  # noqa: E402
-from thresher.crawler.demo.web import Web  # noqa: E402
-from thresher.crawler.version import VERSION  # noqa: E402
+from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.web import Web
+from thresher.crawler.version import VERSION
 
 WEB: dict[str, Any] = {
     "n_sites": 85,

@@ -35,11 +35,11 @@ import msgspec
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS)]
 
-from harness import AGENT, CONTACT, Life, crawl, resume, wait_until, write_config  # noqa: E402  # found where the suite finds it
+from harness import AGENT, CONTACT, Life, crawl, resume, wait_until, write_config  # found where the suite finds it
 
-from thresher.crawler.children import python  # noqa: E402
-from thresher.storage.shards import ShardsView, open_view  # noqa: E402
-from thresher.storage.verify import verify  # noqa: E402
+from thresher.crawler.children import python
+from thresher.storage.shards import ShardsView, open_view
+from thresher.storage.verify import verify
 
 MIN_DELAY_S = 0.05
 LEAST_SPARED = 0.9

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2] / "tests" / "crash")]
 
-from rotting import Rot  # noqa: E402  # found where the suite finds it
+from rotting import Rot  # found where the suite finds it
 
 
 def main() -> None:

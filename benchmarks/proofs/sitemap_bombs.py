@@ -165,7 +165,7 @@ class Run(NamedTuple):
     cpu_s: float
     most_mb: float  # of the crawling process
     server: Server
-    told: str  # all that is said of sitemaps
+    notes: str  # all that is said of sitemaps
 
 
 def run(bomb: Bomb | None, directory: Path) -> Run:
@@ -186,8 +186,8 @@ def run(bomb: Bomb | None, directory: Path) -> Run:
         cpu_s = used.ru_utime + used.ru_stime if used is not None else 0.0
     export = python.command("thresher", "export", str(directory), "--what", "sitemaps")
     rows = subprocess.run(export, env=python.environment(), capture_output=True, text=True, check=False).stdout.splitlines()
-    told = " ".join(" ".join(json.loads(row)["told"]) for row in rows)
-    return Run(code, cpu_s, most_kb / 1024, server, told)
+    notes = " ".join(" ".join(json.loads(row)["notes"]) for row in rows)
+    return Run(code, cpu_s, most_kb / 1024, server, notes)
 
 
 def _watched(crawl: subprocess.Popen[bytes]) -> int:
@@ -233,7 +233,7 @@ def judged(bomb: Bomb, made: Run, plain: Run) -> list[str]:
     checks = (
         (made.code == 0, f"exit {made.code}"),
         ("/" in made.server.paths, "the page was not fetched"),
-        (bomb.word in made.told, f"said: {made.told[:200]!r}"),
+        (bomb.word in made.notes, f"said: {made.notes[:200]!r}"),
         (len(asked) <= BUDGET + 4, f"{len(asked)} sitemaps requested"),
         (extra_mb < MOST_MB, f"{extra_mb:.0f} MB more"),
         (extra_s < MOST_S, f"{extra_s:.1f} s of processor time more"),

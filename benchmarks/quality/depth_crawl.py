@@ -63,7 +63,7 @@ def settings_of(server: ServerProcess, budget: int, *, others: bool, cutoff: Dep
     base = bench_settings(server, budget)
     modes = {name: _in_mode(getattr(base.filters, name), "enforce" if others else "off") for name in _learners(base)}
     modes["path_trap"] = _in_mode(base.filters.path_trap, "off")
-    filters = msgspec.structs.replace(base.filters, **modes, tail_yield=1.0, depth_cutoff=cutoff)  # what is postponed stays so
+    filters = msgspec.structs.replace(base.filters, **modes, tail_yield=1.0, depth_cutoff=cutoff)  # what is held stays so
     limits = msgspec.structs.replace(base.limits, max_wait=5.0, max_pages_per_host=None, max_depth=max_depth)
     return msgspec.structs.replace(base, filters=filters, limits=limits)
 

@@ -17,10 +17,10 @@ from pathlib import Path
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
 
-from little_web import LittleWeb, crawl, settings  # noqa: E402  # found where the suite finds it
+from little_web import LittleWeb, crawl, settings  # found where the suite finds it
 
-from thresher.config.settings import Filters, PathTrap  # noqa: E402
-from thresher.filters.path_trap import GENEROUS  # noqa: E402
+from thresher.config.settings import Filters, PathTrap
+from thresher.filters.path_trap import GENEROUS
 
 SPELLINGS = {"by path": "forum.test/topic-{}.html", "by query": "forum.test/viewtopic.php?t={}"}
 _A_LIST = 50
@@ -45,7 +45,7 @@ async def measure(name: str, spelling: str, n_topics: int) -> int:
             crawled = await crawl(Path(directory) / "crawl", settings(web, ["forum.test/"], filters=Filters()))
         n_found = len({web.place(url) for url in crawled.pages} & set(topics))
         n_trap, n_days = (sum(place.startswith(host) for place in web.requests) for host in ("trap.test", "cal.test"))
-    while web._writers:  # noqa: ASYNC110 - the server says of no connection that it has ended
+    while web._writers:  # noqa: ASYNC110, SLF001 - the server says of no connection that it has ended
         await asyncio.sleep(0)
     print(f"{name}: {n_found:,} of {n_topics:,} topics found, {len(web.requests):,} requests: {crawled.ending.why}")
     print(f"  of the endless directory {n_trap:,}, of the endless calendar {n_days:,}")

@@ -21,17 +21,17 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests"))
 
-from polite_crawl import KnownWeb, Oracle, PlainBreadthFirst, PoliteCrawl, demo_web  # noqa: E402  # found where the suite finds it
+from polite_crawl import KnownWeb, Oracle, PlainBreadthFirst, PoliteCrawl, demo_web  # found where the suite finds it
 
-from thresher.crawler.core.order.base import Order  # noqa: E402
-from thresher.crawler.core.order.by_name import NAMES  # noqa: E402
-from thresher.crawler.core.places import places  # noqa: E402
-from thresher.crawler.graph.csr import F64, I64, Bools, Graph  # noqa: E402
-from thresher.crawler.graph.hits import hits  # noqa: E402
-from thresher.crawler.graph.measures import captured, mean_by_slice, mean_slice_of_top  # noqa: E402
-from thresher.crawler.graph.pagerank import Variant, layers, pagerank  # noqa: E402
-from thresher.crawler.graph.reading import read_graph  # noqa: E402
-from thresher.crawler.graph.simulate import breadth_first, breadth_first_opic, depth_first, opic, random_frontier  # noqa: E402
+from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.order.by_name import NAMES
+from thresher.crawler.core.places import places
+from thresher.crawler.graph.csr import F64, I64, Bools, Graph
+from thresher.crawler.graph.hits import hits
+from thresher.crawler.graph.measures import captured, mean_by_slice, mean_slice_of_top
+from thresher.crawler.graph.pagerank import Variant, layers, pagerank
+from thresher.crawler.graph.reading import read_graph
+from thresher.crawler.graph.simulate import breadth_first, breadth_first_opic, depth_first, opic, random_frontier
 
 CNR = ROOT / "../shared/data/graphs/cnr-2000.graph-txt.gz"
 CNR_SEED = 46918

@@ -263,9 +263,9 @@ FAULTY = (
     Site("login for 403", numbered("/p{}"), _half(lambda path, query, n: _walled(path, query, n)), is_faulty=True),
     Site("to a login", numbered("/p{}"), _half(lambda path, query, n: _to_login(path, query, n)), is_faulty=True),
     Site("soft 404", numbered("/x/p{}.html"), _half(pages(_text, prefix="/x/p", missing=Answer(LOST, title="Oops"))), is_faulty=True),
-    Site("soft 404, echo", numbered("/p{}"), lambda path, query, n: _echo(path, n // 2), is_faulty=True),
+    Site("soft 404, echo", numbered("/p{}"), lambda path, _query, n: _echo(path, n // 2), is_faulty=True),
     Site("wiki", numbered("/item.php?id={}"), _half(by_parameter("id", _text, Answer(LOST, title="Wiki"))), is_faulty=True),
-    Site("to an error", numbered("/p{}"), _half(lambda path, query, n: _to_error(path, n)), is_faulty=True),
+    Site("to an error", numbered("/p{}"), _half(lambda path, _query, n: _to_error(path, n)), is_faulty=True),
     Site(
         "thick soft 404",
         numbered("/x/p{}"),

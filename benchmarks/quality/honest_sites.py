@@ -26,10 +26,10 @@ from pathlib import Path
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
 
-from little_web import Crawled, LittleWeb, crawl, settings  # noqa: E402  # found where the suite finds it
-from soft_web import caught, standing  # noqa: E402
+from little_web import Crawled, LittleWeb, crawl, settings  # found where the suite finds it
+from soft_web import caught, standing
 
-from benchmarks.quality.honest_kinds import (  # noqa: E402
+from benchmarks.quality.honest_kinds import (
     FAULTY,
     HOME,
     HONEST,
@@ -41,8 +41,8 @@ from benchmarks.quality.honest_kinds import (  # noqa: E402
     numbered,
     words,
 )
-from thresher.config.settings import Filters, Limits  # noqa: E402
-from thresher.filters.soft_error.probe import N_LETTERS  # noqa: E402
+from thresher.config.settings import Filters, Limits
+from thresher.filters.soft_error.probe import N_LETTERS
 
 __all__ = ["FAULTY", "HOME", "HONEST", "NOTHING", "Answer", "Outcome", "Server", "Site", "judge", "number_of", "numbered", "run", "words"]
 

@@ -22,10 +22,10 @@ from pathlib import Path
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
 
-from soft_web import KINDS, Outcome, Share, crawl_soft_web, only_soft_errors  # noqa: E402  # found where the suite finds it
+from soft_web import KINDS, Outcome, Share, crawl_soft_web, only_soft_errors  # found where the suite finds it
 
-from thresher.config.settings import Limits  # noqa: E402
-from thresher.crawler.demo.soft import SOFT  # noqa: E402
+from thresher.config.settings import Limits
+from thresher.crawler.demo.soft import SOFT
 
 _RECALL, _PRECISION, _TWICE = 0.9, 0.95, 0.05
 

@@ -130,7 +130,7 @@ def _served(name: str, n_sites: int) -> Iterator[Served]:
     web = Web(profile(f"bench_{name}", n_sites=n_sites, n_seeds=2 * n_sites), port=port)
     with tempfile.TemporaryDirectory(prefix="bench-agents-") as directory:
         files = Path(directory) / "files"
-        os.chmod(directory, 0o755)
+        Path(directory).chmod(0o755)
         n_pages = 0
         urls = [*web.truth().urls, *(f"{web.origin(host)}/robots.txt" for host in web.hosts())]
         for url in urls:

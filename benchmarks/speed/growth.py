@@ -116,7 +116,7 @@ class Growth:
         lease = self.frontier.pop(self.now)
         while not isinstance(lease, Lease):
             for name in self.frontier.lookups():
-                self.frontier.resolved(name, self.now)
+                self.frontier.on_resolved(name, self.now)
             assert lease.until is not None, lease.why
             self.now = max(self.now, lease.until)
             lease = self.frontier.pop(self.now)

@@ -65,7 +65,10 @@ class Agent:
     ) -> None:
         """Put the parts together. Needs a running loop.
 
-        directory: of the shard.    filters: in place of the registry's.    team: what several agents have in common; None: it is alone
+        Args:
+            directory: The directory of the shard.
+            filters: Used in place of the registry's.
+            team: What several agents share; None: this agent is alone.
         """
         self._directory = directory
         self._store = store
@@ -79,11 +82,11 @@ class Agent:
             store.tables.queues, self._context.resolver, settings, urls=self._context.urls, rng=rng, started_at=self._started_at
         )
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
-        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._commit_failed, committed=self._committed)
+        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._on_commit_failure, committed=self._on_commit)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
         self._suspensions, self._loop_lag = SuspensionDetector(), LoopLag()
-        self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.set_apart)
+        self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.isolate)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._last = LastRequisites(self._settler.requisites, self._frontier, self._in_flight, self._clock)
@@ -100,7 +103,7 @@ class Agent:
         self._quiet = asyncio.Event()  # after the end has begun: set when nothing is in flight, or when it is no longer waited for
         self._status = Status() if team is None else Report()
         self._rate = Rate()
-        self._paused, self._prepared = "", False
+        self._low_disk, self._prepared = "", False
         self._left_behind = left_behind or Status()  # counts of shards that no agent has any more: they count for the limits, too
         round_ = store.tables.rounds.last()
         self._used_before = (round_.pages_before, round_.bytes_before) if round_ is not None else (0, 0)  # of limits: they are a round's
@@ -118,20 +121,20 @@ class Agent:
         def carry_out(sender: int, message: bytes) -> None:
             self._committer.whole(self._inbox.carry_out, sender, message, self._clock())
 
-        return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._commit_failed)
+        return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._on_commit_failure)
 
     async def run(self) -> Ending:
         """Crawl until nothing is due, a limit is reached or `stop` is called; everything that has settled is committed then."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            studying = group.create_task(self._context.studies.run(self._studied))
+            studying = group.create_task(self._context.studies.run(self._on_finding))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
             await prepare(
                 self._store, self._context, self._settler, self._inbox, self._committer, self._frontier, stopping=self._ended.is_set
             )
             self._prepared = True
-            announcing = group.create_task(self._announcer.run(self._told))
-            talking = [group.create_task(self._member.run(self._told))] if self._member is not None else []
+            announcing = group.create_task(self._announcer.run(self._on_tick))
+            talking = [group.create_task(self._member.run(self._on_tick))] if self._member is not None else []
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
             self._dispatch()
             await self._ended.wait()
@@ -149,7 +152,7 @@ class Agent:
         if self._member is not None and not order.end:
             self._member.obey(order, self._settler.totals.pages + len(self._in_flight))
             if order.serve_tails and self._ending is None and not self._serve_tails():
-                self._told()
+                self._on_tick()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
         elif order.end:
@@ -199,7 +202,7 @@ class Agent:
                     self._quiet.set()
             if made.outcome is not None:
                 self._requests.write(made.outcome, now)
-            self._committer.settled(idle=not self._in_flight)
+            self._committer.on_settled(idle=not self._in_flight)
             self._lookups.start(self._group)
             if made.outcome is None:
                 await asyncio.sleep(0)  # a visit may have awaited nothing; a thousand of them in a row must not hold the loop
@@ -213,11 +216,11 @@ class Agent:
         self._tails_at = self._tails_at or b""
         with self._context.suspects.watching(made.lease.entry.url.key):
             self._committer.whole(self._settler.settle, made, now)
-        self._announcer.settled()
+        self._announcer.on_settled()
 
     def _take(self) -> Lease | None:
         """Reserve the next URL; without one, keep the frontier's answer. The only caller of `Frontier.pop`."""
-        why = self._hold_back()
+        why = self._why_throttled()
         if why:
             self._wait = Wait(None, why)
             return None
@@ -242,11 +245,11 @@ class Agent:
         self._lookups.start(self._group)
         self._check_end()
 
-    def _hold_back(self) -> str:
+    def _why_throttled(self) -> str:
         """Return why no request may start now, or ""."""
         if self._ending is not None:
             return "stopping"
-        if why := self._paused or self._trouble():
+        if why := self._low_disk or self._trouble():
             return why
         if self._committer.behind:
             return "the disk is slower than the crawl"
@@ -278,24 +281,24 @@ class Agent:
         if limit and not self._last.are_lacking(limit):
             self._end(Ending(0, f"{limit} reached"))
             return
-        is_busy = self._in_flight or self._lookups.tasks or self._hold_back()
+        is_busy = self._in_flight or self._lookups.tasks or self._why_throttled()
         if is_busy or not (why := self._why_idle(self._wait)):
             return
         if limit:
-            self._end(Ending(0, self._last.ended(limit, why)))
+            self._end(Ending(0, self._last.ending(limit, why)))
         elif not self._serve_tails():
             self._finish(why)
 
     def _serve_tails(self) -> bool:
-        """Let hosts that have nothing else go on with what filters postponed; return whether any does."""
+        """Let hosts that have nothing else go on with what filters held; return whether any does."""
         self._committer.whole(self._draw_from_tails)
         if self._tails_at is None:
             return False
-        asyncio.get_running_loop().call_soon(self._told)
+        asyncio.get_running_loop().call_soon(self._on_tick)
         return True
 
     def _draw_from_tails(self) -> None:
-        self._tails_at = self._settler.postponed.serve(self._clock(), self._tails_at or b"")
+        self._tails_at = self._settler.tail_service.serve(self._clock(), self._tails_at or b"")
 
     def _why_idle(self, wait: Wait) -> str:
         """Return why the frontier has nothing due within `limits.max_wait`, by its last answer; "" if it may have something."""
@@ -309,14 +312,14 @@ class Agent:
             return "nothing is left to do"
         return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
 
-    def _resting(self) -> str:
+    def _why_done(self) -> str:
         """Return why one of several agents has nothing to do until a message comes; "" if it has work, or work that is not committed."""
         is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
         if (limit := self._over_limit(in_flight=0)) and not self._last.are_lacking(limit):
             return (self._why_idle(self._dry) if self._dry is not None else "") or f"{limit} reached"
-        return "" if self._hold_back() else self._why_idle(self._wait)
+        return "" if self._why_throttled() else self._why_idle(self._wait)
 
     def _finish(self, why: str) -> None:
         """End the crawl, since nothing is left to do."""
@@ -352,25 +355,25 @@ class Agent:
                 DiskError.exit_code, f"the disk refuses writes: {trouble}. What was committed is safe: make room, then resume"
             )
 
-    def _studied(self, who: str, site: bytes, finding: bytes) -> None:
+    def _on_finding(self, who: str, site: bytes, finding: bytes) -> None:
         """Let a filter learn from the finding of a study, and look for work at once: the filter may have asked for requests."""
         if self._ending is not None:
             return
-        self._committer.whole(self._settler.studied, who, site, finding, self._clock())
-        self._told()
+        self._committer.whole(self._settler.on_study_end, who, site, finding, self._clock())
+        self._on_tick()
 
-    def _committed(self) -> None:
+    def _on_commit(self) -> None:
         if self._member is not None:
-            self._member.committed()
+            self._member.on_commit()
         self._dispatch()
 
-    def _told(self) -> None:
+    def _on_tick(self) -> None:
         """Look for work: a look-up, a study or a message of another agent has settled something."""
         self._dry = None
-        self._committer.settled(idle=not self._in_flight)
+        self._committer.on_settled(idle=not self._in_flight)
         self._dispatch()
 
-    def _commit_failed(self, error: BaseException) -> None:
+    def _on_commit_failure(self, error: BaseException) -> None:
         """End with the store's error, even if another end had begun. Requests in flight are given up: they could not be written."""
         code = error.exit_code if isinstance(error, ThresherError) else 1
         self._ending = Ending(code, str(error) or repr(error))
@@ -387,7 +390,7 @@ class Agent:
 
     def _looked_up(self) -> None:
         if not self._ended.is_set():
-            self._told()
+            self._on_tick()
 
     async def _tick(self) -> None:
         """Twice a second: publish the status, watch the disk, look again for work."""
@@ -398,7 +401,7 @@ class Agent:
             await asyncio.sleep(_TICK_S)
             self._throttle.note(max(0.0, loop.time() - planned), is_behind=self._context.batch_reader.is_behind)
             if ticks % _DISK_EVERY == 0:
-                self._paused = low_disk(self._directory, self._settings.limits.min_free_disk)
+                self._low_disk = low_disk(self._directory, self._settings.limits.min_free_disk)
             ticks += 1
             self._suspensions.look()
             self._requests.flush()
@@ -412,9 +415,9 @@ class Agent:
         waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
         status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):
-            status.resting = self._resting() if self._member.is_quiet else ""
+            status.idle = self._why_done() if self._member.is_quiet else ""
             is_over = bool(self._over_limit(in_flight=0))
-            status.has_tail = not is_over and self._tails_at is not None and self._settler.postponed.has_any
+            status.has_tail = not is_over and self._tails_at is not None and self._settler.tail_service.has_any
             status.answered_before = self._before[1]
             self._member.fill(status)
         self._report(status)

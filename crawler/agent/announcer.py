@@ -26,21 +26,25 @@ class Announcer:
         """Whether anything waits to be admitted."""
         return self._wake.is_set()
 
-    def settled(self) -> None:
+    def on_settled(self) -> None:
         """Look whether the visit that was settled left something to admit."""
         if not self._wake.is_set() and self._settler.sitemaps.is_busy:
             self._wake.set()
 
-    async def run(self, told: Callable[[], None]) -> None:
-        """Admit until cancelled.    told: called after each chunk: its URLs may be fetched now"""
+    async def run(self, on_chunk: Callable[[], None]) -> None:
+        """Admit until cancelled.
+
+        Args:
+            on_chunk: Called after each chunk: its URLs may be fetched now.
+        """
         while True:
             await self._wake.wait()
             if not self._settler.sitemaps.is_busy:
                 self._wake.clear()
-                told()
+                on_chunk()
             elif self._committer.behind:
                 await asyncio.sleep(_PAUSE_S)
             else:
                 self._committer.whole(self._settler.announce_next, self._clock())
-                told()
+                on_chunk()
                 await asyncio.sleep(0)

@@ -35,7 +35,7 @@ from thresher.storage.store import Store
 
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _AT_ONCE: Final = 128  # answers between two commits
-_ASIDE, _MOST_ASIDE = 10_000, 64 << 10  # answers left out whose bodies are kept, and the bytes of one
+_BODIES, _MOST_BODY = 10_000, 64 << 10  # answers left out whose bodies are kept, and the bytes of one
 
 
 def import_settings() -> Settings:
@@ -67,7 +67,7 @@ class Importer:
         self._frontier = Frontier(store.tables.queues, resolver, store.settings, urls=urls, rng=rng, started_at=store.clock)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, store.settings.store, clock=lambda: self._at, failed=_fail, committed=lambda: None)
-        self._aside: dict[bytes, bytes] = {}  # bodies of answers that are left out, by their digest
+        self._bodies: dict[bytes, bytes] = {}  # bodies of answers that are left out, by their digest
         self.counts: Counter[str] = Counter()
         self.faults: list[str] = []
 
@@ -99,7 +99,7 @@ class Importer:
             return
         if url.text.endswith("/robots.txt"):
             self.counts["robots.txt, left out"] += 1
-            self._set_aside(answer)
+            self._remember(answer)
             return
         outcome = self._outcome(url, answer)
         if outcome is None:
@@ -111,7 +111,7 @@ class Importer:
         if answer.payload:
             digest = sha1(answer.payload)
             self._store.tables.captures.remember(digest, Capture(url.text, "", str(self._store.visit), digest))
-        self._committer.whole(self._settler.imported, visit, answer.at or self._at)
+        self._committer.whole(self._settler.on_import, visit, answer.at or self._at)
         self.counts["answers"] += 1
 
     def _known(self, url: CrawlURL) -> CrawlURL:
@@ -152,18 +152,18 @@ class Importer:
             return lambda placed: Failed(placed, Cause.INCOMPLETE, "cut in the archive", 0.0, size, head=head, body=body)
         return lambda placed: Fetched(placed, head, body, size, 0.0, frozenset(decoder.flags))
 
-    def _set_aside(self, answer: ArchivedAnswer) -> None:
+    def _remember(self, answer: ArchivedAnswer) -> None:
         """Keep the body of an answer that is left out: later ones may be revisits of it, as errors of a robots.txt often are."""
-        if len(answer.payload) <= _MOST_ASIDE and len(self._aside) < _ASIDE:
-            self._aside[sha1(answer.payload)] = answer.payload
+        if len(answer.payload) <= _MOST_BODY and len(self._bodies) < _BODIES:
+            self._bodies[sha1(answer.payload)] = answer.payload
 
     def _earlier(self, answer: ArchivedAnswer) -> bytes | None:
         """Return the body that a revisit refers to, None if no record before it has it."""
         known = self._store.tables.captures.earlier(answer.digest) if answer.digest else None
         if known is not None:
             return self._store.tables.bodies.get(int(known.id))
-        if answer.digest in self._aside:
-            return self._aside[answer.digest]
+        if answer.digest in self._bodies:
+            return self._bodies[answer.digest]
         try:
             row = self._store.tables.seen.row(self._context.urls.key(self._context.urls.canonical(answer.same_as)))
         except BadURL:

@@ -26,9 +26,12 @@ class LastRequisites:
         return limit == MAX_PAGES and self._requisites.n_waiting > 0
 
     def but(self, limit: str, over_limit: Callable[[int], str]) -> str:
-        """Return why not even a requisite may be requested, or "".    over_limit: says which limit so many requests in flight pass
+        """Return why not even a requisite may be requested, or "".
 
         While pages are in flight that may or may not be the last ones, nothing is.
+
+        Args:
+            over_limit: Returns the limit that is reached with so many requests in flight, "" if none is.
         """
         if not self.are_lacking(limit):
             return limit
@@ -38,6 +41,6 @@ class LastRequisites:
         n_pages = sum(lease.entry.url.purpose is not Purpose.REQUISITE for lease in self._in_flight.values())
         return over_limit(n_pages)
 
-    def ended(self, limit: str, why: str) -> str:
+    def ending(self, limit: str, why: str) -> str:
         """Return in words why the crawl ends at the limit although requisites wait."""
         return f"{limit} reached; of what its pages need {self._requisites.n_waiting:,} wait, and {why}"

@@ -18,7 +18,12 @@ class Lookups:
     def __init__(
         self, frontier: Frontier, resolver: Names, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]
     ) -> None:
-        """failed: called with a name that has no address.    done: called after each look-up"""
+        """Create the lookups.
+
+        Args:
+            failed: Called with a name that has no address.
+            done: Called after each look-up.
+        """
         self._frontier = frontier
         self._resolver = resolver
         self._failed = failed
@@ -31,7 +36,7 @@ class Lookups:
         for hostname in self._frontier.lookups():
             task = group.create_task(self._resolve(hostname))
             self.tasks.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._on_looked_up)
 
     async def _resolve(self, hostname: str) -> None:
         answer = await self._resolver.resolve(hostname)
@@ -39,8 +44,8 @@ class Lookups:
         if isinstance(answer, LookupFailed):
             self._failed(hostname, answer.cause, answer.detail, now)
         else:
-            self._frontier.resolved(hostname, now)
+            self._frontier.on_resolved(hostname, now)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_looked_up(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
         self._done()

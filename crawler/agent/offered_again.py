@@ -46,14 +46,14 @@ class Offered:
     def _do(self, key: bytes, record: QuarantineRecord, now: float) -> None:
         match record.kind:
             case "finding":
-                self._settler.found(record.who, record.site, record.payload, now)
+                self._settler.on_finding(record.who, record.site, record.payload, now)
             case "answer":
-                self._settler.requested(Asker.read(record.who), Request(record.url, Purpose(record.purpose)), now)
+                self._settler.on_request(Asker.read(record.who), Request(record.url, Purpose(record.purpose)), now)
                 self._settler.close(now)
             case _:
                 try:
                     deed = None if self._inbox.send_on(record.payload) else self._inbox.read(record.payload)
-                except Exception as error:  # nothing has been done: it stays
+                except Exception as error:  # noqa: BLE001 - nothing has been done: it stays
                     self._store.tables.quarantine.change(key, replace(record, offered=False, at=now, why=unreadable(error)))
                     return
                 if deed is not None:

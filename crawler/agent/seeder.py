@@ -17,7 +17,11 @@ class Seeder:
     """Admits the configured seeds that the store does not know yet; costs one seen test a seed on every opening."""
 
     def __init__(self, store: Store, admission: Admission, urls: URLSpace, ownership: Ownership | None = None) -> None:
-        """ownership: which sites are this agent's, where there are several; the others admit their own seeds"""
+        """Create the seeder.
+
+        Args:
+            ownership: Which sites are this agent's, where there are several; the others admit their own seeds.
+        """
         self._ownership = ownership
         self._store = store
         self._admission = admission

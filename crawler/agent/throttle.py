@@ -35,6 +35,10 @@ class Throttle:
 
 
 def low_disk(directory: Path, floor: int) -> str:
-    """Say that too little of the disk is free, "" if enough is.    floor: bytes."""
+    """Return a message if too little of the disk is free, else "".
+
+    Args:
+        floor: Bytes that must be free (`limits.min_free_disk`).
+    """
     free = shutil.disk_usage(directory).free
     return f"paused: {free >> 20} MiB free on disk, limits.min_free_disk is {floor >> 20} MiB" if free < floor else ""

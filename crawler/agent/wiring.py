@@ -44,7 +44,12 @@ def assemble(
     team: Team | None = None,
     filters: Sequence[FilterSpec] | None = None,
 ) -> VisitContext:
-    """Make what journeys need; inside a running loop. team: the other agents, if there are any.    filters: in place of the registry's."""
+    """Make what journeys need; inside a running loop.
+
+    Args:
+        team: The other agents, if there are any.
+        filters: Used in place of the registry's.
+    """
     identity = settings.identity
     rules = url_rules(settings)
     urls = URLSpace(store.secret, rules)

@@ -29,9 +29,13 @@ class Reading:
 
 
 def read_lines(path: str, reading: Reading, *, expected: str = _A_LOG) -> Iterator[str]:
-    """Yield the lines of a file (gz or not, - for standard input) without their ends; raises UsageError if it cannot be read.
+    """Yield the lines of a file (gz or not, - for standard input) without their ends.
 
-    expected: what the file might have been, for the error.
+    Args:
+        expected: What the file might have been, for the error.
+
+    Raises:
+        UsageError: If it cannot be read.
     """
     try:
         with _opened(path) as file:
@@ -77,6 +81,6 @@ def _opened(path: str) -> Iterator[io.BufferedReader]:
     with open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-") as file:
         if file.peek(2)[:2] == _GZIP:
             with gzip.GzipFile(fileobj=file) as unpacked:
-                yield io.BufferedReader(cast(io.RawIOBase, unpacked))
+                yield io.BufferedReader(cast("io.RawIOBase", unpacked))
         else:
             yield file

@@ -88,7 +88,11 @@ def _lines(name: str) -> Iterator[bytes]:
 
 
 def _answer(line: bytes, space: URLSpace, depths: dict[bytes, int]) -> LoggedAnswer | None:
-    """Return what a line tells, None if it is torn. depths: clicks from the first page, by key; written."""
+    """Return what a line tells, None if it is torn.
+
+    Args:
+        depths: Clicks from the first page, by key; written.
+    """
     try:
         row = msgspec.json.decode(line, type=dict[str, Any])
         text, status = space.canonical(row["url"]), row["status"]
@@ -108,7 +112,11 @@ def _number(sketch: Any) -> int | None:
 
 
 def read_store(view: View, space: URLSpace) -> Answers:
-    """Read a crawl's answers; raises `UsageError` if there are none."""
+    """Read a crawl's answers.
+
+    Raises:
+        UsageError: If there are none.
+    """
     found = [answer for _, _, answer in merge(_pages(view, space), _redirects(view, space), key=lambda row: row[:2])]
     if not found:
         raise UsageError(f"{view.path}: no page has been fetched yet. Crawl first")

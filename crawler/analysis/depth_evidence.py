@@ -101,8 +101,7 @@ def _of_all(learned: list[Level], counts: list[Level]) -> list[Level]:
     n_looked_at = sum(level.fetched - level.dropped for level in learned)
     overall = sum(level.new for level in learned) / n_looked_at if n_looked_at else 0.0
     found = []
-    for sampled, counted in zip_longest(learned, counts):
-        sampled, counted = sampled or Level(), counted or Level()
+    for sampled, counted in zip_longest(learned, counts, fillvalue=Level()):
         n_sampled = sampled.fetched - sampled.dropped
         share = sampled.new / n_sampled if n_sampled else overall
         n_fetched = max(counted.fetched + sampled.drops.get("alias", 0), sampled.dropped)

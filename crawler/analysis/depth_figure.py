@@ -19,7 +19,11 @@ _STYLES: dict[Model, str] = {"A": "s--", "B": "^-", "C": "v-."}
 def draw(
     out: BinaryIO, title: str, of: Depths, fits: Mapping[Model, Fit], of_actions: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 ) -> None:
-    """Write a PNG. of_actions: share of views by level that the chain of measured actions comes to."""
+    """Write a PNG.
+
+    Args:
+        of_actions: Share of views by level that the chain of measured actions comes to.
+    """
     from matplotlib.figure import Figure
 
     n = min(_MOST_LEVELS, max(5, len(of.by_level)))

@@ -52,9 +52,13 @@ class Lists:
 
 
 def read_source(source: str, site: str) -> Lists:
-    """Read a list; raises UsageError where nothing of it can be used.
+    """Read a list.
 
-    site: only this registrable domain, "" for all; of a log the server's name or origin, "" for the one that most referers name.
+    Args:
+        site: Only this registrable domain, "" for all; of a log the server's name or origin, "" for the one that most referers name.
+
+    Raises:
+        UsageError: If nothing of it can be used.
     """
     lists = Lists()
     if source != "-" and Path(source).is_dir():
@@ -84,7 +88,11 @@ def stored(view: View) -> Iterator[Sighting]:
 
 
 def _of_page(view: View, visit: int, page: PageRecord, agent: str, looks: dict[bytes, Look]) -> Sighting:
-    """Return one page. looks: by the text's fingerprint, of pages whose bodies are stored; written."""
+    """Return one page.
+
+    Args:
+        looks: By the text's fingerprint, of pages whose bodies are stored; written.
+    """
     if page.fingerprint and page.has_body and (body := view.tables.bodies.get(visit)) is not None:
         look = looks[page.fingerprint] = look_at(page.url, token_hashes(text_of(body, page, agent) or ""))
     else:

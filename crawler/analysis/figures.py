@@ -8,5 +8,12 @@ DPI = 120
 
 
 def require_matplotlib(option: str) -> None:
-    """Raise UsageError if figures cannot be drawn.    option: by which one was asked for"""
+    """Check that figures can be drawn.
+
+    Args:
+        option: The option of a command that asks for a figure.
+
+    Raises:
+        UsageError: If matplotlib is not installed.
+    """
     require(option, module="matplotlib.figure", extra="report")

@@ -10,7 +10,7 @@ import msgspec
 
 from thresher.filters.base import FilterSpec
 
-_GATES = ("static", "learned", "redirect", "page", "hears", "head")
+_GATES = ("static", "learned", "redirect", "page", "relinks", "head")
 _STEPS = ("refuses", "listens", "measure", "decide", "observe")
 
 

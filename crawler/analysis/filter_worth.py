@@ -38,7 +38,7 @@ ALL, NONE = "all", "none"
 NEAR = 0.9  # share of minima that a near copy has in common
 _SLOTS, _SHINGLE = 128, 5
 _HALF = 2
-_PARTS = ("learned", "redirect", "page", "hears")
+_PARTS = ("learned", "redirect", "page", "relinks")
 
 
 @dataclass
@@ -137,8 +137,8 @@ def judge(
     settings: Settings,
     space: URLSpace,
     *,
-    begun: Callable[[str], None] = lambda name: None,
-    progress: Callable[[int], None] = lambda n: None,
+    begun: Callable[[str], None] = lambda _name: None,
+    progress: Callable[[int], None] = lambda _n: None,
 ) -> Judged:
     """Replay a crawl.    begun: told the name of each replay; progress: told after each request"""
     judged = Judged(recorded)

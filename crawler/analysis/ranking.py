@@ -66,7 +66,11 @@ class Subject:
         return replace(self, graph=found.graph, urls=lambda at: self.urls(int(nodes[node]) for node in at), crawled=crawled)
 
     def places(self, level: Level) -> Places:
-        """Group the nodes by host or site; raises UsageError where nodes are no URLs."""
+        """Group the nodes by host or site.
+
+        Raises:
+            UsageError: If nodes are no URLs.
+        """
         assert level != "page"
         try:
             return places(self.urls(range(self.graph.n_nodes)), level)
@@ -87,7 +91,8 @@ def of_file(where: str, found: NamedGraph, *, self_links: bool = False) -> Subje
 def of_store(view: View, *, collapsed: bool, with_redirects: bool = True, self_links: bool = False) -> Subject:
     """Return the link graph of a crawl: all known URLs, or the pages that they stand for.
 
-    with_redirects, self_links: whether these are links, where nothing is collapsed.
+    Args:
+        with_redirects, self_links: Whether these are links, where nothing is collapsed.
     """
     links = read_links(view)
     known = links.known

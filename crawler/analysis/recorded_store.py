@@ -32,7 +32,7 @@ from thresher.storage.export.texts import Texts
 from thresher.storage.schema import EdgeRecord, PageRecord
 from thresher.storage.view import View
 
-_TOLD = frozenset((Gate.ANSWER, Gate.STUDY, Gate.TOLD))
+_TOLD = frozenset((Gate.ANSWER, Gate.STUDY, Gate.NEWS))
 _NO_WORDS: U64 = np.empty(0, dtype=np.uint64)
 
 
@@ -60,7 +60,7 @@ class Recorded:
     keys: list[bytes] = field(default_factory=list)  # of answered URLs, by number
 
 
-def read_graph(view: View, space: URLSpace, *, limit: int, progress: Callable[[int], None] = lambda n: None) -> Recorded:
+def read_graph(view: View, space: URLSpace, *, limit: int, progress: Callable[[int], None] = lambda _n: None) -> Recorded:
     """Read the first `limit` answers of a crawl. Raises `UsageError` if there are none.    progress: told after an answer"""
     answers = merge(_pages(view), iter(_edges(view)), key=lambda answer: answer[:2])
     first = list(islice(answers, limit))

@@ -53,13 +53,11 @@ def read_file(file: BinaryIO) -> Reading:
     space = URLSpace(bytes(16), URLRules(max_length=_MAX_URL, max_path_segments=_MAX_URL, ports=None))
     for raw in _lines(file):
         reading.n_lines += 1
-        if reading.n_lines == 1 and raw is not None:
-            raw = raw.removeprefix(BOM_UTF8)
         if raw is None:
             reading.fault(f"longer than {MAX_LINE:,} bytes", f"line {reading.n_lines:,}")
             continue
         try:
-            line = raw.decode()
+            line = (raw.removeprefix(BOM_UTF8) if reading.n_lines == 1 else raw).decode()
         except UnicodeDecodeError:
             reading.fault("not UTF-8", f"line {reading.n_lines:,}")
             continue

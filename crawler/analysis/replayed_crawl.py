@@ -1,4 +1,4 @@
-"""A crawl of a recorded graph in which opinions postpone: the real filters, the real policy of the tail, hosts in turn, request by request.
+"""A crawl of a recorded graph in which opinions hold URLs: the real filters, the real policy of the tail, one request at a time.
 
 What a page was worth is known by its text, or, as in a crawl, by what the filters say of it (`trusts_filters`). A URL whose answer was
 never recorded costs its request and teaches nothing.
@@ -17,13 +17,13 @@ from typing import Protocol
 
 from thresher.crawler.analysis.recorded_graph import Graph, is_document
 from thresher.crawler.analysis.replayed_panel import Judged, ReplayedPanel
-from thresher.crawler.core.model import Effect, Free, Release
+from thresher.crawler.core.model import Effect, Release, ReleaseURL
 from thresher.crawler.core.url import origin_of
 from thresher.crawler.settlement.tail import lineage
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.pattern_yield.patterns import shape_of
-from thresher.filters.tail.postpone import Membership, Outcome, Source, drop, frees, join, keeps, leave, membership, refill, refills
+from thresher.filters.tail.membership import Membership, Outcome, Source, drop, join, keeps, leave, membership, refill, refills, releases
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
 
@@ -55,7 +55,7 @@ class Result:
 class HostOpinions(Protocol):
     """Opinions beside the filters' own, of one host."""
 
-    has_lineage: bool  # what only postponed pages name is postponed as well
+    has_lineage: bool  # what only held pages name is held as well
 
     def met(self, url: str) -> None: ...
 
@@ -71,7 +71,7 @@ class HostOpinions(Protocol):
 
 
 class NoOpinions:
-    """Nothing is postponed but by filters; classes of classes are named as in a crawl."""
+    """Nothing is held but by filters; classes of classes are named as in a crawl."""
 
     has_lineage = True
 
@@ -96,7 +96,7 @@ class NoOpinions:
 
 @dataclass
 class Waiting:
-    """Where a postponed URL waits."""
+    """Where a held URL waits."""
 
     of: Membership
     cohort: int
@@ -134,7 +134,7 @@ class Crawl:
         max_pages: int = 0,
         filters: ReplayedPanel | None = None,
         trusts_filters: bool = False,
-        progress: Callable[[int], None] = lambda n: None,
+        progress: Callable[[int], None] = lambda _n: None,
     ) -> None:
         """opinions: of a host, beside those of `filters`; max_pages: budget of the whole crawl, 0: none; progress: told after a request"""
         self._filters = filters
@@ -199,7 +199,7 @@ class Crawl:
         holder = (ruling.holder if ruling is not None else "") or host.opinions.holder(self._graph.urls[number])
         if holder:
             host.exempt.add(number)
-            self._postpone(host, number, Membership(holder, is_inherited=False))
+            self._hold(host, number, Membership(holder, is_inherited=False))
         elif ruling is not None and ruling.alias is not None:
             self._admit(ruling.alias, Source(Outcome.NEW))
         return bool(holder) or (ruling is not None and (ruling.is_refused or ruling.alias is not None))
@@ -305,12 +305,12 @@ class Crawl:
         for effect in asked:
             if isinstance(effect, Release):
                 for host in self._hosts.values():
-                    self._free(host, [number for number, waits in host.waiting.items() if waits.of.holder == effect.holder])
-            elif isinstance(effect, Free) and self._filters is not None:
+                    self._release(host, [number for number, waits in host.waiting.items() if waits.of.holder == effect.holder])
+            elif isinstance(effect, ReleaseURL) and self._filters is not None:
                 number = self._filters.number(effect.key)
-                self._free(self._hosts[self._graph.host(number)], [number])
+                self._release(self._hosts[self._graph.host(number)], [number])
 
-    def _free(self, host: Host, numbers: Iterable[int]) -> None:
+    def _release(self, host: Host, numbers: Iterable[int]) -> None:
         """Let URLs that wait in classes be fresh."""
         for number in numbers:
             waiting = host.waiting.get(number)
@@ -327,8 +327,8 @@ class Crawl:
         host = self._hosts.setdefault(name, Host(name, self._opinions()))
         if number in self._seen:
             waiting = host.waiting.get(number)
-            if waiting is not None and frees(source, waiting.of):
-                self._free(host, [number])
+            if waiting is not None and releases(source, waiting.of):
+                self._release(host, [number])
             return
         self._seen.add(number)
         url = self._graph.urls[number]
@@ -339,9 +339,9 @@ class Crawl:
         if of is None:
             host.fresh.append(number)
         else:
-            self._postpone(host, number, of)
+            self._hold(host, number, of)
 
-    def _postpone(self, host: Host, number: int, of: Membership) -> None:
+    def _hold(self, host: Host, number: int, of: Membership) -> None:
         record = host.classes.get(of.holder)
         if record is None:
             known = self._filters.recent(of.holder) if self._filters is not None else None

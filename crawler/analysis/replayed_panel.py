@@ -20,20 +20,20 @@ from thresher.crawler.core.model import (
     CrawlURL,
     Directives,
     Effect,
-    Free,
     Hold,
     Judgement,
     LinkBatch,
     Page,
     RedirectPair,
     Release,
+    ReleaseURL,
     Request,
     Rewrite,
     Worthless,
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
-from thresher.filters.base import FilterSpec, Gate, LinkJudgement, Naming
+from thresher.filters.base import FilterSpec, Gate, LinkJudgement, Relinks
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.panel import Deliberation, Panel
 from thresher.filters.pattern_yield.replay import Rows
@@ -92,9 +92,9 @@ class ReplayedPanel:
         for deliberation in (page, links):
             if deliberation is not None:
                 asked += [effect for _, effect in (*deliberation.effects, *self._panel.learn(deliberation)[0])]
-        if page is not None and waiting and self._panel.hears_of_names(source):
-            naming = Naming(source, [self._urls[target].key for target in waiting])
-            asked += [effect for _, effect in self._panel.learn(self._panel.named(naming, page.judgement))[0]]
+        if page is not None and waiting and self._panel.wants_relinks(source):
+            relinks = Relinks(source, [self._urls[target].key for target in waiting])
+            asked += [effect for _, effect in self._panel.learn(self._panel.relinks(relinks, page.judgement))[0]]
         asked += self._ended(number, text)
         asked += self._told(number)
         return self._summed(source, shown, page, links, new, asked)
@@ -118,7 +118,7 @@ class ReplayedPanel:
             held,
             frozenset(refused | set(rewrites)),
             [self._number_of_alias(to, source) for to in rewrites.values()],
-            [e for e in asked if isinstance(e, Release) or (isinstance(e, Free) and e.key in self._numbers)],
+            [e for e in asked if isinstance(e, Release) or (isinstance(e, ReleaseURL) and e.key in self._numbers)],
             shown is not None and shown.status == 200 and judgement is not None and judgement.is_new and not worthless,
             judgement is not None and judgement.keep,
             stops[0] if stops and judgement is not None and not judgement.follow else "",
@@ -177,11 +177,11 @@ class ReplayedPanel:
         for record in self._graph.told.get(number, ()):
             for name, data in record.measures:
                 if record.gate == Gate.STUDY:
-                    asked += [effect for _, effect in self._panel.found(name, record.judgement, data)[0]]
+                    asked += [effect for _, effect in self._panel.on_finding(name, record.judgement, data)[0]]
                 elif record.gate == Gate.ANSWER:
-                    asked += [effect for _, effect in self._panel.answered_elsewhere(name, data)[0]]
+                    asked += [effect for _, effect in self._panel.on_reduced_answer(name, data)[0]]
                 else:
-                    asked += [effect for _, effect in self._panel.told(name, data)[0]]
+                    asked += [effect for _, effect in self._panel.on_news(name, data)[0]]
         return asked
 
     def _memory(self, name: str) -> Memory:

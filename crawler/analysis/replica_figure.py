@@ -13,7 +13,11 @@ from thresher.filters.near_replica.evaluate import Point, break_even
 
 
 def draw(out: BinaryIO, curves: Mapping[str, Sequence[Point]]) -> None:
-    """Write a PNG.    curves: name → points, drawn in the order of their recall"""
+    """Write a PNG.
+
+    Args:
+        curves: Name → points, drawn in the order of their recall.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 6), layout="constrained")

@@ -16,7 +16,12 @@ from thresher.filters.soft_error.score import F64, THRESHOLD
 
 
 def draw(out: BinaryIO, classes: Mapping[str, F64], curve: Roc, threshold: float) -> None:
-    """Write a PNG of both figures.    classes: name → scores, at least one each; threshold: the one in use"""
+    """Write a PNG of both figures.
+
+    Args:
+        classes: Name → scores, at least one each.
+        threshold: The one in use.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 5), layout="constrained")

@@ -3,7 +3,7 @@
 Where partitions have moved, a site's story lies in the journals of several shards: the notes of all are told by their time. What was taken
 down with `thresher forget` is not in the journal either, so that of such a host the tail comes out otherwise.
 
-Memory: some 400 bytes a URL that waits. Time: 10 µs a postponed URL.
+Memory: some 400 bytes a URL that waits. Time: 10 µs a held URL.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from thresher.filters.base import Gate
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.tail.history import (
     Closed,
+    Held,
     Left,
     Note,
     Passed,
-    Postponed,
     Reopened,
     Ruled,
     Served,
@@ -114,8 +114,8 @@ class _Teller:
     """Tells tails what befell them."""
 
     def __init__(self, rows: MemoryRows) -> None:
-        self._tables = TailTables(cast(Rows, rows))
-        self._counters = cast(Counters, _Counts(rows.counters))
+        self._tables = TailTables(cast("Rows", rows))
+        self._counters = cast("Counters", _Counts(rows.counters))
         self._recent = Recent()
         self.tails: Tails | None = None
 
@@ -124,7 +124,7 @@ class _Teller:
             policy = policy_of(step.tail_yield, step.share, step.audit_share)
             if self.tails is not None:
                 self.tails.save()
-            self.tails = Tails(self._tables, self._counters, policy, known=lambda holder: self._recent)
+            self.tails = Tails(self._tables, self._counters, policy, known=lambda _holder: self._recent)
             return
         if self.tails is None:
             raise ValueError("the journal's first note of tails names no rules: its beginning is missing")
@@ -132,8 +132,8 @@ class _Teller:
 
     def _ask(self, tails: Tails, step: object) -> None:
         match step:
-            case Postponed():
-                self._postpone(tails, step)
+            case Held():
+                self._hold(tails, step)
             case Served():
                 _expect(tails.next(step.queue), step.keys, step.queue)
             case Settled():
@@ -151,11 +151,11 @@ class _Teller:
             case Closed():
                 pass  # said of `Served`
 
-    def _postpone(self, tails: Tails, step: Postponed) -> None:
+    def _hold(self, tails: Tails, step: Held) -> None:
         self._recent = step.recent or Recent()
         audited: list[bytes] = []
         for key in step.keys:
-            audited += tails.postpone(step.queue, key, step.holder, is_inherited=step.is_inherited, n_useful=step.n_useful)
+            audited += tails.hold(step.queue, key, step.holder, is_inherited=step.is_inherited, n_useful=step.n_useful)
         _expect(audited, step.audited, step.queue)
 
 

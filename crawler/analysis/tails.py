@@ -1,4 +1,4 @@
-"""What filters have postponed in a crawl, class by class: how much was drawn of it, what that came to, and what was left alone."""
+"""What filters have held in a crawl, class by class: how much was drawn of it, what that came to, and what was left alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ClassFigures(NamedTuple):
 
     host: str
     holder: str  # the filter, and what it holds
-    known: int  # URLs ever postponed in it
+    known: int  # URLs ever held in it
     drawn: int  # of them fetched
     new: int  # of them that gave something new
     left: int  # that were not fetched

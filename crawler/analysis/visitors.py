@@ -13,10 +13,14 @@ _PATH_FIELD = 3  # of tab-separated ones: client, time, duration, path, …
 
 
 def read_sessions(paths: Sequence[str], reading: Reading, *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:
-    """Read the sessions of one site; raises UsageError if nothing is found or a file cannot be read.
+    """Read the sessions of one site.
 
-    paths: of one kind, - for standard input. Click paths are lines of tab-separated fields, the fourth the names of pages joined by ";",
-    "<" for a click on the back button, as Wikispeedia publishes them; lines that begin with # are comments.
+    Args:
+        paths: The paths of one kind, - for standard input. Click paths are lines of tab-separated fields, the fourth the names of pages
+            joined by ";", "<" for a click on the back button, as Wikispeedia publishes them; lines that begin with # are comments.
+
+    Raises:
+        UsageError: If nothing is found or a file cannot be read.
     """
     if len(paths) == 1 and _is_path_file(paths[0]):
         found = from_paths(_click_paths(paths[0], reading))

@@ -35,7 +35,15 @@ class CrawlReader:
     """
 
     def __init__(self, directory: str | Path) -> None:
-        """directory: of a crawl. Raises UsageError where there is none, StoreError where it is damaged."""
+        """Create the crawl reader.
+
+        Args:
+            directory: The directory of a crawl.
+
+        Raises:
+            UsageError: If there is no crawl.
+            StoreError: If the crawl is damaged.
+        """
         path = Path(directory)
         if not (path / "state").is_dir():
             raise UsageError(f"{path}: expected the directory of a crawl, found none. Name the one that `thresher crawl -o` was given")
@@ -43,21 +51,38 @@ class CrawlReader:
         self._view: View = self._stack.enter_context(reading(path))
 
     def pages(self, *fields: str) -> Iterator[dict[str, Any]]:
-        """Yield one row for each page: that of its newest visit.    fields: which, in order; without any, all that need no body"""
+        """Yield one row for each page: that of its newest visit.
+
+        Args:
+            fields: Which, in order; without any, all that need no body.
+        """
         return self.rows("pages", *fields)
 
     def urls(self, *fields: str) -> Iterator[dict[str, Any]]:
-        """Yield one row for each known URL: its state, its reason, how it was found.    fields: as in `pages`"""
+        """Yield one row for each known URL: its state, its reason, how it was found.
+
+        Args:
+            fields: As in `pages`.
+        """
         return self.rows("urls", *fields)
 
     def links(self, *fields: str) -> Iterator[dict[str, Any]]:
-        """Yield one row for each link between known URLs.    fields: as in `pages`"""
+        """Yield one row for each link between known URLs.
+
+        Args:
+            fields: As in `pages`.
+        """
         return self.rows("links", *fields)
 
     def texts(self, *fields: str, main: bool = True) -> Iterator[dict[str, Any]]:
         """Yield one row for each page that was kept: its text and language; hostile pages have a `fault` in place of a text.
 
-        fields: as in `pages`.    main: without menus and footers, else all that is visible.    Raises UsageError without the extra `text`.
+        Args:
+            fields: As in `pages`.
+            main: Whether menus and footers are left out; otherwise all visible text is returned.
+
+        Raises:
+            UsageError: If the extra `text` is not installed.
         """
         chosen = KINDS["texts"].choose(fields)
         with extracting(self._view, chosen, "main" if main else "visible") as extractor:
@@ -65,9 +90,14 @@ class CrawlReader:
                 yield {field.name: field.of(row) for field in chosen}
 
     def rows(self, what: str, *fields: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of any kind of export.    what: pages, urls, links, redirects, skipped, hostgraph, sitegraph
+        """Yield the rows of any kind of export.
 
-        Raises UsageError for a kind or a field that there is not.
+        Args:
+            what: A kind of export: pages, urls, links, redirects, skipped, hostgraph or sitegraph.
+            fields: Names of fields, in order; without any, all that need no body.
+
+        Raises:
+            UsageError: If there is no such kind or field.
         """
         kind = _kind(what)
         chosen = kind.choose(fields)
@@ -92,9 +122,12 @@ class CrawlReader:
         return text_of(body, page, self._view.settings.identity.agent)
 
     def to_arrow(self, what: str = "pages", *fields: str) -> pyarrow.Table:
-        """Return all rows of a kind as a table with typed columns (storage/export/parquet.py), in memory.    fields: as in `pages`
+        """Return all rows of a kind as a table with typed columns (storage/export/parquet.py), in memory.
 
         Raises UsageError without the extra `parquet`.
+
+        Args:
+            fields: As in `pages`.
         """
         require("to_arrow", module="pyarrow", extra="parquet")
         names = [field.name for field in _kind(what).choose(fields)]
@@ -112,7 +145,12 @@ class CrawlReader:
 
 
 def open(directory: str | Path) -> CrawlReader:  # noqa: A001 - thresher.open, as gzip.open and shelve.open
-    """Return a reader of the crawl in a directory. Raises UsageError where there is none, StoreError where it is damaged."""
+    """Return a reader of the crawl in a directory.
+
+    Raises:
+        UsageError: If there is no crawl.
+        StoreError: If the crawl is damaged.
+    """
     return CrawlReader(directory)
 
 

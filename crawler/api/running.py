@@ -114,9 +114,12 @@ class Crawl:
     ) -> None:
         """Take what the crawl is to be.
 
-        directory: of the crawl; one that holds a crawl is resumed, with these options and further seeds.    config: YAML files
-        settings: a whole configuration with its seeds, taken as it is; without the arguments before it, and without options
-        filters: in place of the configured ones.    options: sections of the configuration, as limits={"max_pages": 100}
+        Args:
+            directory: The directory of the crawl; one that holds a crawl is resumed, with these options and further seeds.
+            config: YAML files.
+            settings: A whole configuration with its seeds, taken as it is; without the arguments before it, and without options.
+            filters: In place of the configured ones.
+            options: Sections of the configuration, as limits={"max_pages": 100}.
         """
         assert settings is None or not (seeds or config or options), "settings are whole"
         self._settings = settings
@@ -131,10 +134,17 @@ class Crawl:
     async def run(self, *, on_page: OnPage | None = None, on_status: Callable[[Status], object] | None = None) -> Outcome:
         """Crawl until nothing is due, a limit is reached, or `stop` is called; everything that was settled is committed then.
 
-        on_page: called once with each page after it has been committed, in order; a coroutine is awaited, and the crawl goes on meanwhile.
-        What it raises stops the crawl, and is raised here. Pages that a killed process had committed are in the store, not told again.
-        on_status: called about twice a second with the same numbers that `thresher status` prints.
-        Raises UsageError and ConfigError for what cannot begin, StoreError and DiskError for what cannot go on.
+        Args:
+            on_page: Called once with each page after it has been committed, in order; a coroutine is awaited, and the crawl goes on
+                meanwhile. What it raises stops the crawl, and is raised here. It is not called for pages that a killed process has
+                committed: these are in the store.
+            on_status: Called about twice a second with the same numbers that `thresher status` prints.
+
+        Raises:
+            UsageError: If the crawl cannot begin.
+            ConfigError: If the configuration is wrong.
+            StoreError: If the store is damaged.
+            DiskError: If the disk is full or refuses writes.
         """
         if self._agent is not None:
             raise UsageError(f"{self.directory}: this crawl is running already")
@@ -235,20 +245,20 @@ class _Telling:
                 if visit >= end:
                     break
                 self._next = visit + 1
-                if record.purpose in _PAGES and not await self._told(Page(self._store, visit, record)):
+                if record.purpose in _PAGES and not await self._call(Page(self._store, visit, record)):
                     return
             else:
                 continue
             break
         self._next = max(self._next, end)
 
-    async def _told(self, page: Page) -> bool:
+    async def _call(self, page: Page) -> bool:
         assert self._on_page is not None
         try:
             said = self._on_page(page)
             if inspect.isawaitable(said):
                 await said
-        except Exception as error:  # the caller's own code: the crawl ends, and the caller gets it
+        except Exception as error:  # noqa: BLE001 - the caller's own code: the crawl ends, and the caller gets it
             self._error = error
             self._stop(f"on_page raised {type(error).__name__}")
             return False
@@ -278,7 +288,11 @@ def crawl(
 
 
 def _run(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], object] | None, *, hears: bool) -> Outcome:
-    """Run a crawl in an event loop of its own.    hears: whether this thread is the one that signals come to"""
+    """Run a crawl in an event loop of its own.
+
+    Args:
+        hears: Whether this thread is the one that signals come to.
+    """
 
     async def whole() -> Outcome:
         loop = asyncio.get_running_loop()
@@ -308,7 +322,7 @@ def _apart(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], obj
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 found.append(runner.run(whole()))
-        except BaseException as error:  # it is raised where the caller waits
+        except BaseException as error:  # noqa: BLE001 - it is raised where the caller waits
             found.append(error)
 
     thread = threading.Thread(target=work, name="thresher", daemon=True)

@@ -23,7 +23,11 @@ class Watch:
     """A display that notes when the last page came. A crawl of which an agent or the server dies, or stops, makes no figure."""
 
     def __init__(self, is_served: Callable[[], bool], *, stalled_s: float = STALLED_S) -> None:
-        """is_served: whether the server still runs."""
+        """Create the watch.
+
+        Args:
+            is_served: Whether the server still runs.
+        """
         self._is_served = is_served
         self._stalled_s = stalled_s
         self._began = self._last_at = time.monotonic()
@@ -36,7 +40,11 @@ class Watch:
         return self._last_at - self._began
 
     def update(self, status: Status) -> None:
-        """Hear of the crawl. Raises UsageError where it makes no figure."""
+        """Hear of the crawl.
+
+        Raises:
+            UsageError: If it makes no figure.
+        """
         now = time.monotonic()
         self.lag_ms = max(self.lag_ms, status.loop_lag_ms)
         if status.pages > self._pages:
@@ -58,9 +66,14 @@ class Watch:
 def timed_crawl(
     directory: Path, settings: Settings, *, is_served: Callable[[], bool], agent: Sequence[str] = AGENT, stalled_s: float = STALLED_S
 ) -> tuple[Status, Watch]:
-    """Crawl into a new store to the end; return the last status and the times. Raises UsageError where there is no result.
+    """Crawl into a new store to the end; return the last status and the times.
 
-    is_served: whether the server still runs.    agent: the command that starts one
+    Args:
+        is_served: Whether the server still runs.
+        agent: The command that starts one.
+
+    Raises:
+        UsageError: If there is no result.
     """
     n = n_agents(settings)
     create_store(directory, settings)

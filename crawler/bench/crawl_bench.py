@@ -60,7 +60,11 @@ class Plan:
 
 
 def measure(plan: Plan) -> dict[str, Any]:
-    """Make one crawl in a store of its own; return what it cost. Raises UsageError where there is no result."""
+    """Make one crawl in a store of its own; return what it cost.
+
+    Raises:
+        UsageError: If there is no result.
+    """
     cores = sorted(os.sched_getaffinity(0))
     if plan.web == "sites" and plan.new_links:
         raise UsageError("the web `sites` has links of its own: --new-links is for the others")

@@ -70,7 +70,7 @@ def ablations(without: Sequence[str]) -> dict[str, list[str]]:
 
 
 def with_filters(settings: Settings, on: Sequence[str]) -> Settings:
-    """Return settings with these filters enforced and the others off; what they postpone is not fetched: here their word is judged."""
+    """Return settings with these filters enforced and the others off; what they hold is not fetched: here their word is judged."""
     of = settings.filters
     modes = {name: msgspec.structs.replace(getattr(of, name), mode="enforce" if name in on else "off") for name in names()}
     return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, tail_yield=1.0, **modes))

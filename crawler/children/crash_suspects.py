@@ -10,7 +10,7 @@ guilty once our own code has raised an exception over it, or two processes are g
            "a" ‖ number of a request 8 ‖ nought 8      "f" ‖ site 8 ‖ hash of the filter 8   a finding; "g": what is gathered for it
            "q" ‖ key in the quarantine 10 ‖ nought 6   what is tried once more
 
-The store's own errors and a want of memory are nobody's fault: the first leave no name, the second count as a death without a word.
+The store's own errors and a want of memory accuse no work: the first leave no name, the second count as a death without an exception.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def offered_work(key: bytes) -> bytes:
 
 
 def words_of(trial: TrialRecord | None) -> str:
-    """Return in words what speaks against some work, "" if nothing does."""
+    """Return in words the evidence against some work, "" if there is none."""
     if trial is None:
         return ""
     return trial.raised or f"the agent was gone {trial.deaths} times over it"
@@ -76,7 +76,11 @@ class Suspects:
     limit = 3
 
     def __init__(self, directory: Path, tables: Tables, *, shard: int = 0) -> None:
-        """directory: of the shard, which has this number."""
+        """Create the suspects.
+
+        Args:
+            directory: The directory of the shard, which has this number.
+        """
         self._table = tables.suspects
         self._trials = tables.trials
         self._quarantine = tables.quarantine
@@ -97,28 +101,28 @@ class Suspects:
         return self._table.crashes(key) if self._any else 0
 
     def guilty(self, work: bytes) -> TrialRecord | None:
-        """Return what proves that work kills whoever does it, None if nothing does."""
+        """Return the proof that work kills the process that does it, None if there is none."""
         return self._trials.guilty(work) if self._any_trial else None
 
-    def attempt(self, work: bytes, do: Callable[[], None], aside: Callable[[str], QuarantineRecord]) -> None:
+    def attempt(self, work: bytes, do: Callable[[], None], row: Callable[[str], QuarantineRecord]) -> None:
         """Do work, or quarantine it if it has killed earlier lives; joins the visit that acknowledges it.
 
         aside: returns the row of the quarantine, by why it is there
         """
         if (trial := self.guilty(work)) is not None:
-            self.set_aside(work, aside(words_of(trial)))
+            self.quarantine(work, row(words_of(trial)))
             return
         with self.trying(work):
             do()
         self.done(work)
 
-    def set_aside(self, work: bytes, aside: QuarantineRecord) -> None:
+    def quarantine(self, work: bytes, row: QuarantineRecord) -> None:
         """Quarantine work that is not to be done."""
-        self._quarantine.add(self._shard, aside)
+        self._quarantine.add(self._shard, row)
         self.done(work)
 
     def done(self, work: bytes) -> None:
-        """Forget what was said of work that is done, or set aside."""
+        """Forget the trial of work that is done, or quarantined."""
         if self._any_trial:
             self._trials.forget(work)
 
@@ -192,7 +196,8 @@ class Suspects:
 def is_about_to_know(directory: Path, tables: Tables) -> bool:
     """Return whether the next life will set aside what the last one left in the slot, and the last one could not yet.
 
-    directory: of the shard whose agent is gone
+    Args:
+        directory: The directory of the shard whose agent is gone.
     """
     with suppress(FileNotFoundError):
         work, said = _left((directory / _FILE).read_bytes())

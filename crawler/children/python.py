@@ -29,7 +29,11 @@ def code(source: str, *arguments: str) -> list[str]:
 
 
 def environment(**others: str) -> dict[str, str]:
-    """Return this process's environment with a path from which a child imports what we import.    others: variables to add"""
+    """Return this process's environment with a path from which a child imports what we import.
+
+    Args:
+        others: Variables to add.
+    """
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     own = [] if PACKAGES in ("", *site.getsitepackages(), site.getusersitepackages()) else [PACKAGES]
     paths = dict.fromkeys(own + [entry for entry in given if os.path.normpath(entry) != os.curdir])

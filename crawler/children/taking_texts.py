@@ -15,7 +15,14 @@ from thresher.storage.view import View
 
 @contextmanager
 def extracting(view: View, fields: Sequence[Field[Any]], text: str) -> Iterator[TextExtractor]:
-    """Give an extractor of what these fields need; raises UsageError without the extra that they need.    text: "main" or "visible" """
+    """Give an extractor of what these fields need.
+
+    Args:
+        text: "main" or "visible".
+
+    Raises:
+        UsageError: If the extra that the fields need is not installed.
+    """
     is_main, tells_language = text == "main", any(field.name in LANGUAGE for field in fields)
     if is_main:
         require("the main text of pages", module="trafilatura", extra="text")

@@ -40,7 +40,12 @@ class TextExtractor:
     def __init__(
         self, settings: Parse, *, is_main: bool, tells_language: bool, processes: int = 0, patience_s: float | None = None
     ) -> None:
-        """processes: children at once, 0 = one for each core.    patience_s: None = 30 times `parse.timeout`"""
+        """Create the text extractor.
+
+        Args:
+            processes: Children at once, 0 = one for each core.
+            patience_s: None = 30 times `parse.timeout`.
+        """
         self._settings = settings
         self._setup = Setup(is_main, tells_language, settings.memory, settings.timeout)
         self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
@@ -51,7 +56,11 @@ class TextExtractor:
         self.faults: Counter[str] = Counter()  # pages without a text, by why
 
     def each(self, pages: Iterable[tuple[T, tuple[bytes, str, str] | None]], /) -> Iterator[tuple[T, Text]]:
-        """Yield what was given with each page, and its text.    pages: with body, Content-Type and media type; None: the body is gone"""
+        """Yield what was given with each page, and its text.
+
+        Args:
+            pages: With body, Content-Type and media type; None: the body is gone.
+        """
         under_way: deque[tuple[T, Future[Text] | None]] = deque()
         for given, source in pages:
             under_way.append((given, self._threads.submit(self._ask, TextRequest(*source)) if source is not None else None))
@@ -68,7 +77,7 @@ class TextExtractor:
         return given, text
 
     def start(self) -> None:
-        """Start a child, so that what is missing is said before any page is read."""
+        """Start a child, so that a missing library is reported before any page is read."""
         child = _Child(self._setup)
         self.text_by, self.language_by = child.made.by, child.made.language_by
         self._idle.put(child)
@@ -113,7 +122,11 @@ class _Child:
     """One process. One question at a time; after an unanswered one it can only be ended."""
 
     def __init__(self, setup: Setup) -> None:
-        """Raises UsageError where it cannot be started."""
+        """Create the child.
+
+        Raises:
+            UsageError: If it cannot be started.
+        """
         self._process = subprocess.Popen(  # noqa: S603 - our own code
             python.command("thresher.crawler.children.text_process"),
             stdin=subprocess.PIPE,

@@ -51,7 +51,7 @@ class TextRequest(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Text(msgspec.Struct, array_like=True, frozen=True):
-    """What a page says, a paragraph a line."""
+    """The text of a page, a paragraph a line."""
 
     text: str | None = None  # None: see `fault`
     language: str | None = None  # ISO 639-1; None: too little text to tell
@@ -99,7 +99,11 @@ class _Reader:
         self.made = Made(by or "visible", language_by)
 
     def read(self, request: TextRequest) -> Text:
-        """Return the text of a page; raises MemoryError where there is too little."""
+        """Return the text of a page.
+
+        Raises:
+            MemoryError: If there is too little.
+        """
         try:
             text = self._text(request)
         except (ValueError, RecursionError) as error:  # what a library makes of a page that is none

@@ -60,7 +60,11 @@ def check(
 
 
 def _check_seeds(seeds: Sequence[str], files: Sequence[str], settings: Settings) -> str:
-    """Return what the seeds come to, in a line; raises UsageError when none can be used."""
+    """Return what the seeds come to, in a line.
+
+    Raises:
+        UsageError: When none can be used.
+    """
     found = read_seeds(seeds, files, settings.seeds, seed_rules(settings))
     check_seeds(msgspec.structs.replace(settings, seeds=found.urls))
     if found.warning():

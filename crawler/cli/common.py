@@ -67,7 +67,7 @@ def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, va
         ctx.meta.setdefault(_FLAGS, []).append(Flag(option.opts[0], keys, value))
 
 
-def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence[str] = (), multiple: bool = False) -> Callable[[F], F]:  # noqa: A002
+def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence[str] = (), multiple: bool = False) -> Callable[[F], F]:  # noqa: A002 - click has it
     """Return a flag that sets options; one with `words` takes one of them."""
     return click.option(
         name,
@@ -97,8 +97,8 @@ def flag_options(command: F) -> F:
             _flag("--exclude", "scope.exclude", metavar="RE2", multiple=True, help="Never fetch URLs that match; may be repeated."),
             _flag("--max-pages", "limits.max_pages", metavar="N", help="Stop after so many pages."),
             _flag("--max-depth", "limits.max_depth", metavar="N", help="Follow links up to so many clicks from a seed."),
-            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so many seconds, or as in '10 min'."),
-            _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host, in seconds."),
+            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so long: 600, or 10min."),
+            _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host: 2, or 500ms."),
             _flag(
                 "--dedup",
                 "archive.dedup",
@@ -158,7 +158,11 @@ def interrupted_code(by: KeyboardInterrupt) -> int:
 
 
 def folder(path: Path | None) -> None:
-    """Make a folder for results, before they are measured; raises UsageError where there can be none."""
+    """Make a folder for results, before they are measured.
+
+    Raises:
+        UsageError: If there can be none.
+    """
     if path is not None:
         try:
             path.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ import click
 from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, PathTrap, Scope, Settings
 from thresher.crawler.cli.common import set_option
 from thresher.crawler.cli.crawl import progress_option, run
+from thresher.crawler.cli.durations import Duration
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.start.opening import check_startable, create_store, with_sets
 
@@ -24,7 +25,9 @@ from thresher.crawler.start.opening import check_startable, create_store, with_s
     metavar="DIR",
     help="Directory of the store; DIR-2 and so on if it is there.",
 )
-@click.option("--seconds", type=click.FloatRange(1, 3600), default=12.0, show_default=True, help="How long to crawl.")
+@click.option(
+    "--seconds", type=Duration("1min", least_s=1, most_s=3600), default=12.0, show_default=True, help="How long to crawl, as 30 or 1min."
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed is another web.")
 @set_option
 @progress_option

@@ -213,7 +213,11 @@ class _Canonizers:
 
 
 def _applied(rules: Sequence[SiteRule], path: str, *, unproven: bool) -> list[SiteRule]:
-    """Return the rules that count: valid ones, and with `unproven` those that nobody has judged; raises UsageError if it is only these."""
+    """Return the rules that count: valid ones, and with `unproven` those that nobody has judged.
+
+    Raises:
+        UsageError: If it is only these.
+    """
     unjudged = [rule for rule in rules if rule.learned.is_unjudged and not rule.learned.disabled]
     if unjudged and not unproven:
         hint = f"Judge them with `thresher dust validate {path} DIR|FILE`, or apply them as they are with --unproven"

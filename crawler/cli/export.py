@@ -121,19 +121,19 @@ def _export_rows(
 ) -> None:
     """Write a kind to where it is wanted."""
     what = kind.name
-    with taking_texts(view, kind, chosen, text) as kind:
+    with taking_texts(view, kind, chosen, text) as taken:
         if output == "-":
-            _to_stdout(lambda out: _write(view, kind, chosen, out, format_, raw=raw))
+            _to_stdout(lambda out: _write(view, taken, chosen, out, format_, raw=raw))
         elif format_ == "parquet" and Path(output).suffix != ".parquet":
             with (
                 replacing_folder(Path(output), force=force) as folder,
                 ParquetFolder(folder, what, [field.name for field in chosen]) as parts,
             ):
-                n = write_all(view, kind, chosen, parts)
+                n = write_all(view, taken, chosen, parts)
             click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
         else:
             with replacing(Path(output), force=force) as out:
-                n = _write(view, kind, chosen, out, format_, raw=raw)
+                n = _write(view, taken, chosen, out, format_, raw=raw)
             click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
 
 

@@ -23,7 +23,11 @@ _SHOWN = 5
 def taking_texts(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], text: str) -> Iterator[Kind[Any]]:
     """Give the kind with rows that can be read; other kinds as they are. Says afterwards what had no text.
 
-    text: "main" or "visible".    Raises UsageError without the extra that the fields need.
+    Args:
+        text: "main" or "visible".
+
+    Raises:
+        UsageError: If the extra that the fields need is not installed.
     """
     if kind.name != "texts":
         yield kind

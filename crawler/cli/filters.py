@@ -35,7 +35,7 @@ def filters(directory: str, form: str, answers: int, configs: tuple[str, ...], s
     DIR is finished or stopped. Its answers are crawled again from the store with the real filters, all that enforce, then without each,
     then without any; --set filters.NAME.mode=enforce adds one that was off. `saved` are requests, `lost` documents (texts) that only the
     replay without the filter finds, `near` those of which a near copy is found, `late` documents that come in the second half in place of
-    the first, `unkept` those that are dropped with every page that shows them. `left` URLs of `classes` were postponed to the end.
+    the first, `unkept` those that are dropped with every page that shows them. `left` URLs of `classes` were held to the end.
     What URLs answer that the crawl has never fetched is not known: `unknown` counts those that are asked for without the filter. A crawl
     with filters in `observe` leaves nothing unknown.
     """

@@ -109,7 +109,7 @@ def _tell(writer: int, do: Callable[[], str]) -> NoReturn:
         answer = (str(error), error.exit_code)
     except KeyboardInterrupt:
         os._exit(128 + signal.SIGINT)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - the end of a process of its own: whatever it was is shown
         traceback.print_exc()
         os._exit(1)
     with os.fdopen(writer, "wb") as out:

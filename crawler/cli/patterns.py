@@ -54,9 +54,9 @@ def patterns(
     filter alone dropped, and as no exact copy, teaches nothing.
 
     A pattern is barren when filters.pattern_yield.barren of its fetches in a row were nothing new, until what is drawn of it says that this
-    was wrong; it is open otherwise. `held` are URLs that it postpones. With --replay each answer is decided about when its turn comes, from
-    those before it that were fetched; "pattern" is the barren one that covers it, "fetch" is false for what is postponed, and true for the
-    share of it that is drawn at once. What comes last is not told again: a text that is only on postponed answers counts as late.
+    was wrong; it is open otherwise. `held` are URLs that it holds. With --replay each answer is decided about when its turn comes, from
+    those before it that were fetched; "pattern" is the barren one that covers it, "fetch" is false for what is held, and true for the
+    share of it that is drawn at once. What comes last is not told again: a text that is only on held answers counts as late.
     """
     if wants_replay and (only_barren or top):
         raise UsageError("--replay prints every answer: leave --barren and --top out")
@@ -133,7 +133,11 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
 
 
 def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:
-    """Tell the answers again: yield each as it was decided, or else what all of them teach. judging: filters that judged the pages."""
+    """Tell the answers again: yield each as it was decided, or else what all of them teach.
+
+    Args:
+        judging: Filters that judged the pages.
+    """
     replay = Replay(settings, judges=judging, samples=wants_replay)
     told = [answer for answer in answers.answers if choice.names(answer.url.site)]
     if wants_replay:
@@ -158,7 +162,7 @@ def _decided(told: list[LoggedAnswer], answers: Answers, replay: Replay) -> Iter
             _learn(answer, answers, replay)
         yield {**answer.line, "fetch": is_fetched, "pattern": pattern.form if pattern else None}
     saved = 1 - n_fetched / len(told) if told else 0.0
-    found = f"{len(told):,} answers, {n_fetched:,} fetched: {saved:.1%} postponed"
+    found = f"{len(told):,} answers, {n_fetched:,} fetched: {saved:.1%} held"
     click.echo(f"{found}; {len(texts):,} texts, {len(texts) - len(kept):,} of them late", err=True)
 
 

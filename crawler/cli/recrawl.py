@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
 
-from thresher.config.scalars import MismatchError, Range, number
 from thresher.crawler.cli.common import complain, config_option, directory_argument, flag_options, given_flags, set_option
 from thresher.crawler.cli.crawl import progress_option, run
+from thresher.crawler.cli.durations import Duration
 from thresher.crawler.cli.guarded import apart
-from thresher.crawler.core.errors import UsageError
 from thresher.crawler.start.opening import reconfigure
 from thresher.crawler.start.rounds import begin_round, trust
 from thresher.crawler.terminal.rounds import round_rows
@@ -21,7 +19,12 @@ from thresher.storage.export.reading import reading
 @click.command(epilog="Example: thresher recrawl example --older-than 7d --where host=docs.example.org")
 @directory_argument
 @click.option(
-    "--older-than", metavar="TIME", default="0", show_default=True, help="Ask for what was visited at least so long ago, as in 7d."
+    "--older-than",
+    "older_than_s",
+    type=Duration("7d"),
+    default=0.0,
+    show_default=True,
+    help="Ask for what was visited at least so long ago, as in 7d.",
 )
 @click.option(
     "--where",
@@ -29,14 +32,14 @@ from thresher.storage.export.reading import reading
     metavar="FIELD=VALUE",
     help="Ask only where url, host, site, type, status, depth or gone is so; * matches.",
 )
-@click.option("--trust", "trusted", multiple=True, metavar="HOST", help="Go on with a halted host in this round: what it lost is lost.")
+@click.option("--trust", "trusted", multiple=True, metavar="HOST", help="Go on with a parked host in this round: what it lost is lost.")
 @config_option
 @flag_options
 @set_option
 @progress_option
 def recrawl(
     directory: str,
-    older_than: str,
+    older_than_s: float,
     where: tuple[str, ...],
     trusted: tuple[str, ...],
     configs: tuple[str, ...],
@@ -49,7 +52,6 @@ def recrawl(
     on with by `thresher resume DIR`; another recrawl begins a new one, which takes over what still waits.
     """
     path, flags = Path(directory), given_flags()
-    older_than_s = _seconds(older_than)
     for words in (
         apart(path, lambda: reconfigure(path, (), (), configs, sets, flags)),
         apart(path, lambda: trust(path, trusted) if trusted else begin_round(path, older_than_s=older_than_s, where=where)),
@@ -60,10 +62,3 @@ def recrawl(
     with reading(path) as view:
         complain("\n".join(round_rows(view, path)))
     return code
-
-
-def _seconds(text: str) -> float:
-    try:
-        return number(text, Range(whole=False, unit="seconds", least=0.0, most=time.time()))
-    except MismatchError as error:
-        raise UsageError(f"--older-than {text}: expected {error}. {error.advice or 'Write --older-than 7d'}") from None

@@ -213,7 +213,11 @@ def _measured(rp: float, hm: float, resemblance: float, c: float) -> dict[str, A
 
 
 def _read(source: str, recipe: Recipe) -> Reading:
-    """Read the pages and say on standard error what was left out; raises UsageError if nothing of it is a page."""
+    """Read the pages and say on standard error what was left out.
+
+    Raises:
+        UsageError: If nothing of it is a page.
+    """
     if source == "-":
         found = read_lines(sys.stdin.buffer, recipe)
     elif Path(source).is_dir():

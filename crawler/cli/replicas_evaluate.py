@@ -73,7 +73,11 @@ def _draw(path: Path, judged: Judged, ds: list[float], cs: list[float], widest: 
 
 
 def _labels(source: str, urls: list[str]) -> tuple[set[Pair], set[Pair]]:
-    """Read labelled pairs; say how many lines were left out. Raises UsageError if none is left."""
+    """Read labelled pairs; say how many lines were left out.
+
+    Raises:
+        UsageError: If none is left.
+    """
     number = {url: page for page, url in enumerate(urls)}
     try:
         with open(source, "rb") as file:

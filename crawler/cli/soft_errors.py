@@ -132,7 +132,11 @@ def _threshold(text: str) -> float | None:
 
 
 def _read(source: str) -> Reading:
-    """Read the log and say on standard error what was left out; raises UsageError if nothing of it is a pair."""
+    """Read the log and say on standard error what was left out.
+
+    Raises:
+        UsageError: If nothing of it is a pair.
+    """
     if source == "-":
         found = read_file(sys.stdin.buffer)
     elif Path(source).is_dir():

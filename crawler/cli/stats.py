@@ -160,7 +160,8 @@ _OF_FILTER = (
 
 def _by_filter(view: View) -> Iterator[Row]:
     """What each filter says of pages and redirects as of now, and what it saved, or would save if it did not only observe: links, and
-    copies' links."""
+    copies' links.
+    """
     status = _status(view)
     rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(_OF_FILTER, 0))
     for column, counts in (("saved", status.saved), ("would_save", status.would_save)):
@@ -222,7 +223,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
     not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves. `--by class` counts what
-    filters have postponed, by host and class: URLs known, drawn, of these new, left, and of these left alone.
+    filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone.
     """
     with reading(Path(directory)) as view:
         if by is None:
@@ -243,7 +244,7 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
 
 
 _NOTHING = {
-    "class": "nothing to count: no filter has postponed anything",
+    "class": "nothing to count: no filter has held anything",
     "cause": "nothing to count: no request has failed",
     "reason": "nothing to count: no URL was skipped; --by cause counts requests that failed",
     "filter": "nothing to count: no filter has judged anything",

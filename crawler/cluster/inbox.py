@@ -61,18 +61,18 @@ class Inbox:
 
     def carry_out(self, sender: int, packed: bytes, now: float) -> None:
         """Do what a message asks for, or quarantine it. Nothing here awaits."""
-        number = self._store.tables.channels.heard(sender) + 1
+        number = self._store.tables.channels.received(sender) + 1
         work, suspects = message_work(sender, number), self._context.suspects
 
-        def aside(why: str) -> QuarantineRecord:
+        def row(why: str) -> QuarantineRecord:
             return QuarantineRecord("message", kind_of(packed), now, why, payload=packed, sender=sender, number=number)
 
         try:
             deed = self.read(packed)
-        except Exception as error:  # of any kind: nothing has been changed yet
-            suspects.set_aside(work, aside(unreadable(error)))
+        except Exception as error:  # noqa: BLE001 - of any kind: nothing has been changed yet
+            suspects.quarantine(work, row(unreadable(error)))
         else:
-            suspects.attempt(work, lambda: self.do(deed, now), aside)
+            suspects.attempt(work, lambda: self.do(deed, now), row)
         self._store.tables.channels.hear(sender)
         self._store.end_visit()
 
@@ -117,24 +117,24 @@ class Inbox:
                 url(links.source)
                 return lambda now: self._links(links, gated, now)
             case Edge() as edge:
-                return lambda now: settler.told_of_redirect(edge.original, edge.target, now)
+                return lambda now: settler.on_foreign_redirect(edge.original, edge.target, now)
             case End() as end:
                 target = url(end.target)
-                return lambda now: settler.told_of_end(end.original, end.hops, target, end.status, end.fingerprint, now)
+                return lambda now: settler.on_foreign_end(end.original, end.hops, target, end.status, end.fingerprint, now)
             case RobotsAsk() as ask:
                 hop = robots_hop(ask, url(ask.hop))
                 return lambda now: self._ask(ask, hop, now)
             case RobotsAnswer() as answer:
                 asked, outcome = url(answer.asked), outcome_of(answer, self._context.urls)
-                return lambda now: settler.robots.told(asked, outcome, now)
+                return lambda now: settler.robots.on_hop_answer(asked, outcome, now)
             case Ask() as wish:
                 if Purpose(wish.purpose) not in FILTERS_OWN:
                     raise ValueError(f"a filter asks for a request with the purpose {Purpose(wish.purpose).name}")
                 request = Request(wish.url, Purpose(wish.purpose))
-                return lambda now: settler.requested(Asker(wish.who, wish.prober), request, now)
+                return lambda now: settler.on_request(Asker(wish.who, wish.prober), request, now)
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
-                return lambda now: settler.learned(panel.answered_elsewhere(answered.who, answered.reduced, read), now)
+                return lambda now: settler.carry_out(panel.on_reduced_answer(answered.who, answered.reduced, read), now)
             case Submitted() as submitted:
                 url(submitted.sitemap)
                 return lambda now: settler.sitemaps.submit(submitted, now)
@@ -150,14 +150,14 @@ class Inbox:
                 return lambda now: settler.requisites.want(of, needed.texts, needed.step, needed.hops, now)
             case News() as news:
                 found = panel.read_news(news.who, news.news)
-                return lambda now: settler.learned(panel.told(news.who, news.news, found), now)
+                return lambda now: settler.carry_out(panel.on_news(news.who, news.news, found), now)
 
     def _links(self, links: FoundLinks, gated: Gated, now: float) -> None:
         source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
         sifted = self._context.links.sift(source, gated, is_redirect=links.is_redirect)
         self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)
         for site in self._store.tables.site_links.add(source.key[:8], set(links.sites)):
-            self._frontier.linked(site)
+            self._frontier.on_link(site)
 
     def _announced(self, sitemap: CrawlURL, announced: Announced, now: float) -> None:
         self._settler.sitemaps.announce(sitemap, announced.entries, now)
@@ -165,7 +165,7 @@ class Inbox:
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
         self._context.robots.wait_for(hop, {PeerAsking(ask.prober, ask.asked)})
         if not self._frontier.request_ahead(hop, now):
-            self._settler.robots.told(hop, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
+            self._settler.robots.on_hop_answer(hop, Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 
 
 def unreadable(error: Exception) -> str:

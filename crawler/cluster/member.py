@@ -36,7 +36,7 @@ class Member:
         *,
         failed: Callable[[StoreError], None],
     ) -> None:
-        """Connect to nobody yet: `run` does.
+        """Prepare the connections; `run` opens them.
 
         Args:
             directory: of the crawl, below which the sockets lie.
@@ -55,13 +55,13 @@ class Member:
             failed=failed,
         )
 
-    async def run(self, heard: Callable[[], None]) -> None:
+    async def run(self, received: Callable[[], None]) -> None:
         """Exchange messages with the others until cancelled.    heard: called after messages were carried out"""
-        await self._channels.run(heard)
+        await self._channels.run(received)
 
-    def committed(self) -> None:
+    def on_commit(self) -> None:
         """After a commit: send the messages that are on disk now, and acknowledge those that were carried out."""
-        self._channels.committed()
+        self._channels.on_commit()
 
     @property
     def is_quiet(self) -> bool:
@@ -69,13 +69,17 @@ class Member:
         return self._channels.is_quiet
 
     def obey(self, order: AgentOrder, n_pages: int) -> None:
-        """Take an order of the supervisor.    n_pages: fetched, and in flight"""
+        """Take an order of the supervisor.
+
+        Args:
+            n_pages: Fetched, and in flight.
+        """
         self._wave = order.wave or self._wave
         if order.grant:
             self._grant, self.may_have = order.grant, max(order.may_have, n_pages)
 
     def fill(self, report: Report) -> None:
         """Write into a report the counts by which the supervisor detects the end and shares out `limits.max_pages`."""
-        sent, heard = self._channels.counts()
-        report.sent, report.heard = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in heard.items()}
+        sent, received = self._channels.counts()
+        report.sent, report.received = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in received.items()}
         report.wave, report.grant, report.may_have = self._wave, self._grant, self.may_have

@@ -1,4 +1,4 @@
-"""An agent's shard: opened, counted from outside, and the table that says which sites belong to it."""
+"""An agent's shard: opens it, counts it from outside, and has the table of the sites that belong to it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ def left_behind(crawl: Path) -> Status:
 
 
 def counted(shard: Path, state: StateName) -> Status:
-    """Return what a shard has counted by its last commit, as a status.    state: of the status"""
+    """Return what a shard has counted by its last commit, as a status.
+
+    Args:
+        state: The state of the status.
+    """
     status = Status(state=state)
     with reading_shard(shard) as view:
         status.at = view.clock
@@ -53,6 +57,10 @@ def progress(shard: Path) -> int:
 
 
 def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Settings]:
-    """Open a store for its agent, with the configuration that it has stored.    patience_s: seconds for which writes are tried again"""
+    """Open a store for its agent, with the configuration that it has stored.
+
+    Args:
+        patience_s: Seconds for which writes are tried again.
+    """
     store = Store.open(path, None, time.time(), patience_s=patience_s)
     return store, store.settings

@@ -62,7 +62,12 @@ class SharedAddresses:
     """One agent's hold on the file: implements `core.ports.AddressUse` and `fetch.address_connections.ConnectionUse`."""
 
     def __init__(self, path: Path, me: int, *, connections: int, gap_s: float) -> None:
-        """connections: at one address, of all agents together.    gap_s: seconds between two starts of requests there"""
+        """Create the shared addresses.
+
+        Args:
+            connections: At one address, of all agents together.
+            gap_s: Seconds between two starts of requests there.
+        """
         self._connections = connections
         self._gap_s = gap_s
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -81,7 +86,8 @@ class SharedAddresses:
     def start(self, address: str, *, is_own: bool = False) -> float:
         """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
 
-        is_own: of one's own site: the gap is neither waited for nor begun.
+        Args:
+            is_own: Whether the request goes to one's own site: the gap is then neither waited for nor begun.
         """
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:

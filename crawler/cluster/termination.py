@@ -6,7 +6,7 @@ have been sent after its sender's report and before its receiver's. Therefore al
 end if that second wave shows the same counts of messages as the first [MAT87: two equal waves prove that no message was under way at the
 first].
 
-*Tails.* What filters have postponed is served last, over all hosts of all agents. So when all agents rest, and any of them has a tail that
+*Tails.* What filters have held is served last, over all hosts of all agents. So when all agents rest, and any of them has a tail that
 may still be served, all are ordered to serve their tails. The crawl is at its end when no agent has such a tail.
 
 *Limits.* `limits.max_pages` is shared out among the agents; the shares never add up to more. An agent that has used up its share gets a
@@ -28,7 +28,12 @@ class TerminationDetector:
     """Decides from the newest report of each agent."""
 
     def __init__(self, n_agents: int, max_pages: int | None, tell: Callable[[int, AgentOrder], None]) -> None:
-        """max_pages: of the whole crawl, None if unlimited.    tell: sends an order to an agent"""
+        """Create the termination detector.
+
+        Args:
+            max_pages: `limits.max_pages` of the whole crawl; None if there is no such limit.
+            tell: Sends an order to an agent.
+        """
         self._n_agents = n_agents
         self._max_pages = max_pages
         self._tell = tell
@@ -45,7 +50,7 @@ class TerminationDetector:
         self._asked.pop(agent, None)
         self._before = None
 
-    def heard(self, agent: int, report: Report) -> str:
+    def on_report(self, agent: int, report: Report) -> str:
         """Take a report; return why the crawl is at its end, "" if it is not."""
         self._reports[agent] = report
         if self._max_pages is not None:
@@ -53,7 +58,7 @@ class TerminationDetector:
         if len(self._reports) < self._n_agents or not self._is_wave():
             self._before = None
             return ""
-        counts = [(report.sent, report.heard) for _, report in sorted(self._reports.items())]
+        counts = [(report.sent, report.received) for _, report in sorted(self._reports.items())]
         if self._before is None:
             self._before, self._wave = counts, self._wave + 1
             for other in self._reports:
@@ -65,7 +70,7 @@ class TerminationDetector:
             for other in self._reports:
                 self._tell(other, AgentOrder(serve_tails=True))
         elif counts == self._before:
-            return "; ".join(dict.fromkeys(report.resting for _, report in sorted(self._reports.items())))
+            return "; ".join(dict.fromkeys(report.idle for _, report in sorted(self._reports.items())))
         else:
             self._before = None
         return ""
@@ -73,7 +78,7 @@ class TerminationDetector:
     def _is_wave(self) -> bool:
         """Return whether all agents rest, none only because its share of pages is used up, and every message was carried out."""
         reports = self._reports
-        if not all(report.resting for report in reports.values()) or (self._max_pages is not None and self._is_uneven(self._max_pages)):
+        if not all(report.idle for report in reports.values()) or (self._max_pages is not None and self._is_uneven(self._max_pages)):
             return False
         return all(_heard(reports, to, agent) == n for agent, report in reports.items() for to, n in report.sent.items())
 
@@ -86,7 +91,7 @@ class TerminationDetector:
 
     def _is_hungry(self, agent: int) -> bool:
         report = self._reports[agent]
-        has_work = not report.resting or report.resting.startswith(LIMITS)
+        has_work = not report.idle or report.idle.startswith(LIMITS)
         return has_work and report.pages + report.in_flight >= self._granted.get(agent, 0)
 
     def _share(self, agent: int, report: Report, max_pages: int) -> None:
@@ -111,7 +116,7 @@ class TerminationDetector:
             used = report.pages + report.in_flight
             spare = self._granted[agent] - used
             if spare > 0:
-                self._let_have(agent, used + (0 if report.resting else spare // 2))
+                self._let_have(agent, used + (0 if report.idle else spare // 2))
 
     def _let_have(self, agent: int, n_pages: int) -> None:
         """Order a new share. A smaller one counts only when the agent has confirmed it."""
@@ -122,4 +127,4 @@ class TerminationDetector:
 
 
 def _heard(reports: Mapping[int, Report], agent: int | str, sender: int) -> int:
-    return reports[int(agent)].heard.get(str(sender), 0)
+    return reports[int(agent)].received.get(str(sender), 0)

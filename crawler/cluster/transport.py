@@ -29,7 +29,7 @@ from typing import cast
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
 from thresher.storage.store import Store
-from thresher.storage.tables.channels import heard_durably, outgoing, sent_durably
+from thresher.storage.tables.channels import outgoing, received_durably, sent_durably
 
 _WINDOW = 512  # messages that are sent and not acknowledged
 _INBOX = 2 * _WINDOW  # messages that wait to be carried out, of all senders; beyond that no more are read
@@ -55,7 +55,7 @@ class PeerTransport:
         behind: Callable[[], bool],
         failed: Callable[[StoreError], None],
     ) -> None:
-        """Connect to nobody yet: `run` does.
+        """Prepare the connections; `run` opens them.
 
         Args:
             directory: where the sockets lie.
@@ -76,7 +76,11 @@ class PeerTransport:
         self._arrived = asyncio.Event()
 
     async def run(self, settled: Callable[[], None]) -> None:
-        """Listen, call the others, and carry out what they send, until cancelled. settled: called when messages were carried out."""
+        """Listen, call the others, and carry out what they send, until cancelled.
+
+        Args:
+            settled: Called when messages were carried out.
+        """
         place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # the path of a socket must be short
         try:
             loop, own = asyncio.get_running_loop(), f"/proc/self/fd/{place}/{self._me}"
@@ -99,7 +103,7 @@ class PeerTransport:
             until = time.monotonic() + _SLICE_S  # the loop's own clock stands still between its rounds
             while self._inbox and time.monotonic() < until and not self._behind():
                 sender, number, message = self._inbox.popleft()
-                if number == self._store.tables.channels.heard(sender) + 1:
+                if number == self._store.tables.channels.received(sender) + 1:
                     self._carry_out(sender, message)
             settled()
             if self._inbox:
@@ -109,7 +113,7 @@ class PeerTransport:
                 for connection in self._in.values():
                     connection.read_on()
 
-    def committed(self) -> None:
+    def on_commit(self) -> None:
         """After a commit: send the messages that it put on disk, and acknowledge those whose work it put there."""
         for channel in self._out.values():
             channel.send_more()
@@ -124,26 +128,26 @@ class PeerTransport:
     def counts(self) -> tuple[dict[int, int], dict[int, int]]:
         """Return how many messages were sent to, and how many of, each of the others were carried out."""
         channels = self._store.tables.channels
-        return {to: channels.sent(to) for to in self._out}, {sender: channels.heard(sender) for sender in self._out}
+        return {to: channels.sent(to) for to in self._out}, {sender: channels.received(sender) for sender in self._out}
 
     # -- what a connection calls
 
-    def called(self, connection: _Incoming, sender: int) -> int:
+    def on_hello(self, connection: _Incoming, sender: int) -> int:
         """Take this as the sender's connection from now on; return the number of its last message whose work is on disk."""
         self._in[sender] = connection
         self._inbox = deque(item for item in self._inbox if item[0] != sender)
-        return heard_durably(self._store, sender)
+        return received_durably(self._store, sender)
 
-    def arrived(self, connection: _Incoming, sender: int, number: int, message: bytes) -> bool:
+    def on_message(self, connection: _Incoming, sender: int, number: int, message: bytes) -> bool:
         """Take a message in; return whether there is room for more."""
         if self._in.get(sender) is connection:
             self._inbox.append((sender, number, message))
             self._arrived.set()
         return len(self._inbox) < _INBOX
 
-    def heard(self, sender: int) -> int:
+    def received(self, sender: int) -> int:
         """Return the number of a sender's last message whose work is on disk."""
-        return heard_durably(self._store, sender)
+        return received_durably(self._store, sender)
 
 
 class _Outgoing(asyncio.Protocol):
@@ -265,7 +269,7 @@ class _Incoming(asyncio.Protocol):
         buffer += data
         if self._sender < 0 and len(buffer) >= _HELLO.size:
             self._sender, at = _HELLO.unpack_from(buffer)[0], _HELLO.size
-            self._acked = self._channels.called(self, self._sender)
+            self._acked = self._channels.on_hello(self, self._sender)
             self._next = self._acked + 1
             self._say(self._acked)
         while self._sender >= 0 and len(buffer) - at >= _FRAME.size:
@@ -282,7 +286,7 @@ class _Incoming(asyncio.Protocol):
 
     def _take(self, number: int, message: bytes) -> None:
         self._next = number + 1
-        if not self._channels.arrived(self, self._sender, number, message) and self._transport is not None:
+        if not self._channels.on_message(self, self._sender, number, message) and self._transport is not None:
             self._transport.pause_reading()
 
     def read_on(self) -> None:
@@ -292,7 +296,7 @@ class _Incoming(asyncio.Protocol):
 
     def acknowledge(self) -> None:
         """Send the number of the last message whose work is on disk, if it has grown."""
-        through = self._channels.heard(self._sender)
+        through = self._channels.received(self._sender)
         if through > self._acked:
             self._acked = through
             self._say(through)

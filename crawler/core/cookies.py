@@ -64,7 +64,11 @@ class Chain:
         return "; ".join(f"{cookie.name}={cookie.value}" if cookie.name else cookie.value for cookie in sent)
 
     def take(self, url: str, lines: Iterable[str], now: float) -> None:
-        """Take the Set-Cookie headers of an answer.    now: seconds since the Unix epoch"""
+        """Take the Set-Cookie headers of an answer.
+
+        Args:
+            now: Seconds since the Unix epoch.
+        """
         for line in lines:
             if (read := parse_cookie(line, url, now)) is not None:
                 cookie, is_gone = read
@@ -86,11 +90,13 @@ class ChainCookies:
         chain = self._waiting.get(url)
         return chain.header(url) if chain is not None else ""
 
-    def redirected(self, url: str, target: str, lines: Iterable[str], now: float, *, at_most: int) -> bool:
-        """Let the chain of a URL that was answered by a redirect go on at its target.
+    def on_redirect(self, url: str, target: str, lines: Iterable[str], now: float, *, at_most: int) -> bool:
+        """Continue the chain of a URL, which was answered by a redirect, at its target.
 
         Returns whether the target is to be asked for again although the chain has passed it: it has learned a cookie since.
-        at_most: hops of a chain
+
+        Args:
+            at_most: Hops of a chain.
         """
         chain = self._waiting.pop(url, None) or Chain()
         asked_with = chain.n_changes
@@ -104,7 +110,7 @@ class ChainCookies:
             self._waiting.popitem(last=False)
         return target in chain.passed and chain.passed[target] < chain.n_changes
 
-    def ended(self, url: str) -> None:
+    def on_end(self, url: str) -> None:
         """Forget the chain that a URL has ended."""
         self._waiting.pop(url, None)
 

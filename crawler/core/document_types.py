@@ -1,4 +1,4 @@
-"""Media types and extensions of documents that carry text and links and are no markup: PDF, and the zipped XML of office programs."""
+"""Media types and extensions of documents with text and links that are not markup: PDF, and the zipped XML of office programs."""
 
 from __future__ import annotations
 
@@ -17,5 +17,9 @@ EXTENSIONS: Final = frozenset(("pdf", "docx", "pptx", "xlsx", "odt", "odp", "ods
 
 
 def accepted_types(accept_types: Iterable[str], *, documents: bool) -> list[str]:
-    """Return the media types whose bodies are read.    documents: the setting `parse.documents`"""
+    """Return the media types whose bodies are read.
+
+    Args:
+        documents: The setting `parse.documents`.
+    """
     return list(dict.fromkeys([*accept_types, *(sorted(DOCUMENTS) if documents else ())]))

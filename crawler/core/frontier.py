@@ -43,7 +43,11 @@ class Frontier:
     def __init__(
         self, store: QueueStore, addresses: AddressBook, settings: Settings, *, urls: URLSpace, rng: random.Random, started_at: float
     ) -> None:
-        """started_at: the beginning of this life; hosts with something queued from an earlier one first wait their whole delay."""
+        """Create the frontier.
+
+        Args:
+            started_at: The beginning of this life; hosts with something queued from an earlier one first wait their whole delay.
+        """
         self._store = store
         self._urls = urls
         self._max_crawl_delay = settings.politeness.max_crawl_delay
@@ -75,7 +79,7 @@ class Frontier:
         if record is not None and record.parked == Reason.HOST_BUDGET:
             self._bench.unpark(queue, record, now)
         elif record is not None and self._bench.pages_closed and not record.parked:
-            self._bench.waiting.join(queue, record, now)
+            self._bench.waiting.push_due(queue, record, now)
         return refusal
 
     def close_pages(self, now: float) -> None:
@@ -94,7 +98,8 @@ class Frontier:
     def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
         """Queue new links of a page, those `at` of the batch, whose `seen` rows are written and whose hosts are no `strangers`.
 
-        first: sequence number of the first of them, which those of the others follow
+        Args:
+            first: Sequence number of the first of them, which those of the others follow.
         """
         self._intake.push_links(links, at, first, worth, now)
 
@@ -117,8 +122,12 @@ class Frontier:
     def raise_rank(self, waiting: Entry, rank: int) -> bool | None:
         """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
 
-        waiting: its row's lane and rank, with the URL as it is now.    rank: its new one
-        Nothing happens, and it returns False, if it does not wait there any more, None if it is leased and may be given back.
+        Args:
+            waiting: The row's present lane and rank, with the URL as it is now.
+            rank: The row's new rank.
+
+        Returns:
+            Whether the row was moved. False: it is no longer in the queue. None: it is leased, and may be deferred.
         """
         queue = self._urls.queue_key(waiting.url.host)
         host = self._bench.hosts.get(queue)
@@ -131,7 +140,7 @@ class Frontier:
         self._store.put(queue, entry)
         if host is not None:
             host.remove(waiting)
-            self._intake.hold(host, entry, self._now)
+            self._intake.insert(host, entry, self._now)
         return True
 
     def is_drained(self, queue: bytes, now: float) -> bool:
@@ -208,12 +217,12 @@ class Frontier:
         """Return names that hosts wait for; each is named once until it is `resolved` or `unresolvable`."""
         return self._bench.lookups()
 
-    def resolved(self, hostname: str, now: float) -> None:
+    def on_resolved(self, hostname: str, now: float) -> None:
         """Go on with the hosts that waited for the name: the address book has it."""
         for host in self._bench.looked_up(hostname):
             self._bench.place(host, now)
 
-    def unresolvable(self, hostname: str, failure_cause: Cause, detail: str, now: float) -> list[Entry]:
+    def unresolvable(self, hostname: str, failure_cause: Cause, now: float) -> list[Entry]:
         """Treat the URLs that wait for the name as failed; return those that become terminal, whose rows are gone."""
         terminal: list[Entry] = []
         for host in self._bench.looked_up(hostname):
@@ -225,7 +234,7 @@ class Frontier:
         record, first = host.record, host.head
         assert first is not None
         self._outage.note_failure(host.key, cause, now, answered_before=record.has_answered)
-        entries = [entry for entry in host.held(now) if hostname_of(entry.url.host) == hostname]
+        entries = [entry for entry in host.in_memory(now) if hostname_of(entry.url.host) == hostname]
         if self._outage.is_down or not RETRIES[cause].counts_as_try:
             entries = [entry for entry in entries if entry.seq == 0]
             host.blocked_until, host.why = now + TRIAL_MAX_S, str(cause)
@@ -245,7 +254,7 @@ class Frontier:
         at = self._pace.retry_at(entry, cause, host.record, now) if entry.seq else None
         if at is None:
             return None
-        host.put_off(self._store, entry, at, entry.attempt + 1, self._bench.heads)
+        host.defer(self._store, entry, at, entry.attempt + 1, self._bench.heads)
         return at
 
     # -- after a lease
@@ -274,18 +283,19 @@ class Frontier:
         self._bench.release(host, now, was_used=requested is not None)
         self._settle(host, now)
 
-    def give_back(
+    def defer(
         self, lease: Lease, now: float, *, until: float = 0.0, why: str = "", requested: Outcome | None = None, origin_only: bool = False
     ) -> None:
         """Leave the URL queued, its host blocked until `until`; `origin_only`: the URL alone if others may be of another origin.
 
-        requested: what a request made in its place (robots.txt) came to.
+        Args:
+            requested: What a request made in its place (robots.txt) came to.
         """
         host, entry = self._land(lease, now)
         if origin_only and until > now and entry.seq and host.may_serve_others(entry):
-            host.put_off(self._store, entry, until, entry.attempt, self._bench.heads)
+            host.defer(self._store, entry, until, entry.attempt, self._bench.heads)
         else:
-            host.put_back(entry)
+            host.restore(entry)
             host.blocked_until, host.why = until, why
         if requested is not None:
             self._respond(host, requested, now)
@@ -310,7 +320,7 @@ class Frontier:
 
     def _retry(self, host: HostQueue, entry: Entry, failure: Failed, now: float, *, excused: bool) -> Retry | None:
         if excused or not RETRIES[failure.cause].counts_as_try:
-            host.put_back(entry)
+            host.restore(entry)
             return Retry(host.record.next_at, entry.attempt)
         at = self._try_later(host, entry, failure.cause, now)
         return None if at is None else Retry(at, entry.attempt + 1)
@@ -347,9 +357,9 @@ class Frontier:
             return
         record = self._store.host(queue)
         if record is not None and record.due > now and not record.parked:
-            self._bench.waiting.join(queue, record, now)
+            self._bench.waiting.push_due(queue, record, now)
 
-    def linked(self, site: bytes) -> None:
+    def on_link(self, site: bytes) -> None:
         """Tell the hosts of a site that are ready that more sites link to it than when they stood in line."""
         self._bench.stand_anew(site, self._now)
 

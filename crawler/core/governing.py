@@ -43,7 +43,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.NEAR_REPLICA: ("filters.near_replica.mode",),
     Reason.MIRROR: ("filters.near_replica.mirrors",),
     Reason.NOT_ITS_HOST: ("sitemaps",),
-    Reason.SUDDEN_LOSS: ("recrawl.halt",),
+    Reason.SUDDEN_LOSS: ("recrawl.park",),
     Reason.SITEMAP_LIMIT: ("limits.max_sitemaps_per_host", "limits.max_announced_per_host"),
     Reason.REQUISITE: ("archive.requisites",),
     Reason.REQUISITE_LIMIT: ("archive.max_requisites_per_host",),

@@ -133,14 +133,14 @@ class HostQueue:
             return True
         return head is not None and row > head[:3] and not (head.lane is Lane.RETRY and head.rank > now * 1e6)
 
-    def put_back(self, entry: Entry) -> None:
+    def restore(self, entry: Entry) -> None:
         """Hold a row again that was leased."""
         if entry.seq == 0:
             self.hops.insert(0, entry)
         else:
             insort(self.rows[entry.lane], entry)
 
-    def put_off(self, store: QueueStore, entry: Entry, at: float, attempt: int, limit: int) -> None:
+    def defer(self, store: QueueStore, entry: Entry, at: float, attempt: int, limit: int) -> None:
         """Move a row to the retry lane, where it waits until `at`."""
         self.remove(entry)
         store.delete(self.key, entry)
@@ -164,7 +164,7 @@ class HostQueue:
         """Return whether no entry is in memory."""
         return not (self.hops or any(self.rows))
 
-    def held(self, now: float) -> list[Entry]:
+    def in_memory(self, now: float) -> list[Entry]:
         """Return all entries in memory but the retries that are not due."""
         ahead, retry, fresh, announced, tail = self.rows
         return [*self.hops, *ahead, *(entry for entry in retry if entry.rank <= now * 1e6), *fresh, *announced, *tail]

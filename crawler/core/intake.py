@@ -34,7 +34,7 @@ class Intake:
         if host is None:
             return self._push_waiting(queue, entry, now)
         self._add_row(queue, host.record, entry, now)
-        self.hold(host, entry, now)
+        self.insert(host, entry, now)
         return None
 
     def strangers(self, hosts: Iterable[str]) -> set[str]:
@@ -45,8 +45,15 @@ class Intake:
     def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
         """Queue new links of a page, those `at` of the batch, whose `seen` rows are written and whose hosts are no `strangers`.
 
-        first: sequence number of the first of them. What it comes to is the same as if each were pushed, in their order; but rows are
-        written a queue at a time, and no object is made of a URL that stays in the store.
+        The result is the same as if each were pushed in its order; but rows are written a queue at a time, and no object is made of a URL
+        that stays in the store.
+
+        Args:
+            links: The links of the page.
+            at: Positions in `links` of those to be queued.
+            first: Sequence number of the first of them; the others follow in order.
+            worth: What the page is worth to the crawl's order.
+            now: The time, in seconds.
         """
         rank_of = {depth: self._order.rank(depth, worth) for depth in set(links.site_depths[at.start : at.stop])}
         queue_of = {host: self._urls.queue_key(host) for host in set(links.hosts[at.start : at.stop])}
@@ -79,7 +86,7 @@ class Intake:
             self._count_rows(queue, host.record, 1, now)
             rank = rank_of[links.site_depths[i]]
             if not host.is_unmoved_by((Lane.FRESH, rank, seq), now):
-                self.hold(host, Entry(Lane.FRESH, rank, seq, 0, links.url(i)), now)
+                self.insert(host, Entry(Lane.FRESH, rank, seq, 0, links.url(i)), now)
 
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""
@@ -106,7 +113,7 @@ class Intake:
         if record.due:
             self._store.save_host(queue, record)
         else:
-            self._bench.waiting.join(queue, record, now)
+            self._bench.waiting.push_due(queue, record, now)
 
     def new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
         """Return the record of a host never seen before, None if its site has too many."""
@@ -118,7 +125,7 @@ class Intake:
         self.n_known_hosts += 1
         return HostRecord(name=queue_name(url.host), site=url.site)
 
-    def hold(self, host: HostQueue, entry: Entry, now: float) -> None:
+    def insert(self, host: HostQueue, entry: Entry, now: float) -> None:
         """Let a row that is new in the store take its place among those in memory, and its host another if it goes first."""
         host.insert(entry, self._bench.heads)
         if host.leased is not None:

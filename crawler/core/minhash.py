@@ -1,9 +1,9 @@
 """Shingles and MinHash: how much of two texts is the same, from a few hundred bytes each [BRO97, LOZ12].
 
 A shingle is w words in a row. The resemblance of two texts is the share of their distinct shingles that both have. One permutation: each
-shingle has one hash, its place among 2⁶⁴ says to which of k slots it belongs, and a slot keeps the least hash that fell into it. Two texts
-agree in a slot with a probability of their resemblance. A slot that stayed empty borrows from another one that is chosen by the
-slot alone, the same for every text [SHR17]; so sketches of short texts can be compared too.
+shingle has one 64-bit hash. The range of hashes is divided into k slots, and each slot keeps the least hash that falls into it. Two texts
+agree in a slot with a probability equal to their resemblance. An empty slot copies another slot's value; which one depends on the slot's
+number only, not on the text [SHR17]. So sketches of short texts can be compared, too.
 
 Memory: 8·k bytes. Time: 15 µs for 2,000 words and k = 128. No loop runs over words.
 """
@@ -31,8 +31,11 @@ _FEW: Final = 8  # lenders that each slot asks first: mostly one of them has som
 def shingles(tokens: U64, width: int) -> U64:
     """Return the hashes of every `width` words in a row; a shorter text is one shingle, no words make none.
 
-    `tokens`: hashes of words in order, as thresher.crawler.core.sketch.token_hashes gives them.    returns: n − width + 1 hashes, in order:
-    sums of words times powers of one odd number, as random as the words are, so that they need no scrambling of their own
+    `tokens`: hashes of words in order, as thresher.crawler.core.sketch.token_hashes gives them.
+
+    Returns:
+        N − width + 1 hashes, in order: sums of words times powers of one odd number, as random as the words are, so that they need no
+        scrambling of their own.
     """
     width = min(width, tokens.size)
     n = tokens.size - width + 1 if width else 0
@@ -44,7 +47,11 @@ def shingles(tokens: U64, width: int) -> U64:
 
 
 def slots(hashes: U64, k: int) -> U64:
-    """Return the k minima of shingles that are given by their hashes, in any order, repeated or not.    k: a power of two, 2 to 65,536"""
+    """Return the k minima of shingles that are given by their hashes, in any order, repeated or not.
+
+    Args:
+        k: A power of two, 2 to 65,536.
+    """
     if not _is_power(k):
         raise ValueError(f"the number of slots must be a power of two from 2 to 65536, got {k}")
     if not hashes.size:
@@ -53,7 +60,11 @@ def slots(hashes: U64, k: int) -> U64:
 
 
 def minhash(tokens: U64, k: int, shingle: int) -> U64:
-    """Return the sketch of a text: k minima over its shingles of `shingle` words.    k: a power of two"""
+    """Return the sketch of a text: k minima over its shingles of `shingle` words.
+
+    Args:
+        k: A power of two.
+    """
     if NATIVE and tokens.size and shingle > 0 and tokens.flags.c_contiguous and _is_power(k):
         return _lent(np.frombuffer(native.least(tokens, shingle, k.bit_length() - 1), dtype=np.int64))
     return slots(shingles(tokens, shingle), k)
@@ -74,7 +85,7 @@ def _least(hashes: U64, k: int) -> npt.NDArray[np.int64]:
 
 
 def _lent(least: npt.NDArray[np.int64]) -> U64:
-    """Let the slots that stayed empty borrow, in place."""
+    """Fill empty slots with values of other slots, in place."""
     if least.max() == _NOTHING:
         _borrow(least, least == _NOTHING)
     return least.view(np.uint64)
@@ -109,7 +120,11 @@ def _blank(k: int) -> npt.NDArray[np.int64]:
 
 @lru_cache(maxsize=8)
 def _lenders(k: int) -> npt.NDArray[np.intp]:
-    """Return whom each slot asks, in turn.    returns: (k, min(4·k, 1024)) slot numbers, the same in every process"""
+    """Return the slots from which each empty slot may copy, in the order in which they are tried.
+
+    Returns:
+        (k, min(4·k, 1024)) slot numbers, the same in every process.
+    """
     n_tries = min(4 * k, 1024)
     numbers = np.arange(1, n_tries * k + 1, dtype=np.uint64) * _U(_STEP)
     for _ in range(2):

@@ -379,7 +379,7 @@ class Release(msgspec.Struct, frozen=True):
     holder: str
 
 
-class Free(msgspec.Struct, frozen=True):
+class ReleaseURL(msgspec.Struct, frozen=True):
     """Let the filter that asks hold the URL of this key no longer."""
 
     key: bytes
@@ -388,7 +388,7 @@ class Free(msgspec.Struct, frozen=True):
 class Request(msgspec.Struct, frozen=True):
     """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
 
-    The `Answer` goes to `Prober.answered`; that of an audit does not, since an audit is a page of the crawl. The request for a URL that no
+    The `Answer` goes to `Prober.on_answer`; that of an audit does not, since an audit is a page of the crawl. The request for a URL that no
     page has named takes its depths from the URL `beside`, and its links theirs from it; without `beside` no such request is made.
     """
 
@@ -436,19 +436,19 @@ class Recall(msgspec.Struct, frozen=True):
 
 
 class Study(msgspec.Struct, frozen=True):
-    """Have what the filter gathered of a site studied off the event loop. The finding reaches `BackgroundLearner.found`."""
+    """Have what the filter gathered of a site studied off the event loop. The finding reaches `BackgroundLearner.on_finding`."""
 
     site: bytes  # 8
 
 
 class Tell(msgspec.Struct, frozen=True):
-    """Send a finding about a site to the same filter at the site's agent, which may be this one: `PeerFilter.told`."""
+    """Send a finding about a site to the same filter at the site's agent, which may be this one: `PeerFilter.on_news`."""
 
     key: bytes  # begins with the site's 8
     news: bytes  # msgpack of the filter's `news_type`
 
 
-Effect = Rewrite | Hold | Release | Free | Request | Revise | Park | Worthless | Recall | Study | Tell
+Effect = Rewrite | Hold | Release | ReleaseURL | Request | Revise | Park | Worthless | Recall | Study | Tell
 
 
 class Judgement(msgspec.Struct, frozen=True):

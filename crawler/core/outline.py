@@ -1,6 +1,6 @@
-"""A first bound on the work of building a page's tree, which clears nearly all ordinary pages: from few vector operations.
+"""A first bound on the work of building a page's tree, from a few vector operations; nearly all ordinary pages pass it.
 
-It stands on facts that no page can hide from the scan:
+It relies on facts that no page can hide from the scan:
 
 - A tag that the parser sees ends at the first ">" behind it, unless a quote that opens a value stands before that ">" and its pair behind
   it. Where no quote of the page can be such a one, every tag is just as long as it looks.
@@ -60,7 +60,11 @@ class Open(NamedTuple):
 
 
 def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
-    """Find where tags end; None if some may end later than they seem to.    at, glance: as tags.glances returns them"""
+    """Find where tags end; None if some may end later than they seem to.
+
+    Args:
+        at, glance: As tags.glances returns them.
+    """
     marks = (((data & 0xFD) == ord("<")) | (data == ord('"'))).nonzero()[0]  # "<" and ">" differ in one bit
     kinds = data[marks]
     is_quote = kinds == ord('"')
@@ -87,7 +91,7 @@ def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
 
 
 def _hides_an_end(body: bytes, data: U8, quotes: I64, quote: bytes) -> bool:
-    """Tell whether one of these quotes may open a value that holds a ">"."""
+    """Return whether one of these quotes may open an attribute value that contains a ">"."""
     quotes = quotes[BEFORE_VALUE[data[quotes - 1]]]
     if quotes.size > _MOST_QUOTES:
         return True
@@ -101,7 +105,11 @@ def _hides_an_end(body: bytes, data: U8, quotes: I64, quote: bytes) -> bool:
 
 
 def bounds(tags: Tags, enough: int) -> Iterator[Open]:
-    """Bound what may be open, without a match of tags first, then closer and closer.    enough: steps; a bound above is left out"""
+    """Bound what may be open, without a match of tags first, then closer and closer.
+
+    Args:
+        enough: Steps; a bound above is left out.
+    """
     n = tags.at.size
     is_start = tags.glance >= START
     counts: dict[bytes, int] = {}  # of attributes, by the source of a tag

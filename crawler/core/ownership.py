@@ -1,10 +1,10 @@
-"""Who owns which sites, where several agents crawl together: site → partition → agent.
+"""Which agent owns which sites, where several agents crawl together: site → partition → agent.
 
-A site belongs to one of 4,096 partitions, the top 12 bits of its keyed hash, which are the first of its URLs' keys; an explicit table says
-which agent has each partition. So all hosts of a site belong to one agent, a partition is one range of keys, and another number of agents
+A site belongs to one of 4,096 partitions, the top 12 bits of its keyed hash, which are also the first bits of its URLs' keys; a table gives
+the agent of each partition. So all hosts of a site belong to one agent, a partition is one range of keys, and another number of agents
 moves as few partitions as can be.
 
-Memory: 4 KiB. Time: 0.1 µs a look-up; with one agent there is no table and nobody asks.
+Memory: 4 KiB. Time: 0.1 µs a look-up; with one agent there is no table and no look-up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def first_key(number: int) -> bytes:
 def divided(n_agents: int, before: bytes = b"") -> bytes:
     """Return a table that gives every agent its equal share, the agent of each partition in a byte.
 
-    before: the table until now; partitions move only from those that have too many to those that have too few.
+    Args:
+        before: The table until now; partitions move only from those that have too many to those that have too few.
     """
     table = bytearray(before or bytes(number * n_agents // N_PARTITIONS for number in range(N_PARTITIONS)))
     shares = [N_PARTITIONS // n_agents + (agent < N_PARTITIONS % n_agents) for agent in range(n_agents)]

@@ -1,4 +1,4 @@
-"""Which host and which site each URL of many is of. A host is a host queue: http, https, www and bare of a name are one.
+"""The host and the site of each of many URLs. A host is a host queue: http, https, www and bare of a name are one.
 
 Time: 0.5 µs a URL, as its origin's place is remembered. Memory: 4 bytes a URL, and 300 an origin.
 """
@@ -27,7 +27,14 @@ class Places:
 
 
 def places(urls: Iterable[str], level: Literal["host", "site"]) -> Places:
-    """Group URLs by host or site. urls: http or https; raises ValueError that names a text which is no URL."""
+    """Group URLs by host or site.
+
+    Args:
+        urls: URLs of http or https.
+
+    Raises:
+        ValueError: If a text is no URL; it names the text.
+    """
     groups: dict[str, int] = {}
     by_origin: dict[str, int] = {}
     numbers = array("i")

@@ -156,7 +156,11 @@ class Rulebook:
         self._by_queue = _index((_queue_of(override.rule), override) for override in ordered if "//" in override.rule)
 
     def of(self, name: str, *, is_own: bool = False) -> HostRules:
-        """Return the rules of the host queue `name`.    is_own: as it is served from a pinned address of one's own site"""
+        """Return the rules of the host queue `name`.
+
+        Args:
+            is_own: As it is served from a pinned address of one's own site.
+        """
         rules = replace(self._general, own_delay=self._own_delay) if is_own else self._general
         if not self._by_domain and not self._by_queue:
             return rules
@@ -247,7 +251,11 @@ class Pace:
         return (failing, Rule.FAILURES) if record.failures and failing > gap else (gap, rule)
 
     def respond(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float, *, excused: bool) -> None:
-        """Enter the end of a request into the host's record. excused: the fault is the network's or ours, not the host's."""
+        """Enter the end of a request into the host's record.
+
+        Args:
+            excused: The fault is the network's or ours, not the host's.
+        """
         record.n_requests += 1
         record.n_bytes += outcome.wire_bytes
         self._forgive(record, rules, now)
@@ -258,13 +266,13 @@ class Pace:
             record.incident_at = now
         elif not isinstance(outcome, Failed):
             record.failures //= 2
-        resting = Rule.BACK_OFF if excused else self._back_off(record, rules, outcome, now)
+        rule = Rule.BACK_OFF if excused else self._back_off(record, rules, outcome, now)
         gap, record.rule = self._gap(record, rules, outcome.elapsed_s)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             gap = max(gap, RETRIES[outcome.cause].waits[0] * self._retry.scale)
         record.next_at = now + self.stretch(gap, rules)
         if record.backoff_until > record.next_at:
-            record.next_at, record.rule = record.backoff_until, resting or Rule.BACK_OFF
+            record.next_at, record.rule = record.backoff_until, rule or Rule.BACK_OFF
 
     def _forgive(self, record: HostRecord, rules: HostRules, now: float) -> None:
         if record.backoff_s and now - max(record.incident_at, record.backoff_until) >= rules.politeness.backoff_forgive:

@@ -22,7 +22,7 @@ class Lane(IntEnum):
     RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
     ANNOUNCED = 3  # what sitemaps named and no link: rank by directory depth; a small share is served before FRESH is empty
-    TAIL = 4  # drawn from what filters postponed, when the host had nothing else: rank 0
+    TAIL = 4  # drawn from what filters held, when the host had nothing else: rank 0
 
 
 class Entry(NamedTuple):
@@ -145,7 +145,8 @@ class AddressUse(Protocol):
     def start(self, address: str, *, is_own: bool = False) -> float:
         """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
 
-        is_own: of one's own site: the time between two starts is neither waited for nor begun.
+        Args:
+            is_own: Whether the request goes to one's own site: the time between two starts is then neither waited for nor begun.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Rules of a round of revisits: what may be asked conditionally, who is audited, when a page is gone and when a host is halted. Pure.
+"""Rules of a round of revisits: what may be asked conditionally, who is audited, when a page is gone and when a host is parked. Pure.
 
 Conditional requests [RFC 9110, 13]: If-None-Match with the ETag, If-Modified-Since with the Last-Modified, each as it was received. What
 cannot be a validator is not sent: an ETag that is none by its syntax or is longer than 1 KB; a Last-Modified that is no date, is later than
@@ -15,7 +15,7 @@ import xxhash
 
 LONGEST_ETAG: Final = 1024  # bytes
 WINDOW: Final = 20  # last answers of a host in a round that are looked at
-MOST_LOST: Final = 10  # of them may be lost; then the host is halted
+MOST_LOST: Final = 10  # of them may be lost; then the host is parked
 GONE: Final = frozenset((404, 410))
 
 _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
@@ -24,7 +24,7 @@ _ALL = 1 << 64
 
 
 class Validators(NamedTuple):
-    """What a server gave to tell later whether a page is still the same: values of headers as received, "" for none."""
+    """The validators of an answer (ETag, Last-Modified): values of headers as received, "" for none."""
 
     etag: str = ""
     last_modified: str = ""
@@ -36,7 +36,12 @@ class Validators(NamedTuple):
 
 
 def validators(etag: str, last_modified: str, date: str, at: float) -> Validators:
-    """Return what of an answer's headers may be sent back.    date: its Date.    at: when it came, seconds since the epoch"""
+    """Return what of an answer's headers may be sent back.
+
+    Args:
+        date: Its Date.
+        at: When it came, seconds since the epoch.
+    """
     modified, answered = _seconds(last_modified), _seconds(date)
     is_usable = modified is not None and modified <= (at if answered is None else answered) - 1.0
     is_tag = len(etag) <= LONGEST_ETAG and _ETAG.fullmatch(etag) is not None
@@ -54,15 +59,19 @@ def _seconds(text: str) -> float | None:
 
 
 def is_drawn(key: bytes, number: int, share: float) -> bool:
-    """Draw a URL in a round; the lot is its keyed hash, so that nobody outside can foresee it and a life that goes on draws the same."""
+    """Return whether a URL is drawn in a round. Its keyed hash decides: a site cannot predict it, and a resumed crawl draws the same."""
     return xxhash.xxh3_64_intdigest(key + number.to_bytes(8, "big")) < share * _ALL
 
 
 def has_lied(asked: Validators, answered: Validators, *, is_change: bool, said_at: float) -> bool:
     """Return whether a 304 was false: the page, asked for once more without conditions, is another.
 
-    asked: what the 304 was the answer to.    answered: what the whole page came with.    said_at: when the 304 came
-    A page may truly have changed between the two requests: then its validators have, too, and its date is behind the 304.
+    Args:
+        asked: The validators that were sent with the request that the 304 answered.
+        answered: The validators of the whole page, from the second request.
+        is_change: Whether the page differs from the stored one.
+        said_at: When the 304 came, seconds since the epoch. A page may truly have changed between the two requests: then its validators
+            have changed, too, and its date is later than the 304.
     """
     if not is_change:
         return False
@@ -76,12 +85,21 @@ def has_lied(asked: Validators, answered: Validators, *, is_change: bool, said_a
 
 
 def is_gone(status: int, missing_since: float, now: float, *, is_doubted: bool) -> bool:
-    """Return whether a page is gone for good.    missing_since: its first 404 in a row, 0: this one.    is_doubted: its host was halted"""
+    """Return whether a page is gone for good.
+
+    Args:
+        missing_since: Its first 404 in a row, 0: this one.
+        is_doubted: Its host was parked.
+    """
     if status == 410:
         return True
     return status == 404 and missing_since > 0 and now // _DAY_S != missing_since // _DAY_S and not is_doubted
 
 
 def is_sudden(history: int) -> bool:
-    """Return whether a host has lost too much at once.    history: a bit for each of its last answers in this round, 1 for a page lost"""
+    """Return whether a host has lost too much at once.
+
+    Args:
+        history: A bit for each of its last answers in this round, 1 for a page lost.
+    """
     return (history & ((1 << WINDOW) - 1)).bit_count() >= MOST_LOST

@@ -114,7 +114,11 @@ class Rules:
     """One file's rules for one agent. Immutable; shared by all origins with the same file."""
 
     def __init__(self, body: bytes, agent: str, *, max_bytes: int = MAX_BYTES) -> None:
-        """agent: the product token alone; matched in any case. Over 50 KB worth a thread."""
+        """Create the rules.
+
+        Args:
+            agent: The product token alone; matched in any case. Over 50 KB worth a thread.
+        """
         own, everyone, sitemaps = _groups(head_of(body, max_bytes), agent.strip().lower())
         group = own if own.is_named else everyone
         self.crawl_delay = group.delay
@@ -251,7 +255,7 @@ def named_rules(body: bytes, agents: Sequence[str]) -> dict[str, Callable[[str],
 def matcher(rules: list[tuple[str, str]]) -> Callable[[str], bool]:
     """Return what says whether rules allow a URL."""
     if ("disallow", "/") in rules and all(kind == "disallow" for kind, _ in rules):
-        return lambda url: False
+        return lambda _url: False
     kept, excess = _affordable(rules)
     known = [one for one in (_matcher(kept), _matcher(excess)) if one is not None]
     return lambda url: all(bool(one.can_fetch(url, "*")) for one in known)
@@ -270,8 +274,9 @@ def _matcher(rules: list[tuple[str, str]]) -> Protego | None:
 def judge(origin: str, outcome: Outcome, previous: RobotsRecord | None, settings: Robots, now: float) -> tuple[RobotsRecord, bytes]:
     """Return what the answer to an origin's robots.txt means, and the body to store with it (b"" if the record names none).
 
-    outcome: the last of its redirect chain; a `Redirect` means that the chain ends there. An unreachable file is checked again after
-    `error_ttl`, twice that and so on up to `cache_ttl`; a longer Retry-After is respected, up to `cache_ttl` too.
+    Args:
+        outcome: The last of its redirect chain; a `Redirect` means that the chain ends there. An unreachable file is checked again after
+            `error_ttl`, twice that and so on up to `cache_ttl`; a longer Retry-After is respected, up to `cache_ttl` too.
     """
     kind, detail, body = _meaning(outcome, settings)
     status = outcome.head.status if outcome.head is not None else 0
@@ -348,8 +353,8 @@ def directives(meta: Iterable[tuple[str, str]], headers: Iterable[str], agent: s
     agent = agent.strip().lower()
     words: set[str] = set()
     signals: dict[str, None] = {}
-    for name, content in meta:
-        name = name.strip().lower()
+    for said, content in meta:
+        name = said.strip().lower()
         if name in _AI_NAMES:
             signals[f"{name}: {' '.join(content.split())}"[:_SHOWN]] = None
         elif name in ("robots", agent):
@@ -364,12 +369,12 @@ def _header_words(value: str, agent: str) -> Iterator[str]:
     """Yield the words of an X-Robots-Tag value that speak to `agent`: "otherbot: noindex, nofollow, agent: none" has scopes."""
     is_ours = True
     for part in value.split(","):
-        name, colon, rest = part.partition(":")
-        name = name.strip()
+        scope, colon, rest = part.partition(":")
+        name, words = scope.strip(), part
         if colon and name in _WITH_VALUE:
             continue
         if colon and name not in _NOINDEX | _NOFOLLOW | _AI_WORDS and _AGENT_NAME.fullmatch(name):
             is_ours = name in (agent, "*", "robots")
-            part = rest
+            words = rest
         if is_ours:
-            yield from _BETWEEN_WORDS.split(part.replace(":", " "))
+            yield from _BETWEEN_WORDS.split(words.replace(":", " "))

@@ -29,7 +29,11 @@ class Selection:
         return frozenset(field for field, _ in self._conditions)
 
     def has(self, values: Mapping[str, str]) -> bool:
-        """Return whether all conditions hold.    values: by field"""
+        """Return whether all conditions hold.
+
+        Args:
+            values: By field.
+        """
         return all(any(fnmatchcase(values[field], glob) for glob in globs) for field, globs in self._conditions)
 
 

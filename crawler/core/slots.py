@@ -1,16 +1,17 @@
-"""Who may start now: hosts that are ready, each in need of its own address and its site at once.
+"""Which ready host may start a request now: it needs a free connection of its address and of its site at the same time.
 
 A slot is an address (at most `address_connections` in flight, `address_delay` between starts) or a site (at most `site_connections`, and
 no more than what its page budget has left). Hosts that share both an address and a site stand in one *line*, by their precedence in the
-crawl's order. A line stands in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. A slot that
-gets free wakes one line; a line that leaves the ready heap for any reason lets both its slots wake the next. So
+crawl's order. A line stands in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. When
+a slot becomes free, it moves one waiting line to the ready heap; when a line leaves the ready heap for any reason, both its slots move the
+next one. This keeps the invariant:
 
-    a slot with room and a waiting line has a line on its way in the ready heap, or a timer.
+    if a slot has room and a line waits for it, one of its lines is in the ready heap, or a timer is set.
 
-One name on a busy address costs O(log n) per start, and 1,000 hosts of one site on one address cost one line. Items of heaps that no longer
-hold (a host re-placed, a line moved) are recognised by their ticket and dropped when they surface.
+One name on a busy address costs O(log n) per start, and 1,000 hosts of one site on one address cost one line. Outdated items
+of the heaps (a host or a line was moved) are recognised by their ticket and dropped when they reach the top.
 
-Memory: ~400 bytes per line and slot in use; a slot at rest is forgotten.
+Memory: ~400 bytes per line and slot in use; an idle slot is forgotten.
 """
 
 from __future__ import annotations
@@ -88,7 +89,11 @@ class Slots:
     """All hosts that are ready but for address and site, and all reservations."""
 
     def __init__(self, settings: Politeness, room: Callable[[bytes], int | None]) -> None:
-        """room: pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use."""
+        """Create the slots.
+
+        Args:
+            room: Pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use.
+        """
         self.shared: AddressUse | None = None  # what other agents do at the addresses, if there are any
         self._settings = settings
         self._room = room
@@ -97,7 +102,7 @@ class Slots:
         self._lines: dict[LineKey, Line] = {}
         self._ready: _Lines = []
         self._timers: list[tuple[float, int, _Slot]] = []  # addresses that lines wait for
-        self._rests: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
+        self._gaps: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
         self._tickets = count(1)
         self.n_hosts = 0
 
@@ -113,7 +118,7 @@ class Slots:
         return room is not None and room <= 0
 
     def add(self, host: HostQueue, precedence: int) -> None:
-        """Let a host stand in line for its `address` and its site; its ticket marks the place."""
+        """Put a host into the line for its `address` and its site; its ticket marks the place."""
         line = self._line(host.address, host.key[:8], host.is_own)
         heappush(line.heap, (precedence, host.ticket, host))
         line.count(1)
@@ -286,7 +291,7 @@ class Slots:
                 self._put(line, self._ready, line.precedence)
         elif not slot.in_flight and not slot.lines:
             if now < slot.next_start:
-                heappush(self._rests, (slot.next_start, next(self._tickets), slot))
+                heappush(self._gaps, (slot.next_start, next(self._tickets), slot))
             elif isinstance(slot.key, str):
                 self._addresses.pop(slot.key, None)
             else:
@@ -298,12 +303,12 @@ class Slots:
             heappush(self._timers, (slot.next_start, next(self._tickets), slot))
 
     def _fire(self, now: float) -> None:
-        timers, rests = self._timers, self._rests
+        timers, gaps = self._timers, self._gaps
         while timers and timers[0][0] <= now:
             slot = heappop(timers)[2]
             slot.timer_at = 0.0
             self._tend(slot, now)
-        while rests and rests[0][0] <= now:
-            slot = heappop(rests)[2]
+        while gaps and gaps[0][0] <= now:
+            slot = heappop(gaps)[2]
             if self._addresses.get(str(slot.key)) is slot:
                 self._tend(slot, now)

@@ -117,7 +117,7 @@ def site_of(hostname: str) -> str:
     """
     if ":" in hostname or hostname.rpartition(".")[2].isdigit():
         return hostname
-    return suffixes().privatesuffix(hostname) or hostname
+    return suffixes(hostname).privatesuffix(hostname) or hostname
 
 
 def path_of(url: str) -> str:
@@ -139,7 +139,11 @@ class URLSpace:
     """Canonical form and keys under one crawl's rules and secret."""
 
     def __init__(self, secret: bytes, rules: URLRules) -> None:
-        """secret: 16 to 64 bytes; without it nobody can construct URLs whose keys collide."""
+        """Create a space of URLs.
+
+        Args:
+            secret: 16 to 64 bytes; without it nobody can construct URLs whose keys collide.
+        """
         if not 16 <= len(secret) <= 64:
             raise ValueError(f"a secret of 16 to 64 bytes is needed, got {len(secret)}")
         self._rules = rules

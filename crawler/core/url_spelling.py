@@ -53,7 +53,14 @@ def root_and_folder(base: str) -> tuple[str, str]:
 def join_clean(href: str, root: str, folder: str, known: Mapping[str, str]) -> str | None:
     """Return what a clean link of a page in `folder` at `root` means: canonical but for its length and parameters.
 
-    known: canonical form of origins.    None if the link is not clean, or its origin is not known to be canonical
+    Args:
+        href: The link as the page writes it.
+        root: Origin of the page.
+        folder: Path of the page up to its last slash.
+        known: Origin → its canonical form.
+
+    Returns:
+        The canonical URL. None: the link is not clean, or its origin is not known to be canonical.
     """
     match = _clean(href)
     if match is None:

@@ -105,7 +105,7 @@ class Workbench:
             was, record.parked = record.parked, self._pace.why_parked(record, rules, now)
             if record.parked:
                 return None
-            self._let_go(was)
+            self._count_unparked(was)
             record.parked_until = 0.0
         record.next_at = min(record.next_at, self._pace.latest(now))
         if self._resumed:
@@ -138,7 +138,7 @@ class Workbench:
             return
         self.parked[record.parked] += 1
         if record.parked_until:
-            self.waiting.postpone(queue, record, record.parked_until)
+            self.waiting.push(queue, record, record.parked_until)
 
     def _make_room(self, now: float) -> int:
         """File back hosts that are far from their turn; return how many."""
@@ -156,7 +156,7 @@ class Workbench:
     def _file_back(self, host: HostQueue, at: float) -> None:
         self._leave(host)
         del self.hosts[host.key]
-        self.waiting.postpone(host.key, host.record, at)
+        self.waiting.push(host.key, host.record, at)
 
     def park(self, host: HostQueue, why: str, *, until: float = 0.0) -> None:
         """Fetch nothing more of the host until `until` (0: until it is judged anew in another life, or the operator says so)."""
@@ -166,26 +166,30 @@ class Workbench:
         record.parked, record.parked_until = why, until
         self.parked[why] += 1
         if until and record.n_queued:
-            self.waiting.postpone(host.key, record, until)
+            self.waiting.push(host.key, record, until)
         else:
             self._store.save_host(host.key, record)
 
     def unpark(self, queue: bytes, record: HostRecord, now: float) -> None:
         """Let a parked host of the store wait for its turn again."""
-        self._let_go(record.parked)
+        self._count_unparked(record.parked)
         record.parked, record.parked_until, record.failures = "", 0.0, 0
         if record.n_queued:
-            self.waiting.join(queue, record, now)
+            self.waiting.push_due(queue, record, now)
         else:
             self._store.save_host(queue, record)
 
-    def _let_go(self, why: str) -> None:
+    def _count_unparked(self, why: str) -> None:
         self.parked[why] -= self.parked[why] > 0  # a host parked in an earlier life may never have been counted in this one
 
     # -- places
 
     def place(self, host: HostQueue, now: float, *, may_leave: bool = False) -> None:
-        """Find out where the host stands now. Not while leased. may_leave: it has had a turn, so others may have its place."""
+        """Find out where the host stands now. Not while leased.
+
+        Args:
+            may_leave: It has had a turn, so others may have its place.
+        """
         self._leave(host)
         if host.needs_rows():
             if may_leave and self.is_crowded(now) and host.is_out_of_rows():
@@ -306,7 +310,11 @@ class Workbench:
         return self._fill(now) or n == 8 * _ROUND
 
     def release(self, host: HostQueue, now: float, *, n_pages: int = 0, was_used: bool = True) -> None:
-        """Free the reservation of address and site. was_used: a request was made."""
+        """Free the reservation of address and site.
+
+        Args:
+            was_used: A request was made.
+        """
         for spent in self.slots.release(host, now, n_pages=n_pages, was_used=was_used):
             self.park(spent, Reason.SITE_BUDGET)
 

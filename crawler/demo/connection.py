@@ -26,7 +26,11 @@ class Asked:
     __slots__ = ("agent", "host", "is_last", "method", "path", "start", "takes_gzip")
 
     def __init__(self, head: bytes) -> None:
-        """Parse a request's head. Raises ValueError where it is none."""
+        """Parse a request's head.
+
+        Raises:
+            ValueError: If it is none.
+        """
         self.start = time.monotonic()
         lines = head.decode("latin-1").split("\r\n")
         self.method, self.path, version = lines[0].split(" ")
@@ -83,7 +87,7 @@ class Connection(asyncio.Protocol):
         self._is_reading = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one but does not inherit from it
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is one but does not inherit from it
         here, peer = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
         if not (here and peer and here[0].startswith("127.") and peer[0].startswith("127.")):
             self._server.n_refused += 1

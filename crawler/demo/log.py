@@ -45,7 +45,11 @@ class ServedRequest(NamedTuple):
 
 
 def parse_line(line: str) -> ServedRequest:
-    """Return the request of one line. Raises ValueError where it is none."""
+    """Return the request of one line.
+
+    Raises:
+        ValueError: If it is none.
+    """
     start, end, address, host, connection, method, path, status, n_bytes, agent = line.rstrip("\n").split("\t")
     return ServedRequest(float(start), float(end), address, host, int(connection), method, path, int(status), int(n_bytes), agent)
 

@@ -21,7 +21,12 @@ class PartContext:
     def __init__(
         self, part: str, rng: SeededRandom, origin: Callable[[str], str], *, n_sites: int = 0, n_pages: int = 0, n_shared: int = 0
     ) -> None:
-        """n_sites, n_pages: as asked for; 0: the part's own number.    n_shared: sites that all parts share; 0: none."""
+        """Create the part context.
+
+        Args:
+            n_sites, n_pages: As asked for; 0: the part's own number.
+            n_shared: Sites that all parts share; 0: none.
+        """
         self.part, self.rng, self.origin = part, rng, origin
         self.n_sites, self.n_pages = n_sites, n_pages
         self._n_shared = n_shared
@@ -78,7 +83,11 @@ class Sites:
     """A part of hosts that know nothing of one another, each of them a seed."""
 
     def __init__(self, context: PartContext, sites: Mapping[str, Site], traps: tuple[Trap, ...] = ()) -> None:
-        """sites: by host"""
+        """Create the sites.
+
+        Args:
+            sites: By host.
+        """
         self.by_host = sites
         self._seeds = [context.origin(host) + "/" for host in sites]
         self._traps = traps
@@ -109,7 +118,12 @@ class Estate:
         menu: tuple[tuple[str, str], ...] = (("/", "Home"),),
         n_aside: int = 40,
     ) -> None:
-        """menu: paths and texts of the links on every page. n_aside: words of the template."""
+        """Create the estate.
+
+        Args:
+            menu: Paths and texts of the links on every page.
+            n_aside: Words of the template.
+        """
         self.context, self.host, self.subject = context, host, subject
         self.origin = context.origin(host)
         self.text = context.text(lang, subject)
@@ -135,7 +149,12 @@ class Estate:
         lang: str = "",
         is_endless: bool = False,
     ) -> PageTruth:
-        """Return a page. own: path of the document that it shows, by default its own; "" for none. text: by default that of `own`."""
+        """Return a page.
+
+        Args:
+            own: Path of the document that it shows, by default its own; "" for none.
+            text: By default that of `own`.
+        """
         shown = path if own is None else own
         words = self.context.text(lang, self.subject) if lang else self.text
         n_words = self.context.rng.within(N_WORDS, "length", self.host, shown)

@@ -48,7 +48,7 @@ class ServerProcess:
         self._command += ["--authority", str(authority)] if authority is not None else []
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(  # noqa: S603  # our own module
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

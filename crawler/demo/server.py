@@ -53,7 +53,11 @@ class Server:
         printed: bool = False,
         authority: str | Path | None = None,
     ) -> None:
-        """authority: where the certificate of a web under TLS is written that vouches for its hosts."""
+        """Create the server.
+
+        Args:
+            authority: Where the certificate of a web under TLS is written that vouches for its hosts.
+        """
         assert authority is not None or not demo_settings.tls, "a web under TLS needs an authority"
         self._demo_settings, self._asked_port, self._printed, self._authority = demo_settings, port, printed, authority
         self._log_path, self._flush_lines = log, flush_lines
@@ -79,7 +83,7 @@ class Server:
             self.web.print_all()
             gc.freeze()
         if self._log_path is not None:
-            self._log = Path(self._log_path).open("ab", buffering=0)  # noqa: ASYNC230, SIM115  # opened once, closed in __aexit__
+            self._log = Path(self._log_path).open("ab", buffering=0)  # noqa: ASYNC230, SIM115 - opened once, closed in __aexit__
         tls = server_context(self.web.hosts(), Path(self._authority)) if self._demo_settings.tls and self._authority else None
         self._server = await asyncio.get_running_loop().create_server(lambda: Connection(self), sock=sock, backlog=_BACKLOG, ssl=tls)
         return self
@@ -146,7 +150,7 @@ def _listen(port: int) -> socket.socket:
     with contextlib.suppress(OSError, AttributeError):  # kernels before 5.7 ask for a privilege, other systems have no such option
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo")
     try:
-        sock.bind(("0.0.0.0", port))  # noqa: S104  # the one way to serve every 127.x.y.z; others are cut in connection_made
+        sock.bind(("0.0.0.0", port))  # noqa: S104 - the one way to serve every 127.x.y.z; others are cut in connection_made
         sock.listen(_BACKLOG)
     except OSError:
         sock.close()

@@ -74,7 +74,12 @@ class Text:
     """Text in one language on one subject."""
 
     def __init__(self, rng: SeededRandom, lang: str, subject: int = 0) -> None:
-        """lang: one of LANGUAGES. subject: any number; English has ten, the other languages one."""
+        """Create the text.
+
+        Args:
+            lang: One of LANGUAGES.
+            subject: Any number; English has ten, the other languages one.
+        """
         tongue = SUBJECTS[subject % len(SUBJECTS)] if lang == "en" else _FOREIGN[lang]
         self.lang = lang
         self._rng, self._name = rng, f"{lang}{subject}"

@@ -14,7 +14,11 @@ class Document:
     """Title, text by paragraphs, and links as the document has them."""
 
     def __init__(self, max_links: int, seconds: float) -> None:
-        """seconds: of processor time, from now on, after which nothing more is read"""
+        """Create the document.
+
+        Args:
+            seconds: The seconds of processor time, from now on, after which nothing more is read.
+        """
         self.title = ""
         self.links: list[str] = []
         self.n_links = 0
@@ -35,11 +39,11 @@ class Document:
         return self.is_cut
 
     def name(self, title: str) -> None:
-        """Take the first title that says something."""
+        """Keep the first title that is not empty."""
         self.title = self.title or " ".join(title[: 4 * _MAX_TITLE].split())[:_MAX_TITLE]
 
     def say(self, paragraph: str) -> None:
-        """Take a paragraph, if it says anything."""
+        """Add a paragraph, unless it is empty."""
         if words := " ".join(paragraph.replace("\0", "").split()):
             self._paragraphs.append(words[: MAX_TEXT - self._n_characters])
             self._n_characters += len(self._paragraphs[-1]) + 1

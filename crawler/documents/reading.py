@@ -21,9 +21,10 @@ def is_document(mime_type: str) -> bool:
 
 
 def read_document(body: bytes, mime_type: str, *, max_links: int, seconds: float) -> Document:
-    """Return what a document says; raises ValueError for one that cannot be read, MemoryError where there is too little.
+    """Return the text and links of a document; raises ValueError for one that cannot be read, MemoryError where there is too little.
 
-    seconds: of processor time after which the child is killed
+    Args:
+        seconds: The seconds of processor time after which the child is killed.
     """
     found = Document(max_links, _SHARE * seconds)
     if mime_type == PDF:

@@ -20,7 +20,7 @@ from thresher.crawler.core.ports import Entry, HostRecord, Lane
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.explain.announced import Announced, announced
-from thresher.crawler.explain.postponed import Event, history
+from thresher.crawler.explain.held import Event, history
 from thresher.crawler.explain.requisite import Needed, needed
 from thresher.crawler.explain.spelling import Step, steps
 from thresher.crawler.explain.today import Today, decide
@@ -94,8 +94,8 @@ class Story(msgspec.Struct, kw_only=True):
     end_of_chain: dict[str, Any] | None = None
     alias_of: dict[str, str] | None = None
     holders: list[str] = []
-    postponed: dict[str, str | int] | None = None  # the class that it waits in
-    history: list[Event] = []  # of a URL that was postponed
+    held_class: dict[str, str | int] | None = None  # the class that it waits in
+    history: list[Event] = []  # of a URL that was held in a class
     crashes: int = 0  # of our own processes while they worked on it
     skips: list[dict[str, Any]] = []
     today: Today | None = None
@@ -161,7 +161,7 @@ class Explainer:
             story.waiting = self._waiting(url, row)
         story.holders = self._view.tables.held.holders(url.key)
         of = class_of(self._view, url.key)
-        story.postponed = of._asdict() if of is not None else None
+        story.held_class = of._asdict() if of is not None else None
         story.history = history(self._view, url.key, row)
         alias = self._view.tables.aliases.get(url.key)
         if alias is not None:
@@ -337,7 +337,7 @@ def recorded(story: Story) -> str:
             crawl = f" The crawl is {story.crawl}." if story.crawl else ""
             return f"It waits to be fetched: {story.waiting.why}.{crawl}" if story.waiting else f"It is just being fetched.{crawl}"
         case "held":
-            return f"It is postponed by {', '.join(story.holders) or 'nobody'}.{_its_class(story)}"
+            return f"It is held by {', '.join(story.holders) or 'nobody'}.{_its_class(story)}"
         case "alias":
             alias = story.alias_of or {"url": "another URL", "rule": "that is gone"}
             return f"It was not fetched, as an alias of {alias['url']} (rule {alias['rule']})."
@@ -400,8 +400,8 @@ def _done(story: Story) -> str:
 
 
 def _its_class(story: Story) -> str:
-    """Say what became of the class that a postponed URL waits in."""
-    of = story.postponed
+    """Say what became of the class that a held URL waits in."""
+    of = story.held_class
     if of is None:
         return ""
     said = f" Of {of['known']:,} URLs of its class {of['drawn']:,} were fetched, {of['new']:,} of them gave something new"

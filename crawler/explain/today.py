@@ -71,7 +71,11 @@ class Today(msgspec.Struct, kw_only=True):
 def decide(
     url: CrawlURL, depth: int | None, settings: Settings, space: URLSpace, view: View | None, now: float, *, is_seed: bool = False
 ) -> Today:
-    """Ask every gate; a seed is asked of the static one alone. depth: clicks from a seed, None if nothing is known of the way there."""
+    """Ask every gate; a seed is asked of the static one alone.
+
+    Args:
+        depth: Clicks from a seed, None if nothing is known of the way there.
+    """
     filters = specs(settings, settings.seeds)
     rulings = _static(url, filters)
     if view is None:
@@ -120,7 +124,7 @@ def _learned(url: CrawlURL, panel: Panel) -> list[Ruling]:
         if isinstance(effect, Rewrite) and effect.url == url.text:
             said[who] = Ruling(by=who, gate="learned", answer="rewritten", detail=f"to {effect.to} by rule {effect.rule}")
         elif isinstance(effect, Hold) and effect.url == url.text:
-            said[who] = Ruling(by=who, gate="learned", answer="postponed", detail=f"by {effect.holder}")
+            said[who] = Ruling(by=who, gate="learned", answer="held", detail=f"by {effect.holder}")
     return [said.get(name) or Ruling(by=name, gate="learned", mode=mode) for name, mode in modes.items()]
 
 
@@ -175,7 +179,7 @@ def _outcome(rulings: list[Ruling], robots: RobotsStory | None) -> str:
             if ruling.by == _GUARD:
                 return f"be queued and fail when its turn comes: {governed(ruling.answer, ruling.detail)}"
             said = governed(ruling.answer, ruling.by, ruling.detail)
-            return f"be {said}" if ruling.answer in ("postponed", "rewritten") else f"be refused: {said}"
+            return f"be {said}" if ruling.answer in ("held", "rewritten") else f"be refused: {said}"
     audited = ", as an audit" if any(ruling.mode == "audited" for ruling in rulings) else ""
     if robots is None:
         return "pass every gate that the configuration alone decides"

@@ -1,6 +1,6 @@
 """The connections of the crawl by the address they lead to: at most `politeness.address_connections` at one, idle ones among them.
 
-Every socket is opened here, past the address guard, and counts from then until its descriptor is closed, whoever closes it: while it
+Every socket is opened here, past the address guard, and counts from then until its descriptor is closed, by any party: while it
 connects, while it carries a request, while it is kept for the next one, while TLS says good-bye. Requests are bounded before (slots.py),
 so where an address is full and a request needs a connection, one of them carries none: the one that has been idle longest is closed, and
 the new one is opened when its descriptor is free, not before.
@@ -71,7 +71,7 @@ class ConnectionUse(Protocol):
 class _Socket(socket.socket):
     """Says when its descriptor is closed, by itself or by a loop that has taken it over."""
 
-    freed: Callable[[], None] | None = None
+    on_freed: Callable[[], None] | None = None
 
     def _real_close(self, *how: Any) -> None:
         super()._real_close(*how)  # type: ignore[misc]  # what `close` calls once no file uses the socket
@@ -87,16 +87,21 @@ class _Socket(socket.socket):
         self._free()
 
     def _free(self) -> None:
-        freed, self.freed = self.freed, None
-        if freed is not None:
-            freed()
+        on_freed, self.on_freed = self.on_freed, None
+        if on_freed is not None:
+            on_freed()
 
 
 class AddressConnections:
     """Opens sockets and knows which connections are idle. Of one event loop."""
 
     def __init__(self, guard: Sockets, at_most: int, *, elsewhere: ConnectionUse | None = None) -> None:
-        """at_most: at one address.    elsewhere: what other agents have, if there are any."""
+        """Create the address connections.
+
+        Args:
+            at_most: At one address.
+            elsewhere: What other agents have, if there are any.
+        """
         self._guard = guard
         self._at_most = at_most
         self._elsewhere = elsewhere
@@ -130,7 +135,7 @@ class AddressConnections:
         finally:
             _ATTEMPT.reset(before)
             if attempt.held:
-                self._freed(attempt.held)
+                self._on_freed(attempt.held)
 
     def open_socket(self, info: AddrInfo) -> socket.socket:
         """Return a new socket for one connect; raises BlockedAddress, and NoPlace.    For `aiohttp.TCPConnector(socket_factory=)`."""
@@ -144,13 +149,17 @@ class AddressConnections:
         try:
             opened = _Socket(*info[:3], fileno=self._guard.open_socket(info).detach())
         except BaseException:
-            self._freed(key)
+            self._on_freed(key)
             raise
-        opened.freed = partial(self._freed, key)
+        opened.on_freed = partial(self._on_freed, key)
         return opened
 
-    def rest(self, address: str, connection: object, close: Callable[[], None]) -> None:
-        """Keep a connection in mind that carries no request, or close it if its place is waited for. close: closes it at once."""
+    def on_idle(self, address: str, connection: object, close: Callable[[], None]) -> None:
+        """Keep a connection in mind that carries no request, or close it if its place is waited for.
+
+        Args:
+            close: Closes it at once.
+        """
         key = _canonical(address)
         if key in self._waiting:
             close()
@@ -214,7 +223,7 @@ class AddressConnections:
         close()
         return True
 
-    def _freed(self, key: str) -> None:
+    def _on_freed(self, key: str) -> None:
         """A place is free: the descriptor is closed, or none was needed."""
         self._open[key] -= 1
         if not self._open[key]:

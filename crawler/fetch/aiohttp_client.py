@@ -56,7 +56,7 @@ class _Connector(aiohttp.TCPConnector):
                 return await super()._wrap_create_connection(remembered, *args[1:], addr_infos=attempt.infos, **options)
         except BaseException:
             for protocol in made:
-                self.connections.lost(protocol)
+                self.connections.on_lost(protocol)
             raise
 
     async def _through(
@@ -83,7 +83,7 @@ class _Connector(aiohttp.TCPConnector):
     def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
         super()._release(key, protocol, should_close=should_close)
         if isinstance(protocol, WireProtocol) and protocol.is_connected():
-            self.places.rest(protocol.address, protocol, protocol.abort)
+            self.places.on_idle(protocol.address, protocol, protocol.abort)
 
 
 class AiohttpClient:
@@ -113,7 +113,7 @@ class AiohttpClient:
             socket_factory=places.open_socket,
         )
         connector.connections, connector.places, connector.proxy = connections, places, proxy
-        connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections, places)
+        connector._factory = functools.partial(make_protocol, asyncio.get_running_loop(), connections, places)  # noqa: SLF001 - its one way in
         self._session = aiohttp.ClientSession(
             connector=connector,
             headers=headers,
@@ -127,7 +127,7 @@ class AiohttpClient:
             max_headers=256,
             read_bufsize=_READ_BUFFER,
         )
-        self._session._retry_connection = False  # it would send any request twice, politeness or not
+        self._session._retry_connection = False  # noqa: SLF001 - it would send any request twice, politeness or not
 
     def get(
         self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()

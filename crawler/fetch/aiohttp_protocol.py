@@ -2,7 +2,7 @@
 
 aiohttp's parser bounds lines, but not what a response may cost beyond its body: 64 MB of chunk extensions pass as a body of two
 bytes, interim responses without end as silence. `WireProtocol` counts every byte before the parser sees it and ends the connection
-when the budget is spent, when a 21st interim response comes, and when a byte arrives on a connection that nobody asks anything of:
+when the budget is spent, when a 21st interim response comes, and when a byte arrives on a connection without a request:
 else the answer to a question not yet asked would be given to the next URL.
 
 It rests on parts of aiohttp that are not public: `ResponseHandler`, installed as `connector._factory`, its `_payload`, `_buffer` and
@@ -47,10 +47,10 @@ class WireProtocol(ResponseHandler):
         super().connection_made(transport)
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if peer else ""
-        self._connections.opened(self)
+        self._connections.on_open(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._connections.lost(self)
+        self._connections.on_lost(self)
         self._places.wake(self.address, self)
         if exc is not None and self._exchange is not None and self._payload is not None and not self._payload.is_eof():
             self._exchange.is_cut = True
@@ -73,7 +73,7 @@ class WireProtocol(ResponseHandler):
             if exchange is None or (self._is_answered and (self._payload is None or self._payload.is_eof())):
                 self.close()  # bytes that no request asked for
                 return
-            if (fault := exchange.received(len(data), self._loop.time())) is not None:
+            if (fault := exchange.on_bytes(len(data), self._loop.time())) is not None:
                 self._end(exchange, fault.cause, fault.detail)
                 return
         super().data_received(data)

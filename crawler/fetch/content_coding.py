@@ -50,7 +50,7 @@ _CHECKSUM_FAULTS = ("incorrect data check", "incorrect length check", "doesn't m
 
 
 class DecodeError(Exception):
-    """The body cannot be decoded as its header says."""
+    """The body cannot be decoded by the coding that its header names."""
 
     def __init__(self, cause: Cause, detail: str) -> None:
         super().__init__(detail)
@@ -100,7 +100,7 @@ class _Inflate:
 
 
 class _Deflate:
-    """zlib or raw: the first two bytes tell."""
+    """zlib or raw deflate: the first two bytes decide."""
 
     def __init__(self) -> None:
         self._start = b""
@@ -186,9 +186,12 @@ class BodyDecoder:
     """Decodes one body: feed it until it wants no more, ask `is_whole` at the end of the response, then take `body` and `flags`."""
 
     def __init__(self, content_encoding: str, max_bytes: int, sink: Callable[[bytes], object] | None = None) -> None:
-        """content_encoding: all values of the header, joined by commas.    max_bytes: of content to keep.
+        """Create the body decoder.
 
-        sink: takes the content as it comes, so that `body` is but its end
+        Args:
+            content_encoding: All values of the header, joined by commas.
+            max_bytes: Bytes of decoded content that are kept at most.
+            sink: Takes the content as it comes, so that `body` is but its end.
         """
         self._sink = sink
         self.flags: set[Flag] = set()
@@ -241,7 +244,11 @@ class BodyDecoder:
         return self._stream is None or self._is_past_end
 
     def _keep(self, content: bytes) -> bool:
-        """Append content; return whether there is room for more. Raises DecodeError if it is a bomb."""
+        """Append content; return whether there is room for more.
+
+        Raises:
+            DecodeError: If it is a bomb.
+        """
         self._parts.append(content)
         self._n_out += len(content)
         if self._make is not None and self._n_out > max(RATIO_FROM, MAX_RATIO * self._n_in):

@@ -52,7 +52,11 @@ class Credentials:
     """Request headers by origin."""
 
     def __init__(self, by_origin: Mapping[str, tuple[str, str]]) -> None:
-        """by_origin: name and value of a header."""
+        """Create the credentials.
+
+        Args:
+            by_origin: Name and value of a header.
+        """
         self._by_origin = dict(by_origin)
 
     def of(self, origin: str) -> RequestHeader | None:
@@ -61,7 +65,11 @@ class Credentials:
         return RequestHeader(*found, is_secret=True) if found is not None else None
 
     def headers(self, origin: str, cookie: str = "") -> tuple[RequestHeader, ...]:
-        """Return what a request to an origin carries beside the headers of all.    cookie: of its chain of redirects"""
+        """Return what a request to an origin carries beside the headers of all.
+
+        Args:
+            cookie: The cookie of its chain of redirects.
+        """
         own = self.of(origin)
         if not cookie:
             return (own,) if own is not None else ()
@@ -109,7 +117,7 @@ def _content(path: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         raise UsageError(f"{where}: cannot be read: {getattr(error, 'strerror', None) or error}. Name a file, or leave it out") from None
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise UsageError(f"{where}: expected a file, found something else. Name a file")

@@ -38,7 +38,11 @@ class Deadlines:
 
     @staticmethod
     def of(settings: Fetch, grace_s: float) -> Deadlines:
-        """Return the limits of the configuration. grace_s: from the headers on, before the rate counts."""
+        """Return the limits of the configuration.
+
+        Args:
+            grace_s: From the headers on, before the rate counts.
+        """
         connect, first_byte, read = settings.connect_timeout, settings.first_byte_timeout, settings.read_timeout
         return Deadlines(connect, first_byte, read, grace_s, settings.min_rate, min(connect, first_byte, read, grace_s))
 
@@ -81,7 +85,7 @@ class Watches:
 
 
 class Watch:
-    """Cancels the task that makes it when a limit is broken; `absorb` tells that cancellation from one from outside."""
+    """Cancels the task that makes it when a limit is broken; `absorb` distinguishes this cancellation from one from outside."""
 
     def __init__(self, watches: Watches, exchange: Exchange, total_s: float) -> None:
         task = asyncio.current_task()
@@ -120,7 +124,7 @@ class Watch:
         return self._task.uncancel() <= self._n_cancelled
 
     def look(self, now: float) -> None:
-        """Cancel the task if a limit is broken, else say when to look again."""
+        """Cancel the task if a limit is broken, else return when to check again."""
         deadline, cause, detail = self._next(now)
         if now >= self._end_at:
             self._expire()

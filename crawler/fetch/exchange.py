@@ -1,4 +1,4 @@
-"""One exchange as the wire saw it, whoever speaks the protocol: what deadlines.py times, causes.py explains and the client fills in."""
+"""The record of one exchange, for both clients: a client fills it in, deadlines.py times it, and causes.py explains its failure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ class Recording:
     __slots__ = ("broken", "cipher", "pieces", "request", "sent_at", "tls")
 
     def __init__(self, now: float) -> None:
-        """now: seconds since the Unix epoch."""
+        """Create the recording.
+
+        Args:
+            now: Seconds since the Unix epoch.
+        """
         self.sent_at = now
         self.request = b""
         self.pieces: list[bytes] = []
@@ -53,7 +57,11 @@ class Exchange:
     )
 
     def __init__(self, budget: int, recording: Recording | None = None, *, is_proxied: bool = False) -> None:
-        """is_proxied: the peer is a proxy, whose address says nothing of the host's."""
+        """Create the exchange.
+
+        Args:
+            is_proxied: The peer is a proxy, whose address says nothing of the host's.
+        """
         self.budget = budget  # wire bytes
         self.is_proxied = is_proxied
         self.is_at_proxy = False  # a connection to the proxy is being made
@@ -79,7 +87,7 @@ class Exchange:
         pieces, tape.pieces = tuple(tape.pieces), []
         return Wire(tape.request, pieces, tape.sent_at, self.address, self.n_interim, self.is_whole, tape.broken, tape.tls, tape.cipher)
 
-    def received(self, n_bytes: int, now: float) -> WireFault | None:
+    def on_bytes(self, n_bytes: int, now: float) -> WireFault | None:
         """Count what has come from the wire; return the fault if that is more than the budget."""
         self.read_at = now
         if not self.wire_bytes:
@@ -102,10 +110,10 @@ class Connections:
         """How many are open."""
         return len(self._open)
 
-    def opened(self, connection: object) -> None:
+    def on_open(self, connection: object) -> None:
         """Count a connection that has been made."""
         self._open.add(connection)
 
-    def lost(self, connection: object) -> None:
-        """Forget a connection. Also to be called where connecting fails: uvloop may have told of its beginning, and tells of no end."""
+    def on_lost(self, connection: object) -> None:
+        """Forget a connection. Call it, too, when connecting fails: uvloop may have called `on_open` and then does not call `on_lost`."""
         self._open.discard(connection)

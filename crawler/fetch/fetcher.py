@@ -125,9 +125,12 @@ class Fetcher:
         rate_grace_s: float = RATE_GRACE_S,
         records: bool = False,
     ) -> None:
-        """address_connections: to one address, idle ones counted.    elsewhere: those of other agents, if there are any.
+        """Create the fetcher.
 
-        records: keep what is on the wire for an archive; only the lean client can.
+        Args:
+            address_connections: To one address, idle ones counted.
+            elsewhere: Those of other agents, if there are any.
+            records: Keep what is on the wire for an archive; only the lean client can.
         """
         assert not records or settings.client == "lean", "check_startable refuses any other client"
         self._settings = settings
@@ -161,9 +164,13 @@ class Fetcher:
     ) -> Outcome:
         """Request `url` once. Never raises for what the web does.
 
-        head_gate: judges status and headers; a reason refuses the body.    max_body: bytes, decoded.    total_timeout: seconds.
-        sink: takes the body as it comes; that of the outcome is but its end.
-        cookie: of the URL's chain of redirects    conditions: headers that make the request conditional
+        Args:
+            head_gate: Judges status and headers; a reason refuses the body.
+            max_body: Bytes, decoded.
+            total_timeout: Seconds.
+            sink: Takes the body as it comes; that of the outcome is but its end.
+            cookie: The cookie of the URL's chain of redirects.
+            conditions: Headers that make the request conditional.
         """
         at_most = self._settings.max_body if max_body is None else max_body
         total_s = self._settings.total_timeout if total_timeout is None else total_timeout
@@ -198,7 +205,7 @@ class Fetcher:
             if not watch.absorb():
                 raise
             cause, detail = watch.fault.cause, watch.fault.detail
-        except Exception as error:  # the edge where the clients' exceptions end: causes.py names each, and shows what it does not know
+        except Exception as error:  # noqa: BLE001 - the edge where the clients' exceptions end: causes.py names each, and shows what it does not know
             cause, detail = self._client.blame(error, fetch.exchange)
         finally:
             watch.stop()
@@ -279,7 +286,8 @@ class _Fetch:
     async def _glance(self, response: Response, watch: Watch, head: Head, *, is_wanted: bool = False) -> bytes:
         """Read a body that matters little, if it is small and comes at once; else give up the connection.
 
-        is_wanted: for an archive, as any other body is.
+        Args:
+            is_wanted: For an archive, as any other body is.
         """
         at_most = self.max_body if is_wanted else SMALL_BODY
         content, decoder = response.content, BodyDecoder(",".join(head.all(b"content-encoding")), at_most)
@@ -375,7 +383,7 @@ def _is_odd_transfer(head: Head) -> bool:
     return any(value.lower() not in ("", "chunked", "identity") for value in head.all(b"transfer-encoding"))
 
 
-def _client_class(name: str) -> type[LeanClient] | type[AiohttpClient]:
+def _client_class(name: str) -> type[LeanClient | AiohttpClient]:
     """Return the class of a client; importing aiohttp takes a fifth of a second."""
     if name == "lean":
         return LeanClient

@@ -15,7 +15,11 @@ class GivenAddresses:
     """The static map of a configuration."""
 
     def __init__(self, static: Mapping[str, str]) -> None:
-        """static: addresses by name or suffix."""
+        """Create the given addresses.
+
+        Args:
+            static: Addresses by name or suffix.
+        """
         self._static = {name.rstrip(".").lower(): address for name, address in static.items()}
 
     def of(self, hostname: str) -> str:

@@ -2,7 +2,7 @@
 
 It does what aiohttp's client does for a crawler, in a fifth of the Python: no session, no cookie jar, no timers, no header objects. Every
 guard stands here as it does around aiohttp (aiohttp_protocol.py): every byte counted and bounded, interim responses bounded, header lines
-bounded in number and length, a byte that nobody asked for ends the connection (lean_connection.py), and every socket is opened by the
+bounded in number and length, a byte that no request asked for ends the connection (lean_connection.py), and every socket is opened by the
 address guard.
 
 What goes wrong is a `WireFault` with its cause, or the exception of the connect. The same tests run against both clients.
@@ -94,7 +94,7 @@ class LeanClient:
         return connection
 
     def _requests(self, text: str, target: str, authority: str, headers: Sequence[RequestHeader]) -> tuple[bytes, bytes]:
-        """Return the request as it is sent, and as an archive may have it: what is secret and what is the proxy's is not the web's."""
+        """Return the request as it is sent, and as an archive may have it: without secrets and without headers for the proxy."""
         lines = [b"GET %s HTTP/1.1\r\nHost: %s\r\n%s" % (target.encode(), authority.encode(), self._head)]
         if not headers and self._proxy is None:
             return lines[0] + b"\r\n", b""
@@ -110,19 +110,19 @@ class LeanClient:
         if is_wanted and connection.is_reusable() and self._connections.n_open <= self._connections.at_most:
             connection.idle_since = self._loop.time()
             self._idle.setdefault(connection.origin, []).append(connection)
-            self._places.rest(connection.address, connection, partial(self._drop, connection))
+            self._places.on_idle(connection.address, connection, partial(self._drop, connection))
             if self._sweeper is None:
                 self._sweeper = self._loop.call_later(KEEP_ALIVE_S / 3, self._sweep)
         else:
             connection.close()
 
-    def lost(self, connection: LeanConnection) -> None:
+    def on_lost(self, connection: LeanConnection) -> None:
         """Forget a connection that has ended."""
-        self._connections.lost(connection)
+        self._connections.on_lost(connection)
         self._wake(connection)
 
     def _drop(self, connection: LeanConnection) -> None:
-        """Close an idle connection, which nobody can take any more."""
+        """Close an idle connection, so that no request can use it any more."""
         self._wake(connection)
         connection.close()
 
@@ -163,7 +163,7 @@ class LeanClient:
             )
         except BaseException:
             sock.close()
-            self._connections.lost(connection)
+            self._connections.on_lost(connection)
             raise
         return connection
 
@@ -195,9 +195,9 @@ class LeanClient:
             raise
         return sock
 
-    def opened(self, connection: LeanConnection) -> None:
+    def on_open(self, connection: LeanConnection) -> None:
         """Count a connection that has been made."""
-        self._connections.opened(connection)
+        self._connections.on_open(connection)
 
 
 class _Request:

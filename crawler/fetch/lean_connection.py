@@ -1,7 +1,7 @@
 """One connection of the lean client (lean_client.py): the response that is being read from it, parsed by llhttp under our own bounds.
 
-Every byte is counted and bounded, interim responses and header lines too, and a byte that nobody asked for ends the connection. What breaks
-a rule, or off, is a `WireFault` with its cause; what came before it can still be read.
+Every byte is counted and bounded, interim responses and header lines too, and a byte that no request asked for ends the connection. What
+breaks a rule, or off, is a `WireFault` with its cause; what came before it can still be read.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 
 class Owner(Protocol):
-    """Who has made the connection, and is told of its beginning and end."""
+    """The owner of the connection; it is called when the connection opens and when it is lost."""
 
-    def opened(self, connection: LeanConnection, /) -> None: ...
+    def on_open(self, connection: LeanConnection, /) -> None: ...
 
-    def lost(self, connection: LeanConnection, /) -> None: ...
+    def on_lost(self, connection: LeanConnection, /) -> None: ...
 
 
 class LeanConnection(asyncio.Protocol):
@@ -61,7 +61,11 @@ class LeanConnection(asyncio.Protocol):
     # What the client asks for
 
     def begin(self, exchange: Exchange, request: bytes, shown: bytes = b"") -> None:
-        """Send a request.    shown: as an archive may have it; b"" if that is the same"""
+        """Send a request.
+
+        Args:
+            shown: As an archive may have it; b"" if that is the same.
+        """
         self._exchange = exchange
         exchange.is_reused = self._n_served > 0
         exchange.address = "" if exchange.is_proxied else self.address
@@ -153,13 +157,13 @@ class LeanConnection(asyncio.Protocol):
             self._wake()
             self.close()
 
-    # What the transport tells
+    # Called by the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if peer else ""
-        self._owner.opened(self)
+        self._owner.on_open(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -174,7 +178,7 @@ class LeanConnection(asyncio.Protocol):
             else:
                 self._fail(Cause.INCOMPLETE, "connection lost" if exc is None else str(exc))
         self._wake()
-        self._owner.lost(self)
+        self._owner.on_lost(self)
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
@@ -185,7 +189,7 @@ class LeanConnection(asyncio.Protocol):
         self._n_unfinished += len(data)
         if exchange.recording is not None:
             exchange.recording.pieces.append(data)
-        if (fault := exchange.received(len(data), self._loop.time())) is not None:
+        if (fault := exchange.on_bytes(len(data), self._loop.time())) is not None:
             self._fail(fault.cause, fault.detail)
             return
         try:
@@ -201,7 +205,7 @@ class LeanConnection(asyncio.Protocol):
             self._transport.pause_reading()
         self._wake()
 
-    # What the parser tells
+    # Called by the parser
 
     def on_message_begin(self) -> None:
         if self._is_complete:

@@ -6,10 +6,10 @@
 What the address guard still promises. No socket is opened to anything but the addresses and the port of the proxy, whatever a page, a
 redirect or a name server says (`ProxySockets`), and no name but the proxy's is looked up. Addresses that stand in URLs, names of
 `dns.static`, and localhost are judged as ever (`ProxyNames`). What another name resolves to is known to the proxy alone: that it must not
-lead into a private network is for the proxy's own rules. Since nobody knows which names share an address, those of one registrable domain
+lead into a private network is for the proxy's own rules. Since it is unknown which names share an address, those of one registrable domain
 count as one for `politeness.address_connections` and `address_delay`.
 
-Who is to blame. A proxy that cannot be reached, wants credentials or speaks no sense is our fault (`Cause.PROXY`): the URL keeps its
+Faults. A proxy that cannot be reached, wants credentials or sends invalid answers is our fault (`Cause.PROXY`): the URL keeps its
 tries, no host is held to be dead, and after three in a row the crawl pauses and tries again every few seconds. What the proxy forbids is
 final for the URL (`Cause.PROXY_REFUSED`). That it reached the host and the host failed is the host's fault, as without a proxy.
 
@@ -60,7 +60,11 @@ class Proxy:
     """Where the proxy is, and how it is spoken to."""
 
     def __init__(self, url: str, credentials: Credentials) -> None:
-        """url: as `config/check.py` lets it pass."""
+        """Create the proxy.
+
+        Args:
+            url: As `config/check.py` lets it pass.
+        """
         parts = urlsplit(url)
         self.is_socks = parts.scheme == "socks5"
         self.host = parts.hostname or ""
@@ -99,7 +103,8 @@ class Proxy:
     async def connected(self, open_socket: OpenSocket, exchange: Exchange, tunnels_to: tuple[str, int] | None) -> socket.socket:
         """Return a socket that leads to the proxy, or through it to a host; raises WireFault, OSError without descriptors.
 
-        open_socket: connects to one of several addresses
+        Args:
+            open_socket: Connects to one of several addresses.
         """
         exchange.is_at_proxy = True
         try:
@@ -188,7 +193,11 @@ def proxy_fault(detail: str) -> WireFault:
 
 
 def names(settings: Settings, guard: AddressGuard, clock: Callable[[], float] | None = None) -> Names:
-    """Return who knows names: a resolver of our own, or, where a proxy resolves them, nobody.    clock: as `Resolver` has it"""
+    """Return the source of addresses: a resolver of our own, or none if a proxy resolves names.
+
+    Args:
+        clock: As `Resolver` has it.
+    """
     return ProxyNames(settings.dns.static, guard) if settings.fetch.proxy else Resolver(settings.dns, guard=guard, clock=clock)
 
 
@@ -210,7 +219,12 @@ class ProxyNames:
     """Names in a world in which the proxy resolves them: none is asked for. Implements `core.ports.AddressBook`."""
 
     def __init__(self, static: Mapping[str, str], guard: AddressGuard) -> None:
-        """static: as `dns.static`.    guard: judges addresses that are known without a question"""
+        """Create the proxy names.
+
+        Args:
+            static: As `dns.static`.
+            guard: Judges addresses that are known without a question.
+        """
         self._given = GivenAddresses(static)
         self._guard = guard
 
@@ -244,7 +258,11 @@ def addr_info(address: str, port: int) -> AddrInfo:
 
 
 async def _exactly(sock: socket.socket, n: int) -> bytes:
-    """Read n bytes; raises WireFault where the proxy closes before."""
+    """Read n bytes.
+
+    Raises:
+        WireFault: If the proxy closes before.
+    """
     loop, data = asyncio.get_running_loop(), b""
     while len(data) < n:
         piece = await loop.sock_recv(sock, n - len(data))

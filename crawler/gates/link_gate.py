@@ -75,7 +75,12 @@ class LinkGate:
         ownership: Ownership | None = None,
         forgotten: Iterable[ForgottenRecord] = (),
     ) -> None:
-        """ownership: None if every site is this agent's.    forgotten: what the operator has had taken down"""
+        """Create the link gate.
+
+        Args:
+            ownership: None if every site is this agent's.
+            forgotten: What the operator has had taken down.
+        """
         self._forgotten = frozenset(record.text for record in forgotten)  # URLs and names of host queues
         self._ownership = ownership
         self._urls = urls

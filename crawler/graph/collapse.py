@@ -41,9 +41,11 @@ def resolve(to: npt.NDArray[np.integer]) -> I64:
 
 
 def collapse(graph: Graph, to: npt.NDArray[np.integer], *, self_links: bool = False) -> Collapsed:
-    """Put each node's links to its representative, and number the nodes that are left in their old order. to: [n_nodes].
+    """Put each node's links to its representative, and number the nodes that are left in their old order.
 
-    self_links: let links of a node to itself stay.
+    Args:
+        to: [n_nodes].
+        self_links: Let links of a node to itself stay.
     """
     ends = resolve(to)
     nodes = np.flatnonzero(ends == np.arange(graph.n_nodes))

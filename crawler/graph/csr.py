@@ -78,7 +78,11 @@ class Graph:
         return Graph(offsets, links.astype(np.int32))
 
     def keeping(self, links: Bools) -> Graph:
-        """Return the graph of some of the links; the nodes stay. links: [n_links]."""
+        """Return the graph of some of the links; the nodes stay.
+
+        Args:
+            links: [n_links].
+        """
         kept = np.zeros(self.n_links + 1, dtype=np.int64)
         np.cumsum(links, out=kept[1:])
         return Graph(kept[self.offsets], self.targets[links])
@@ -88,11 +92,19 @@ class Graph:
         return self.keeping(np.repeat(nodes, self.out_degrees()))
 
     def across(self, groups: npt.NDArray[np.integer]) -> Bools:
-        """Return of each link whether it leads from one group of nodes to another: hosts, sites. groups: [n_nodes]; result: [n_links]."""
+        """Return of each link whether it leads from one group of nodes to another: hosts, sites.
+
+        Args:
+            groups: [n_nodes]; result: [n_links].
+        """
         return np.asarray(np.repeat(groups, self.out_degrees()) != groups[self.targets], dtype=np.bool_)
 
     def grouped(self, groups: npt.NDArray[np.integer], n_groups: int) -> Graph:
-        """Return the graph of groups, linked where a node of one links to a node of another. groups: [n_nodes], 0 … n_groups - 1."""
+        """Return the graph of groups, linked where a node of one links to a node of another.
+
+        Args:
+            groups: [n_nodes], 0 … n_groups - 1.
+        """
         links = self.across(groups)
         return Graph.from_links(np.repeat(groups, self.out_degrees())[links], groups[self.targets[links]], n_groups)
 

@@ -26,7 +26,11 @@ class Hits:
 
 
 def hits(graph: Graph, *, tolerance: float = 1e-9, most_iterations: int = 1000) -> Hits:
-    """Rank the nodes as hubs and authorities. tolerance: mean change of an authority in the last iteration."""
+    """Rank the nodes as hubs and authorities.
+
+    Args:
+        tolerance: Mean change of an authority in the last iteration.
+    """
     inward, outward = InLinks(graph), InLinks(graph.reversed())
     hubs, authorities = np.ones(graph.n_nodes), np.zeros(graph.n_nodes)
     change, n = 0.0 if graph.n_links == 0 else np.inf, 0

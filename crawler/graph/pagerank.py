@@ -60,7 +60,11 @@ class InLinks:
 
 
 def layers(graph: Graph, variant: Variant, hosts: npt.NDArray[np.integer] | None, *, local_weight: float = LOCAL_WEIGHT) -> list[Layer]:
-    """Return the links that a variant of PageRank counts. hosts: [n_nodes], not needed for `all`."""
+    """Return the links that a variant of PageRank counts.
+
+    Args:
+        hosts: [n_nodes], not needed for `all`.
+    """
     if variant == "all":
         return [(graph, 1.0)]
     assert hosts is not None, f"PageRank over {variant} links needs hosts"
@@ -71,7 +75,11 @@ def layers(graph: Graph, variant: Variant, hosts: npt.NDArray[np.integer] | None
 
 
 def pagerank(links: Graph | Sequence[Layer], *, jump: float = JUMP, tolerance: float = 1e-9, most_iterations: int = 1000) -> Ranks:
-    """Rank the nodes; their mean is 1. tolerance: bound on the mean error of a rank."""
+    """Rank the nodes; their mean is 1.
+
+    Args:
+        tolerance: Bound on the mean error of a rank.
+    """
     found = [(links, 1.0)] if isinstance(links, Graph) else list(links)
     n_nodes = found[0][0].n_nodes
     weights = np.zeros(n_nodes)

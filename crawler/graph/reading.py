@@ -42,7 +42,11 @@ class NamedGraph:
 
 
 def read_graph(path: str) -> NamedGraph:
-    """Read a graph file; raises UsageError when it cannot be read or is neither format."""
+    """Read a graph file.
+
+    Raises:
+        UsageError: When it cannot be read or is neither format.
+    """
     with _opened(path) as file:
         try:
             first = file.readline()

@@ -69,14 +69,19 @@ def random_frontier(graph: Graph, seeds: I64, rng: np.random.Generator) -> I64:
 
 
 def opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0) -> I64:
-    """Fetch the known page with the most cash. initial_cash: of each page; 0 gives all cash there is to the seeds."""
+    """Fetch the known page with the most cash.
+
+    Args:
+        initial_cash: The initial cash of each page; 0 gives all cash there is to the seeds.
+    """
     return _by_cash(graph, seeds, initial_cash, by_depth=False)
 
 
 def breadth_first_opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0, exact: bool = False) -> I64:
     """Fetch in the order of depth, within a depth the page with the most cash: the crawler's default order, from one seed.
 
-    exact: by sums, where the crawler knows levels (crawler/core/order/cash.py).
+    Args:
+        exact: By sums, where the crawler knows levels (crawler/core/order/cash.py).
     """
     return _by_cash(graph, seeds, initial_cash, by_depth=True, worth=_sum if exact else Cash(BreadthFirst.cash_steps).level_of)
 

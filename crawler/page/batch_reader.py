@@ -117,7 +117,7 @@ class BatchReader:
         """Whether more pages wait than the next batch takes."""
         return len(self._waiting) > _PAGES
 
-    def set_apart(self, host: str) -> None:
+    def isolate(self, host: str) -> None:
         """Have the host's pages parsed apart from now on. Any thread may say so."""
         if len(self._apart) >= _APART:
             self._apart.clear()
@@ -200,7 +200,7 @@ class BatchReader:
                 self.step.host = ticket.outcome.url.host
                 try:
                     stage(ticket)
-                except Exception as error:  # one page's fault is its own journey's, which records it; the others go on
+                except Exception as error:  # noqa: BLE001 - one page's fault is its own journey's, which records it; the others go on
                     ticket.read.set_exception(error)
                 if self._clock() > late:
                     soon(self._take, steps)

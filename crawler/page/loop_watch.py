@@ -89,7 +89,7 @@ class LoopWatch:
                 self._tell(now - since, cpu_s, "")
 
     def _tell(self, held_s: float, cpu_s: float, host: str) -> None:
-        frame = sys._current_frames().get(self._watched)
+        frame = sys._current_frames().get(self._watched)  # noqa: SLF001 - documented, in spite of its name
         stack = "".join(traceback.format_stack(frame, _FRAMES)) if frame is not None else ""
         whose = f", by a page of {host}, whose pages are parsed apart from now on" if host else ""
         if host:

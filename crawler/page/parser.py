@@ -46,7 +46,11 @@ class Parser:
     """Bodies in, `Parsed` out; never raises for what a page does."""
 
     def __init__(self, settings: Parse, agent: str, max_links: int, *, patience_s: float | None = None) -> None:
-        """patience_s: after which a child that has not used up its processor time is given up; None = 30 times `parse.timeout`."""
+        """Create the parser.
+
+        Args:
+            patience_s: After which a child that has not used up its processor time is given up; None = 30 times `parse.timeout`.
+        """
         self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
         self._settings = settings
         self._agent = agent
@@ -97,7 +101,7 @@ class Parser:
             await self._idle.pop().end()
 
     async def _ask(self, request: ParseRequest) -> Parsed | Needs | Flag | None:
-        """Have a child parse a page; a flag says how the child died of it. Callers beyond the number of children wait their turn.
+        """Let a child process parse a page; a flag names how the child died of it. More callers than children wait for their turn.
 
         None: the child neither answered nor died, though it was given much longer than the page may take.
         """

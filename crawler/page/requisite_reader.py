@@ -34,7 +34,11 @@ class RequisiteReader:
         return known is not None and known.state == "fetched" and known.status == 200 and known.mime_type not in _PAGES
 
     async def read(self, outcome: Fetched, flags: frozenset[Flag] = frozenset()) -> list[str]:
-        """Return what a body needs in canonical form, distinct, in its order.    flags: of its parsing as a page"""
+        """Return what a body needs in canonical form, distinct, in its order.
+
+        Args:
+            flags: The flags of its parsing as a page.
+        """
         url, mime_type = outcome.url, outcome.head.mime_type
         is_page = url.purpose is not Purpose.REQUISITE
         is_read = mime_type == CSS_TYPE or (is_page and (mime_type in HTML_TYPES or not mime_type))

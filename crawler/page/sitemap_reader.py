@@ -33,7 +33,11 @@ class SitemapReader:
         self._turn = asyncio.Semaphore(1)
 
     async def read(self, file: BinaryIO) -> Reading:
-        """Read a sitemap within the limits. file: its body, at the end"""
+        """Read a sitemap within the limits.
+
+        Args:
+            file: Its body, at the end.
+        """
         async with self._turn:
             n_bytes = file.tell()
             file.seek(0)
@@ -51,17 +55,17 @@ class SitemapReader:
                 *command, stdin=file, stdout=PIPE, env=python.environment(), start_new_session=True
             )
         except OSError as error:
-            return Reading(told=[f"no process could be started to read it: {error}"])
+            return Reading(notes=[f"no process could be started to read it: {error}"])
         try:
             async with asyncio.timeout(_PATIENCE * timeout):
                 answer, _ = await child.communicate()
         except TimeoutError:
-            return Reading(told=[f"the process that read it did not answer in {_PATIENCE * timeout:.0f} s"])
+            return Reading(notes=[f"the process that read it did not answer in {_PATIENCE * timeout:.0f} s"])
         finally:
             with suppress(ProcessLookupError):
                 child.kill()
             code = await child.wait()
         if code:
             is_late = code in OUT_OF_TIME
-            return Reading(told=[f"its reading took more than {timeout:.0f} s of processor time" if is_late else "its reader died of it"])
+            return Reading(notes=[f"its reading took more than {timeout:.0f} s of processor time" if is_late else "its reader died of it"])
         return msgspec.msgpack.decode(answer, type=Reading)

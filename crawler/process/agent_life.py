@@ -27,17 +27,24 @@ class AgentLife:
     """One start of an agent; the next start is another object."""
 
     def __init__(self, command: Sequence[str], *, silence_s: float, note: Callable[[str], None]) -> None:
-        """command: starts the agent.    silence_s: without a report, until it hangs.    note: shows a message to the operator"""
+        """Create the agent life.
+
+        Args:
+            command: Starts the agent.
+            silence_s: Without a report, until it hangs.
+            note: Shows a message to the operator.
+        """
         self._command = command
         self._silence_s = silence_s
         self._note = note
         self._process: asyncio.subprocess.Process | None = None
 
-    async def run(self, signals: Iterable[int], heard: Callable[[Report], None]) -> int:
+    async def run(self, signals: Iterable[int], on_report: Callable[[Report], None]) -> int:
         """Run the process to its end; return its exit code (negative: the signal that killed it).
 
-        signals: sent to the process first, as they came before it was there.    heard: called with each report; if it raises, the
-        process is killed.
+        Args:
+            signals: Sent to the process first, as they came before it was there.
+            on_report: Called with each report; if it raises, the process is killed.
         """
         with _interrupt_blocked():
             process = await asyncio.create_subprocess_exec(
@@ -55,7 +62,7 @@ class AgentLife:
         limit_s = max(self._silence_s, START_S)
         try:
             while line := await self._next_line(process, process.stdout, limit_s):
-                heard(_decode(line))
+                on_report(_decode(line))
                 limit_s = self._silence_s
             return await process.wait()
         finally:

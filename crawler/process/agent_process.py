@@ -57,7 +57,8 @@ _decode = msgspec.json.Decoder(AgentOrder).decode
 def main(*, patience_s: float = PATIENCE_S) -> None:
     """Run one agent on the store in the directory that the command line names; exit with its ending's code.
 
-    patience_s: how long a disk that refuses is tried again before the agent gives up with exit 74.
+    Args:
+        patience_s: How long a disk that refuses is tried again before the agent gives up with exit 74.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # no KeyboardInterrupt halfway through the opening of a store
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was, while modules were imported
@@ -76,7 +77,7 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
         with store:
             code = uvloop.run(_crawl(directory, store, settings, ownership, operator)).code
             store.close(commit=code != DiskError.exit_code)
-    except Exception as error:  # the edge of the process: the supervisor notes that it died, the log holds why
+    except Exception as error:  # noqa: BLE001 - the edge of the process: the supervisor notes that it died, the log holds why
         known = _known(error)
         if known is None or known.exit_code == code:
             _log_death(error, operator)

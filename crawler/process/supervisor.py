@@ -128,7 +128,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup a terminal may close
-                loop.add_signal_handler(number, self._signalled, number)
+                loop.add_signal_handler(number, self._on_signal, number)
         codes = await asyncio.gather(*(self._keep(agent) for agent in range(self._n_agents)))
         code = min(codes, key=_GRAVEST.index)
         if self._reports or code in (1, StoreError.exit_code):  # else no agent has worked: the status file is that of another crawl
@@ -149,7 +149,11 @@ class Supervisor:
         write_status(self._directory, status)
 
     def _survey(self, state: StateName) -> None:
-        """Bring the status of the crawl up to date.    state: given to agents that ended without a last status"""
+        """Bring the status of the crawl up to date.
+
+        Args:
+            state: Given to agents that ended without a last status.
+        """
         for agent in range(self._n_agents):
             report = self._reports.get(agent)
             if report is not None and report.state in _ENDED:
@@ -190,14 +194,14 @@ class Supervisor:
                 note=lambda what: self._note(agent, what),
             )
             self._termination.started(agent)
-            code = await life.run(self._signals, lambda report: self._heard(agent, report))
+            code = await life.run(self._signals, lambda report: self._on_report(agent, report))
             strike(channels_path(self._directory) / ADDRESSES, agent)
             if code in _GRAVEST and code != 1:
                 break
             if self._signals:  # they killed it before it could handle them
                 code = 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
                 break
-            final = await self._after_death(agent, code, before)
+            final = await self._on_death(agent, code, before)
             if final is not None:
                 code = final
                 break
@@ -211,10 +215,11 @@ class Supervisor:
             self._stop_the_others(agent, code)
         return code
 
-    async def _after_death(self, agent: int, code: int, before: int) -> int | None:
+    async def _on_death(self, agent: int, code: int, before: int) -> int | None:
         """Wait and return None if an agent that died is to be started again; else return the exit code. Either is noted.
 
-        before: its progress when it was started.
+        Args:
+            before: Its progress when it was started.
         """
         how = f"{how_ended(code)}, {self._directory / NAME} says more"
         if -code in _BY_DAMAGE and await self._is_damaged(agent):  # before this process reads the store itself
@@ -256,7 +261,7 @@ class Supervisor:
     def _note(self, agent: int, what: str) -> None:
         self._display.note(f"{self._name(agent)} {what}")
 
-    def _heard(self, agent: int, report: Report) -> None:
+    def _on_report(self, agent: int, report: Report) -> None:
         self._reports[agent] = report
         self._merge()
         write_status(self._directory, self.status)
@@ -264,12 +269,13 @@ class Supervisor:
         if (end := self._end or self._stop) is not None:
             self._tell(agent, AgentOrder(end=end.why, code=end.code))  # it was started after the order had been given
         elif self._n_agents > 1 and not self._signals:
-            self._consider_end(self._termination.heard(agent, report))
+            self._consider_end(self._termination.on_report(agent, report))
 
     def _consider_end(self, why: str) -> None:
         """End the crawl if no agent has anything to do, or at a limit that counts for all agents together; requests may be in flight.
 
-        why: the reason that the TerminationDetector gave, "" if there is work left.
+        Args:
+            why: The reason that the TerminationDetector gave, "" if there is work left.
         """
         max_bytes, max_pages, max_time = self._limits.max_bytes, self._limits.max_pages, self._limits.max_time
         if max_bytes is not None and self.status.wire_bytes >= max_bytes:
@@ -278,7 +284,7 @@ class Supervisor:
             self._end = Ending(0, "limits.max_time reached")
         elif why and max_pages is not None and self.status.pages >= max_pages:
             self._end = Ending(0, "limits.max_pages reached")
-        elif why and any(report.resting.startswith(LIMITS) for report in self._reports.values()):
+        elif why and any(report.idle.startswith(LIMITS) for report in self._reports.values()):
             self._end = Ending(0, why)
         elif why:
             before = self._left_behind.pages + self._left_behind.redirects
@@ -291,7 +297,7 @@ class Supervisor:
     def _tell(self, agent: int, order: AgentOrder) -> None:
         self._lives[agent].order(order)
 
-    def _signalled(self, number: int) -> None:
+    def _on_signal(self, number: int) -> None:
         self._signals.append(number)
         for life in self._lives.values():
             life.signal(number)

@@ -159,7 +159,7 @@ def patterns(crawl: Crawl) -> Section | None:
     found = crawl.learned.patterns
     if not found.n_barren:
         return None
-    head = f"Of {found.n_known:,} patterns of URLs {found.n_barren:,} are barren: what they cover is postponed."
+    head = f"Of {found.n_known:,} patterns of URLs {found.n_barren:,} are barren: what they cover is held."
     rows: list[tuple[Cell, ...]] = []
     for _, pattern, n_held in found.barren:
         of = pattern.evidence

@@ -64,7 +64,11 @@ class Crawl:
 
 
 def gather(view: View, *, with_order: bool) -> Crawl:
-    """Read a store. with_order: rank its link graph, too."""
+    """Read a store.
+
+    Args:
+        with_order: Rank its link graph, too.
+    """
     held, aliases, failures, redirects = read_held(view), read_aliases(view), read_failures(view), read_redirects(view)
     return Crawl(
         name=view.path.resolve().name,

@@ -27,7 +27,7 @@ class Markup(str):
 Child = str | int | float | None | Iterable["Child"]
 
 
-def element(name: str, /, *children: Child, **attributes: str | int | float | None) -> Markup:
+def element(name: str, /, *children: Child, **attributes: str | float | None) -> Markup:
     """Return an element. A child may be a sequence of children, None is none; `class_` is class, `aria_label` is aria-label."""
     said = "".join(f' {_name(key)}="{_text(value)}"' for key, value in attributes.items() if value is not None)
     if name in _VOID:
@@ -42,7 +42,11 @@ def join(children: Iterable[Child]) -> Markup:
 
 
 def crawled(text: str, head: int = _HEAD) -> Markup:
-    """Return a text of the web that cannot reorder what stands around it. head: characters of a long one that are shown, beside its end."""
+    """Return a text of the web that cannot reorder what stands around it.
+
+    Args:
+        head: Characters of a long one that are shown, beside its end.
+    """
     shown = printable(text if len(text) <= _MOST else f"{text[:head]}{text[-_MOST:]}")
     if len(shown) > head + _TAIL:
         shown = f"{shown[:head]} … {shown[-_TAIL:]}"

@@ -13,7 +13,11 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 
 def render(crawl: Crawl, state: str) -> bytes:
-    """Return the page. state: in words, what the crawl is doing or how it ended."""
+    """Return the page.
+
+    Args:
+        state: In words, what the crawl is doing or how it ended.
+    """
     sections = _sections(crawl, state)
     title = f"Crawl report: {crawl.name}"
     head = element(

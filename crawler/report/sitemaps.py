@@ -39,7 +39,7 @@ def read_sitemaps(view: View) -> SitemapNews | None:
     for record in sitemaps(view):
         news.states[record.state] += 1
         news.counts.update(record.counts)
-        if record.told and (record.by or record.state != "failed"):  # that a guess was wrong is not odd
+        if record.notes and (record.by or record.state != "failed"):  # that a guess was wrong is not odd
             news.odd.offer(record.text, record)
     if not news.states:
         return None
@@ -77,7 +77,7 @@ def section(news: SitemapNews | None) -> Section | None:
             ),
         )
     )
-    odd = [(record.text, record.state, "; ".join(record.told[:_TOLD])) for record in news.odd.items()]
+    odd = [(record.text, record.state, "; ".join(record.notes[:_TOLD])) for record in news.odd.items()]
     return Section(
         "sitemaps",
         "Sitemaps",

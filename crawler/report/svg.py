@@ -64,7 +64,11 @@ def lines(series: Sequence[Series], x: Axis, y: Axis) -> Markup:
 
 
 def columns(values: Sequence[tuple[str, float]], x: Axis, y: Axis, marks: Sequence[float] = ()) -> Markup:
-    """Draw a column for each (name, value). marks: of each column, how much of it is drawn darker; all of it if none are given."""
+    """Draw a column for each (name, value).
+
+    Args:
+        marks: The marks of each column, how much of it is drawn darker; all of it if none are given.
+    """
     frame = _Frame(max(1, len(values)), y.most if y.most is not None else max((value for _, value in values), default=0.0))
     step = (_WIDTH - _LEFT - _RIGHT) / max(1, len(values))
     drawn = []

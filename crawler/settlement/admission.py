@@ -57,8 +57,9 @@ class Admission:
     ) -> list[int]:
         """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order.
 
-        gift: cash for each of them, where another agent has the source and says so.
-        of_class: what an opinion puts last names them: those of its site that nobody named before wait in that class
+        Args:
+            gift: Cash for each of them, where another agent has the source and says so.
+            of_class: What an opinion puts last names them: those of its site that nobody named before wait in that class.
         """
         for skip in sifted.skips:
             self._skip(skip, source.key)
@@ -83,7 +84,7 @@ class Admission:
         numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.deliberation is not None and sifted.deliberation.said:
             for verdict in sifted.deliberation.said.values():
-                self._totals.would_save(verdict.filter)
+                self._totals.count_would_save(verdict.filter)
         if sifted.fresh is not None:
             numbers += self._admit_new(sifted.fresh, sifted.deliberation, each, now, of_class)
         if self._frontier.order.counts_sites:
@@ -106,7 +107,7 @@ class Admission:
         if sifted.fresh is not None:
             sites.update(sifted.fresh.by_site)
         for site in self._tables.site_links.add(source.key[:8], sites):
-            self._frontier.linked(site)
+            self._frontier.on_link(site)
 
     def seed(self, url: CrawlURL, now: float) -> None:
         """Queue a seed that is not known yet, or record why it is refused."""
@@ -202,14 +203,14 @@ class Admission:
     def admit_judged(self, url: CrawlURL, i: int, deliberation: Deliberation[LinkJudgement], now: float, cash: float = 0.0) -> int:
         """Write the i-th URL of a batch as the panel judged it; return its sequence number, -1 if it is only counted."""
         if deliberation.judgement.admitted[i]:
-            self._totals.audited(int(i in deliberation.audited))
+            self._totals.count_audited(int(i in deliberation.audited))
             return self.enqueue(url, now, cash)
         verdict = deliberation.judgement.refused.get(i)
         if verdict is None:
-            return self._effects.set_aside(url, deliberation.effects, now)
+            return self._effects.hold_or_rewrite(url, deliberation.effects, now)
         reason = verdict.reason or Reason.REFUSED_BY_FILTER
         self._skip(Skip(url.text, reason, verdict.filter), url.via)
-        self._totals.saved(verdict.filter)
+        self._totals.count_saved(verdict.filter)
         return self._refused(url, reason, verdict.filter, now)
 
     def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
@@ -247,7 +248,7 @@ class Admission:
         elif is_moved is None:
             self._later[nearest.seq] = waiting, nearest
 
-    def landed(self, seq: int) -> None:
+    def on_unleased(self, seq: int) -> None:
         """Move a URL forward that was found nearer while it was leased, if it waits again."""
         if seq in self._later:
             self._move(*self._later.pop(seq))

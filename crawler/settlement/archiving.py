@@ -91,7 +91,11 @@ class Archiver:
         return records
 
     def _answer(self, outcome: Outcome, wire: Wire, message: Message, whole: bytes, date: str) -> Record:
-        """Return the record of an answer: a revisit if the archive has its payload already.    whole: head and body"""
+        """Return the record of an answer: a revisit if the archive has its payload already.
+
+        Args:
+            whole: Head and body.
+        """
         url, captures = outcome.url, self._store.tables.captures
         headers = [*_target(url), *_connection(wire, message)]
         if not (wire.is_whole and message.has_head):

@@ -53,7 +53,7 @@ class Collection:
         self._store.end_visit()
 
     def _hosts(self, record: RoundRecord, now: float) -> None:
-        """Give some hosts, and their sites, the budgets of a new round; let those go on that were halted."""
+        """Give some hosts, and their sites, the budgets of a new round; let those go on that were parked."""
         rows = self._store.scan(HOSTS, start=record.cursor, limit=_GROUP)
         for queue, _ in rows:
             host, site = self._store.tables.queues.host(queue), self._store.tables.queues.site(queue[:8])
@@ -63,13 +63,13 @@ class Collection:
             if site is not None:
                 site.n_pages_before = site.n_pages
                 self._store.tables.queues.save_site(queue[:8], site)
-            self._let_go_on(queue, now)
+            self._unpark(queue, now)
         _advance(record, rows[-1][0] if len(rows) == _GROUP else b"", "urls")
 
-    def _let_go_on(self, queue: bytes, now: float) -> None:
+    def _unpark(self, queue: bytes, now: float) -> None:
         watch = self._store.tables.rounds.watch(queue)
-        if watch.halted:
-            watch.halted = ""
+        if watch.parked:
+            watch.parked = ""
             self._store.tables.rounds.save_watch(queue, watch)
             host = self._store.tables.queues.host(queue)
             if host is not None and host.parked == Reason.SUDDEN_LOSS:
@@ -145,7 +145,11 @@ class Collection:
 
 
 def _advance(record: RoundRecord, last: bytes, stage: str) -> None:
-    """Note how far a table is done.    last: key up to which it is, b"": to its end"""
+    """Note how far a table is done.
+
+    Args:
+        last: Key up to which it is, b"": to its end.
+    """
     if last:
         record.cursor = last + b"\0"
     else:

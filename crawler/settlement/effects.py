@@ -29,7 +29,6 @@ from thresher.crawler.core.model import (
     FILTERS_OWN,
     Answer,
     CrawlURL,
-    Free,
     Hold,
     Judgement,
     Park,
@@ -37,6 +36,7 @@ from thresher.crawler.core.model import (
     Reason,
     Recall,
     Release,
+    ReleaseURL,
     Request,
     Revise,
     Rewrite,
@@ -61,7 +61,7 @@ from thresher.storage.tables.requests import Asker
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 PARKED_S = 86_400.0
-_FREED_AT_ONCE = 500  # URLs in one commit: some 20 ms
+_RELEASED_AT_ONCE = 500  # URLs in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
@@ -93,8 +93,8 @@ class Effector:
         targets, self._targets = self._targets, []
         for text, alias, via in targets:
             self._queue_target(text, alias, via, now)
-        self._free(self._tables.held.free(_FREED_AT_ONCE), now)  # of what was released before
-        for key in self._tables.aliases.free(_FREED_AT_ONCE):
+        self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE), now)  # of what was released before
+        for key in self._tables.aliases.take_released(_RELEASED_AT_ONCE):
             self._unalias(key, now)
         self._carry_out(asked, now)
         settled, self._settled = self._settled, []
@@ -110,8 +110,8 @@ class Effector:
                     self._hold(effect, who, now)
                 case Release():
                     self._release(effect.holder, now)
-                case Free():
-                    self._free(self._tables.held.drop(effect.key, f"{who} "), now)
+                case ReleaseURL():
+                    self._queue_released(self._tables.held.drop(effect.key, f"{who} "), now)
                 case Request(purpose=Purpose.AUDIT):
                     self._audit(effect, now)
                 case Request():
@@ -129,34 +129,34 @@ class Effector:
                 case Tell():
                     self._tell(effect, who, now)
 
-    def set_aside(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
-        """Record a new link that a filter rewrites or postpones; return its sequence number, -1 if its rule's rows are used up."""
+    def hold_or_rewrite(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
+        """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule's rows are used up."""
         for who, effect in effects:
             if isinstance(effect, Rewrite) and effect.url == url.text:
-                self._totals.saved(who)
+                self._totals.count_saved(who)
                 return self._new_alias(url, effect, who, now)
             if isinstance(effect, Hold) and effect.url == url.text:
-                self._totals.saved(who)
-                return self._postpone_new(url, effect.holder, now, is_inherited=False)
+                self._totals.count_saved(who)
+                return self._hold_new(url, effect.holder, now, is_inherited=False)
         raise AssertionError(f"{url.text} was set aside by no effect")
 
     def inherit(self, url: CrawlURL, holder: str, now: float) -> int:
         """Record a new link that only a page of a class has named as one of that class; return its sequence number."""
-        return self._postpone_new(url, lineage(holder, shape_of(url.text, url.host)), now, is_inherited=True)
+        return self._hold_new(url, lineage(holder, shape_of(url.text, url.host)), now, is_inherited=True)
 
-    def _postpone_new(self, url: CrawlURL, holder: str, now: float, *, is_inherited: bool) -> int:
+    def _hold_new(self, url: CrawlURL, holder: str, now: float, *, is_inherited: bool) -> int:
         seq = self._tables.seen.add(url, State.HELD, Reason.HELD_BY_FILTER, now)
-        self._postpone(url, holder, now, is_inherited=is_inherited)
+        self._hold_in_class(url, holder, now, is_inherited=is_inherited)
         return seq
 
-    def _postpone(self, url: CrawlURL, holder: str, now: float, *, is_inherited: bool = False) -> None:
+    def _hold_in_class(self, url: CrawlURL, holder: str, now: float, *, is_inherited: bool = False) -> None:
         """Let a URL, whose state is HELD, wait in a class of its host; fetch what is due of it as an audit."""
         self._tables.held.hold(url.key, holder)
         queue = self._context.urls.queue_key(url.host)
         n_useful = self._frontier.n_pages(queue)
-        for key in self.tails.postpone(queue, url.key, holder, is_inherited=is_inherited, n_useful=n_useful):
+        for key in self.tails.hold(queue, url.key, holder, is_inherited=is_inherited, n_useful=n_useful):
             self._promote(key, Lane.FRESH, now)
-            self._totals.audited(1)
+            self._totals.count_audited(1)
 
     def serve_tail(self, queue: bytes, now: float) -> int:
         """Draw from the tail of a host if it has nothing else to fetch and is not made to wait; return how many URLs."""
@@ -174,12 +174,12 @@ class Effector:
         self._tables.held.forget(key)
         self._requeue(key, row, Purpose.AUDIT, lane, now)
 
-    def freed_by(self, named: Iterable[bytes], now: float) -> None:
+    def release_inherited(self, named: Iterable[bytes], now: float) -> None:
         """A page that gave something new, and is of no class, names held URLs: those go on that had only inherited their class."""
         for key in named:
             if self.tails.is_inherited(key):
                 self._tables.held.forget(key)
-                self._free([key], now)
+                self._queue_released([key], now)
 
     def class_of_links(self, key: bytes, judgement: Judgement) -> str:
         """Return the class that what a page names belongs to: its own if it was drawn, one of copies if an opinion stopped it, or ""."""
@@ -190,11 +190,11 @@ class Effector:
         )
         return self.tails.class_of(key) or f"links {who}"
 
-    def ended(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
+    def on_end(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
         """Settle the draw of a URL that needs no request any more; return whether it was drawn."""
         return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.unasked(key)
 
-    def hold_back(self, url: CrawlURL, holds: Sequence[Asked], now: float) -> None:
+    def hold_at_turn(self, url: CrawlURL, holds: Sequence[Asked], now: float) -> None:
         """Record a URL whose turn has come, and whose row is gone from its queue, as held, or as the alias of another."""
         row = self._tables.seen.row(url.key)
         assert row is not None, f"{url.text} waited and is not known"
@@ -205,18 +205,18 @@ class Effector:
         self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
         for who, effect in holds:
             assert isinstance(effect, Hold)
-            self._totals.saved(who)
+            self._totals.count_saved(who)
             self._tables.held.hold(url.key, effect.holder)
         first = holds[0][1]
         assert isinstance(first, Hold)
-        self._postpone(url, first.holder, now)  # last, as it may be drawn at once
+        self._hold_in_class(url, first.holder, now)  # last, as it may be drawn at once
 
     def _rewrite_late(self, url: CrawlURL, row: SeenRow, effect: Rewrite, who: str, now: float) -> None:
         """Make a URL whose turn has come an alias; if its target was made its alias before, one of them is fetched: this one."""
         if self._leads_back(effect.to, url.key):
             self._requeue(url.key, row, Purpose.AUDIT, Lane.AHEAD, now)
             return
-        self._totals.saved(who)
+        self._totals.count_saved(who)
         self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
         self._put_alias(url.key, effect)
         self._settled.append(url)
@@ -234,10 +234,10 @@ class Effector:
         if row is not None and row.state is State.ALIAS:
             self._requeue(key, row, Purpose.PAGE, Lane.FRESH, now)
 
-    def let_aliases_go(self, key: bytes) -> None:
+    def release_aliases(self, key: bytes) -> None:
         """Let the aliases of a URL go on by themselves if it has come to nothing: as many with each visit as a commit may hold."""
         if self._tables.aliases.has_any(key) and self._canonicals.has_failed(key):
-            self._tables.aliases.let_go(key)
+            self._tables.aliases.release(key)
 
     def _put_alias(self, key: bytes, effect: Rewrite) -> None:
         target = self._canonical(effect.to)
@@ -257,7 +257,7 @@ class Effector:
         if url is None or row is None or row.state is not State.QUEUED or self._leads_back(effect.to, url.key):
             return
         if self._frontier.withdraw(url, row.seq, row.worth):
-            self._totals.saved(who)
+            self._totals.count_saved(who)
             self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
             self._put_alias(url.key, effect)
             self._settled.append(url)
@@ -301,17 +301,17 @@ class Effector:
         if row.state is State.HELD:
             self._tables.held.hold(url.key, effect.holder)
         elif row.state is State.QUEUED and not self.tails.class_of(url.key) and self._frontier.withdraw(url, row.seq, row.worth):
-            self._totals.saved(who)
+            self._totals.count_saved(who)
             self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
-            self._postpone(url, effect.holder, now)
-            self.let_aliases_go(url.key)
+            self._hold_in_class(url, effect.holder, now)
+            self.release_aliases(url.key)
 
     def _release(self, holder: str, now: float) -> None:
         """Queue what a holder held: at once up to a bound, the rest with the next visits."""
         self._tables.held.release(holder)
-        self._free(self._tables.held.free(_FREED_AT_ONCE, holder), now)
+        self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE, holder), now)
 
-    def _free(self, keys: Iterable[bytes], now: float) -> None:
+    def _queue_released(self, keys: Iterable[bytes], now: float) -> None:
         for key in keys:
             row = self._tables.seen.row(key)
             if row is not None and row.state is State.HELD:
@@ -334,24 +334,24 @@ class Effector:
             if refusal is None:
                 return
             self._tables.requests.pop(seq)
-        answer, record = self.answered(asker, Answer(url, now, failure=str(refusal)))
+        answer, record = self.on_answer(asker, Answer(url, now, failure=str(refusal)))
         self._notes += [record] if record is not None else []
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
 
-    def answered(self, asker: Asker, answer: Answer) -> Learned:
+    def on_answer(self, asker: Asker, answer: Answer) -> Learned:
         """Tell the filter that asked, here or at another agent, how its request has ended."""
         if asker.agent is None or asker.agent == self._me:
-            return self._context.panel.answered(asker.who, answer)
-        reduced = self._context.panel.reduced(asker.who, answer)
+            return self._context.panel.on_answer(asker.who, answer)
+        reduced = self._context.panel.reduce(asker.who, answer)
         if self._outbox is not None and reduced is not None:
-            self._outbox.answered(asker.agent, asker.who, reduced)
+            self._outbox.reduced_answer(asker.agent, asker.who, reduced)
         return (), None
 
     def _tell(self, effect: Tell, who: str, now: float) -> None:
         if self._outbox is not None and not self._outbox.is_own(effect.key):
             self._outbox.tell(who, effect)
             return
-        asked, record = self._context.panel.told(who, effect.news)
+        asked, record = self._context.panel.on_news(who, effect.news)
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
 
@@ -401,7 +401,7 @@ class Effector:
             self._tables.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
             self.tails.unasked(url.key)
             self._settled.append(url)
-            self.let_aliases_go(url.key)
+            self.release_aliases(url.key)
 
     def _known(self, text: str) -> tuple[CrawlURL, SeenRow] | tuple[None, None]:
         """Return what is known of the URL that a filter names, with its place in the crawl."""

@@ -56,7 +56,7 @@ class Committer:
             self.broken = True
             raise
 
-    def settled(self, *, idle: bool) -> None:
+    def on_settled(self, *, idle: bool) -> None:
         """Say that a visit has joined the open group; `idle`: no other visit is about to join it."""
         if self._store.committing:
             return
@@ -85,9 +85,9 @@ class Committer:
     def _written(self, done: Future[None]) -> None:
         """In the writer's thread: have the loop hear of it, unless this life has ended meanwhile."""
         with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._ended, done)
+            self._loop.call_soon_threadsafe(self._on_written, done)
 
-    def _ended(self, done: Future[None]) -> None:
+    def _on_written(self, done: Future[None]) -> None:
         error = done.exception()
         if error is not None:
             self.broken = True

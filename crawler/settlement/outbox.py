@@ -161,7 +161,11 @@ class Outbox:
     # -- sitemaps
 
     def submit(self, key: bytes, submitted: Submitted) -> None:
-        """Let a sitemap's owner read it. key: of the sitemap"""
+        """Let a sitemap's owner read it.
+
+        Args:
+            key: The key of the sitemap.
+        """
         self._send(key, submitted)
 
     def announce(self, sitemap: str, found: Iterable[tuple[bytes, Entry]]) -> None:
@@ -188,7 +192,7 @@ class Outbox:
         """Let a URL's owner make a filter's request; the answer comes as `Answered`."""
         self._send(url.key, Ask(self._ownership.me, who, url.text, url.purpose))
 
-    def answered(self, prober: int, who: str, reduced: bytes) -> None:
+    def reduced_answer(self, prober: int, who: str, reduced: bytes) -> None:
         """Tell another agent what became of a filter's request; nobody, if there is no such agent any more."""
         if prober in self._ownership.others:
             self._tables.channels.send(prober, encode(Answered(who, reduced)))

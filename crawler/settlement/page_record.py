@@ -71,7 +71,11 @@ def unread_page(outcome: Fetched) -> Page:
 
 
 def failure_record(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:
-    """Return what is kept of a request that failed.    final: no other will be made"""
+    """Return what is kept of a request that failed.
+
+    Args:
+        final: No other will be made.
+    """
     return FailureRecord(str(outcome.cause), outcome.detail, now, attempts, final, outcome.head.status if outcome.head else 0)
 
 

@@ -29,16 +29,16 @@ class Pairs:
         self._tables = tables
         self._urls = urls
 
-    def after_redirect(self, url: CrawlURL, target: str, now: float) -> list[RedirectPair]:
+    def on_redirect(self, url: CrawlURL, target: str, now: float) -> list[RedirectPair]:
         """`url` has just redirected to `target`: return the pairs that this completes, if the chain's end has settled before."""
         return self._after(url.key, target, self._ending_at, now)
 
-    def after_foreign_redirect(self, original: bytes, target: str, now: float) -> list[RedirectPair]:
+    def on_foreign_redirect(self, original: bytes, target: str, now: float) -> list[RedirectPair]:
         """A URL of another agent redirects to one of ours: its agent is told at once if the chain's end has settled before."""
         self._tables.redirects.put_in(original, self._urls.key(target))
         return self._after(original, target, lambda *_: [], now)
 
-    def after_foreign_end(
+    def on_foreign_end(
         self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float
     ) -> list[RedirectPair]:
         """The chain that leaves us at `original` has come to its end: return the pairs that this completes, none if it never left us."""
@@ -62,7 +62,7 @@ class Pairs:
         before = [(key, hops + n) for key, n in ending_at(original, MAX_HOPS - hops)]
         return self._complete(self._urls.url(text), status, fingerprint, [(original, hops), *before], now)
 
-    def after_end(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> list[RedirectPair]:
+    def on_end(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> list[RedirectPair]:
         """`url` has settled without a redirect: return the pairs that end at it."""
         return self._complete(url, status, fingerprint, self._ending_at(url.key, MAX_HOPS), now)
 

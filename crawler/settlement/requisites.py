@@ -39,7 +39,11 @@ class Requisites:
     """Who needs what, and what becomes of it."""
 
     def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None) -> None:
-        """outbox: to the other agents, if there are any."""
+        """Create the requisites.
+
+        Args:
+            outbox: To the other agents, if there are any.
+        """
         self._store = store
         self._tables = store.tables.requisites
         self._frontier = frontier
@@ -50,14 +54,20 @@ class Requisites:
         self._told: set[bytes] = set()
         self.n_waiting = self._tables.n_waiting() if context.settings.archive.requisites else 0
 
-    def needed(self, visit: Visit, now: float) -> None:
+    def on_page(self, visit: Visit, now: float) -> None:
         """A page or a style sheet was read: ask for what it needs."""
         source = visit.lease.entry.url
         if visit.requisites and (hop := hop_of(source) + 1) <= MAX_HOPS:
             self.want(source, visit.requisites, hop, 0, now)
 
     def want(self, source: CrawlURL, texts: Sequence[str], hop: int, hops: int, now: float) -> None:
-        """Ask for what nobody has asked for yet.    texts: canonical, distinct    hop: 1 to 3    hops: redirects since it was named"""
+        """Ask for what nobody has asked for yet.
+
+        Args:
+            texts: Canonical, distinct.
+            hop: 1 to 3.
+            hops: Redirects since it was named.
+        """
         keys: Sequence[bytes] = [self._context.urls.key(text) for text in texts]
         if self._outbox is not None:
             texts, keys = self._own(source, texts, keys, hop, hops)
@@ -119,13 +129,13 @@ class Requisites:
 
     # -- what became of a request
 
-    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A requisite was answered."""
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=False)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         if retry is not None:
             return
         record = self._end(entry, now)
@@ -140,9 +150,9 @@ class Requisites:
         self._tables.save(entry.url.key, record)
         if isinstance(outcome, Redirect):
             self._follow(entry.url, outcome.target, now)
-        self.needed(visit, now)
+        self.on_page(visit, now)
 
-    def given_up(self, entry: Entry, why: str, now: float, *, state: str = "refused") -> None:
+    def on_given_up(self, entry: Entry, why: str, now: float, *, state: str = "refused") -> None:
         """A requisite will not be requested."""
         record = self._end(entry, now)
         record.state, record.why = state, why

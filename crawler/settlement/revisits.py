@@ -68,18 +68,18 @@ class Revisits:
         kept = context.settings.store.versions
         self._n_versions = _ALL_VERSIONS if kept == "all" else kept
 
-    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A revisit was answered."""
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         is_page = isinstance(outcome, Fetched) and outcome.refused is None
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=retry is None)
+            self._totals.count_failure(outcome.cause, terminal=retry is None)
         if retry is None:
             _Answer(self, visit, outcome, self._ended(entry), now).settle()
 
-    def given_up(self, entry: Entry, why: str, now: float) -> None:
+    def on_given_up(self, entry: Entry, why: str, now: float) -> None:
         """A revisit will not be made: the URL is refused by now, or its host has no address."""
         revisit = self._ended(entry)
         check = self.check(entry.url, now)
@@ -89,7 +89,7 @@ class Revisits:
 
     def unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """The last try of a revisit found no address."""
-        self._totals.failed(failure.cause, terminal=True)
+        self._totals.count_failure(failure.cause, terminal=True)
         _Answer(self, None, failure, self._ended(entry), now).settle()
 
     # -- what an answer's settlement is made of
@@ -338,9 +338,9 @@ class _Answer:
             n_lost = watch.history.bit_count()
             if watch.n_answers >= MOST_LOST and 2 * n_lost < min(watch.n_answers, WINDOW):
                 watch.is_doubted = False
-        elif self._context.settings.recrawl.halt and watch.trusted != watch.round and not watch.halted:
+        elif self._context.settings.recrawl.park and watch.trusted != watch.round and not watch.parked:
             n = min(watch.n_answers, WINDOW)
-            watch.halted = f"{watch.history.bit_count()} of its last {n} answers were losses, the last one: {self._words()}"
+            watch.parked = f"{watch.history.bit_count()} of its last {n} answers were losses, the last one: {self._words()}"
             watch.is_doubted = True
             self._frontier.park(self._queue, Reason.SUDDEN_LOSS, self._now)
         self._store.tables.rounds.save_watch(self._queue, watch)

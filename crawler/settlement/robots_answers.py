@@ -23,20 +23,24 @@ class RobotsAnswers:
     """Writes them."""
 
     def __init__(self, frontier: Frontier, context: VisitContext, totals: Totals, sitemaps: Sitemaps, outbox: Outbox | None) -> None:
-        """outbox: to the other agents, if there are any."""
+        """Create the robots answers.
+
+        Args:
+            outbox: To the other agents, if there are any.
+        """
         self._frontier = frontier
         self._context = context
         self._totals = totals
         self._sitemaps = sitemaps
         self._outbox = outbox
 
-    def answered(self, visit: Visit, now: float) -> None:
+    def on_answer(self, visit: Visit, now: float) -> None:
         """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
         outcome, lease, book = visit.outcome, visit.lease, self._context.robots
         assert outcome is not None
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             self._later(visit, outcome, now)
             return
@@ -44,8 +48,8 @@ class RobotsAnswers:
         until, why = (
             (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn(visit.robots_of, outcome, now, lease.entry.url)
         )
-        if visit.postponed is not None:
-            self._frontier.give_back(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
+        if visit.deferred is not None:
+            self._frontier.defer(lease, now, until=until, why=why, requested=outcome, origin_only=hop is None)
         else:
             self._frontier.finish(lease, outcome, now, is_page=False)
             self._wake(() if hop else visit.robots_of, now)
@@ -56,9 +60,9 @@ class RobotsAnswers:
 
     def _later(self, visit: Visit, failure: Failed, now: float) -> None:
         """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
-        self._totals.failed(failure.cause, terminal=False)
-        if visit.postponed is not None:
-            self._frontier.give_back(visit.lease, now, why=str(failure.cause), requested=failure)
+        self._totals.count_failure(failure.cause, terminal=False)
+        if visit.deferred is not None:
+            self._frontier.defer(visit.lease, now, why=str(failure.cause), requested=failure)
             return
         self._frontier.finish(visit.lease, failure, now, is_page=False)
         self._context.robots.wait_for(failure.url, visit.robots_of)
@@ -71,7 +75,7 @@ class RobotsAnswers:
         self._learn(waiting, failure, now)
         self._wake(waiting, now)
 
-    def told(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
+    def on_hop_answer(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
         """A hop of a robots.txt was answered by the agent that has its host."""
         waiting = self._context.robots.waiting_for(hop)
         self._learn(waiting, outcome, now)
@@ -84,7 +88,11 @@ class RobotsAnswers:
                 self._frontier.wake(self._context.urls.queue_key(origin), now)
 
     def _learn(self, waiting: Iterable[Waiting], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
-        """Write the rules of the origins; return until when their hosts wait, and why. asked_for: what was to be requested"""
+        """Write the rules of the origins; return until when their hosts wait, and why.
+
+        Args:
+            asked_for: What was to be requested.
+        """
         until, why = 0.0, ""
         for origin in waiting:
             if isinstance(origin, PeerAsking):
@@ -92,7 +100,7 @@ class RobotsAnswers:
                     self._outbox.answer(origin, outcome)
                 continue
             record = self._context.robots.learn(origin, outcome, now)
-            self._sitemaps.named(origin, record, asked_for, now)
+            self._sitemaps.on_robots(origin, record, asked_for, now)
             self._frontier.set_crawl_delay(self._context.urls.queue_key(origin), self._context.robots.queue_delay(origin))
             if record.kind == "unreachable":
                 until, why = record.expires_at, "robots.txt unreachable"
@@ -102,6 +110,6 @@ class RobotsAnswers:
         """A tdmrep.json has been answered in the place of a page."""
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         self._context.ai.learn(visit.policy_of, outcome, now)
-        self._frontier.give_back(visit.lease, now, requested=outcome, origin_only=True)
+        self._frontier.defer(visit.lease, now, requested=outcome, origin_only=True)

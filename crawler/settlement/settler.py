@@ -35,16 +35,16 @@ from thresher.crawler.settlement.archiving import Archiver
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
-from thresher.crawler.settlement.postponed import Postponed
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.revisits import Revisits
 from thresher.crawler.settlement.robots_answers import RobotsAnswers
 from thresher.crawler.settlement.sitemaps import Sitemaps
+from thresher.crawler.settlement.tail_service import TailService
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
-from thresher.filters.base import Gate, LinkJudgement, Naming
+from thresher.filters.base import Gate, LinkJudgement, Relinks
 from thresher.filters.panel import Asked, Deliberation, Learned, Record
 from thresher.storage.schema import PageRecord, QuarantineRecord, SeenRow
 from thresher.storage.store import Store
@@ -70,7 +70,7 @@ class Settler:
         self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=self._outbox, learn=self._learn_links)
         self.revisits = Revisits(store, frontier, context, totals, self.admission, learn=self._learn_links)
         self.requisites = Requisites(store, frontier, context, totals, outbox=self._outbox)
-        self.postponed = Postponed(store, context, self._effects, close=self.close)
+        self.tail_service = TailService(store, context, self._effects, close=self.close)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, self._outbox)
         self._pairs = Pairs(store.tables, context.urls, self._outbox)
         self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
@@ -80,7 +80,7 @@ class Settler:
         """Write one visit and close it."""
         purpose = visit.lease.entry.url.purpose
         if visit.robots_of:
-            self.robots.answered(visit, now)
+            self.robots.on_answer(visit, now)
         elif visit.policy_of and visit.outcome is not None:
             self.robots.policy(visit, visit.outcome, now)
         elif visit.outcome is None:
@@ -88,30 +88,30 @@ class Settler:
         elif purpose in FILTERS_OWN:
             self._answer(visit, visit.outcome, now)
         elif purpose is Purpose.SITEMAP:
-            self.sitemaps.answered(visit, visit.outcome, now)
+            self.sitemaps.on_answer(visit, visit.outcome, now)
         elif purpose is Purpose.REVISIT:
-            self.revisits.answered(visit, visit.outcome, now)
+            self.revisits.on_answer(visit, visit.outcome, now)
         elif visit.asks_again and isinstance(visit.outcome, Redirect) and visit.target == visit.outcome.url.text:
             self.totals.request(visit.outcome.wire_bytes)
-            self._frontier.give_back(visit.lease, now, requested=visit.outcome)
+            self._frontier.defer(visit.lease, now, requested=visit.outcome)
         elif purpose is Purpose.REQUISITE:
-            self.requisites.answered(visit, visit.outcome, now)
+            self.requisites.on_answer(visit, visit.outcome, now)
         elif visit.gives_way and isinstance(visit.outcome, Failed):
             self._give_way(visit, visit.outcome, now)
         else:
             self._page(visit, visit.outcome, now)
         if self._archiver is not None:
             self._archiver.add(visit, now)
-        self.admission.landed(visit.lease.entry.seq)
-        self.postponed.settled(visit, now)
-        self._effects.let_aliases_go(visit.lease.entry.url.key)
-        if self._store.tables.held.is_releasing or self._store.tables.aliases.is_freeing:
+        self.admission.on_unleased(visit.lease.entry.seq)
+        self.tail_service.on_settled(visit, now)
+        self._effects.release_aliases(visit.lease.entry.url.key)
+        if self._store.tables.held.is_releasing or self._store.tables.aliases.is_releasing:
             self._carry_out((), now)
         self._store.tables.rounds.prune(self._store.first_uncommitted)
         self.close(now)
         self._store.end_visit()
 
-    def imported(self, visit: Visit, now: float) -> None:
+    def on_import(self, visit: Visit, now: float) -> None:
         """Write an answer that an archive has, whose URL waits in no queue, and close it."""
         url, outcome = visit.lease.entry.url, visit.outcome
         assert outcome is not None
@@ -122,19 +122,19 @@ class Settler:
             case Redirect():
                 self._redirect(visit, outcome, now)
             case Fetched():
-                self._fetched(visit, outcome, now)
+                self._on_fetched(visit, outcome, now)
         self.close(now)
         self._store.end_visit()
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
-        self.totals.failed(cause, terminal=False)
-        terminal = self._frontier.unresolvable(hostname, cause, detail, now)
+        self.totals.count_failure(cause, terminal=False)
+        terminal = self._frontier.unresolvable(hostname, cause, now)
         self._store.end_visit()
         for entry in terminal:
-            self._lost(entry, cause, detail, now)
-            self._effects.ended(entry.url.key, was_asked=True, is_good=False)
-            self._effects.let_aliases_go(entry.url.key)
+            self._on_lost(entry, cause, detail, now)
+            self._effects.on_end(entry.url.key, was_asked=True, is_good=False)
+            self._effects.release_aliases(entry.url.key)
             self.close(now)
             self._store.end_visit()
 
@@ -149,13 +149,13 @@ class Settler:
         self.admission.admit(source, sifted, now, is_redirect=is_redirect, gift=gift)
         self._learn((sifted.deliberation,), now)
 
-    def told_of_redirect(self, original: bytes, target: str, now: float) -> None:
+    def on_foreign_redirect(self, original: bytes, target: str, now: float) -> None:
         """A URL of another agent redirects to one of ours."""
-        self._judge_pairs(self._pairs.after_foreign_redirect(original, target, now), now)
+        self._judge_pairs(self._pairs.on_foreign_redirect(original, target, now), now)
 
-    def told_of_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+    def on_foreign_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
         """The chain of redirects that leaves us at `original` has come to its end."""
-        self._judge_pairs(self._pairs.after_foreign_end(original, hops, target, status, fingerprint, now), now)
+        self._judge_pairs(self._pairs.on_foreign_end(original, hops, target, status, fingerprint, now), now)
 
     def announce_next(self, now: float) -> None:
         """Admit some of what sitemaps announce: a visit of its own."""
@@ -179,59 +179,59 @@ class Settler:
             self._store.tables.journal.put(self._notes)
             self._notes = []
 
-    def requested(self, asker: Asker, effect: Request, now: float) -> None:
+    def on_request(self, asker: Asker, effect: Request, now: float) -> None:
         """A filter, perhaps at another agent, asks for a request to one of our hosts."""
         self._effects.request(effect, asker, now)
         self._carry_out((), now)
 
-    def learned(self, learned: Learned, now: float) -> None:
+    def carry_out(self, learned: Learned, now: float) -> None:
         """A filter has learned otherwise than by judging."""
         asked, record = learned
         if record is not None:
             self._notes.append(record)
         self._carry_out(asked, now)
 
-    def studied(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+    def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from the study that it asked for, unless that killed an earlier life; a visit of its own."""
         self._context.suspects.attempt(
             finding_work(who, site),
-            lambda: self.found(who, site, finding, now),
+            lambda: self.on_finding(who, site, finding, now),
             lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
         )
         self._store.end_visit()
 
-    def found(self, who: str, site: bytes, finding: bytes, now: float) -> None:
+    def on_finding(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
-        self.learned(self._context.panel.found(who, site, finding), now)
+        self.carry_out(self._context.panel.on_finding(who, site, finding), now)
         self.close(now)
 
     # -- what became of the lease
 
     def _without_request(self, visit: Visit, now: float) -> None:
-        """The URL was refused or held, or its host postponed, before any request."""
+        """The URL was refused or held, or deferred, before any request."""
         if visit.held:
             self._frontier.skip(visit.lease, now)
-            self._effects.hold_back(visit.lease.entry.url, visit.held, now)
+            self._effects.hold_at_turn(visit.lease.entry.url, visit.held, now)
             self._carry_out((), now)
         elif visit.refused is not None:
             self._frontier.skip(visit.lease, now)
             self._note_skip(visit.refused, visit.lease.entry.url.via)
             if visit.saved_by:
-                self.totals.saved(visit.saved_by)
+                self.totals.count_saved(visit.saved_by)
             if visit.lease.entry.url.purpose is Purpose.SITEMAP:
-                self.sitemaps.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})")
+                self.sitemaps.on_given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})")
             elif visit.lease.entry.url.purpose is Purpose.REVISIT:
-                self.revisits.given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})", now)
+                self.revisits.on_given_up(visit.lease.entry, f"not requested: {visit.refused.reason} ({visit.refused.by})", now)
             elif visit.lease.entry.url.purpose is Purpose.REQUISITE:
-                self.requisites.given_up(visit.lease.entry, f"{visit.refused.reason} {visit.refused.by}", now)
+                self.requisites.on_given_up(visit.lease.entry, f"{visit.refused.reason} {visit.refused.by}", now)
             elif visit.lease.entry.url.purpose not in FILTERS_OWN:
                 self._store.tables.seen.settle(visit.lease.entry.url.key, State.REFUSED, visit.refused.reason)
                 self._settle_pairs(visit.lease.entry.url, 0, b"", now)
             else:
                 self._reply(visit, now)
         else:
-            until, why = visit.postponed or (0.0, "")
-            self._frontier.give_back(visit.lease, now, until=until, why=why, origin_only=True)
+            until, why = visit.deferred or (0.0, "")
+            self._frontier.defer(visit.lease, now, until=until, why=why, origin_only=True)
 
     def _answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A filter's own request was answered: only that filter learns."""
@@ -251,7 +251,7 @@ class Settler:
         assert asker is not None, f"nobody asked for request {entry.seq} of {url.text}"
         self._context.suspects.attempt(
             answer_work(entry.seq),
-            lambda: self.learned(self._effects.answered(asker, answer), now),
+            lambda: self.carry_out(self._effects.on_answer(asker, answer), now),
             lambda why: QuarantineRecord(
                 "answer", f"answers to requests of {asker.who}", now, why, who=asker.stored, url=url.text, purpose=url.purpose
             ),
@@ -260,7 +260,7 @@ class Settler:
     def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
         """A seed given without a scheme cannot be reached by https: its http form is asked for in its place."""
         self.totals.request(outcome.wire_bytes)
-        self.totals.failed(outcome.cause, terminal=False)
+        self.totals.count_failure(outcome.cause, terminal=False)
         self._frontier.skip(visit.lease, now, requested=outcome)
         self.admission.give_way(visit.lease.entry.url, outcome, now)
 
@@ -268,34 +268,34 @@ class Settler:
         entry = visit.lease.entry
         self.totals.request(outcome.wire_bytes)
         for name in visit.said:
-            self.totals.would_save(name)
+            self.totals.count_would_save(name)
         is_page = isinstance(outcome, Fetched) and outcome.refused is None
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
         match outcome:
             case Failed() if retry is not None:
-                self.totals.failed(outcome.cause, terminal=False)
+                self.totals.count_failure(outcome.cause, terminal=False)
                 self._store.tables.failures.put(entry.url.key, failure_record(outcome, retry.attempt, now, final=False))
             case Failed():
                 self._fail(entry.url, outcome, entry.attempt + 1, now)
             case Redirect():
                 self._redirect(visit, outcome, now)
             case Fetched(refused=None):
-                self._fetched(visit, outcome, now)
+                self._on_fetched(visit, outcome, now)
             case Fetched():
-                self._unwanted(entry.url, outcome, now)
+                self._on_unwanted(entry.url, outcome, now)
 
     # -- what became of the URL
 
-    def _lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
+    def _on_lost(self, entry: Entry, cause: Cause, detail: str, now: float) -> None:
         failure = Failed(entry.url, cause, detail)
         if entry.url.purpose in FILTERS_OWN:
             self._tell(entry, Answer(entry.url, now, failure=str(cause)), now)
         elif entry.url.purpose is Purpose.SITEMAP:
-            self.sitemaps.given_up(entry, f"{cause}: {detail}")
+            self.sitemaps.on_given_up(entry, f"{cause}: {detail}")
         elif entry.url.purpose is Purpose.REVISIT:
             self.revisits.unreachable(entry, failure, now)
         elif entry.url.purpose is Purpose.REQUISITE:
-            self.requisites.given_up(entry, f"{cause} {detail}", now, state="failed")
+            self.requisites.on_given_up(entry, f"{cause} {detail}", now, state="failed")
         elif entry.url.purpose is Purpose.ROBOTS:
             self.robots.no_hop(failure, now)
         else:
@@ -303,14 +303,14 @@ class Settler:
 
     def _fail(self, url: CrawlURL, outcome: Failed, attempts: int, now: float) -> None:
         """No more tries: say why, and keep an error's or a partial body if there is one."""
-        self.totals.failed(outcome.cause, terminal=True)
+        self.totals.count_failure(outcome.cause, terminal=True)
         self._store.tables.failures.put(url.key, failure_record(outcome, attempts, now))
         if (answer := partial_answer(url, outcome)) is not None:
             self._keep(page_record(answer, None, "", None, now, failure=outcome), outcome.body)
         self._store.tables.seen.settle(url.key, State.DONE)
         self._settle_pairs(url, answer.head.status if answer is not None else 0, b"", now)
 
-    def _unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
+    def _on_unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
         """A head gate refused the body: the URL is done, its answer is no page."""
         assert outcome.refused is not None
         status = outcome.head.status
@@ -321,16 +321,16 @@ class Settler:
         self._learn((self._context.panel.unread(unread_page(outcome)),), now)
         self._settle_pairs(url, status, b"", now)
 
-    def _fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
+    def _on_fetched(self, visit: Visit, outcome: Fetched, now: float) -> None:
         page, deliberation, url = visit.page, visit.deliberation, visit.lease.entry.url
         assert page is not None
         assert deliberation is not None
         stated = self._context.ai.of(url, outcome.head.headers, page.directives.signals)
         record = page_record(outcome, page, visit.charset, deliberation.judgement, now, ai=stated)
-        is_kept = deliberation.judgement.keep and not self._context.ai.withholds(stated)
+        is_kept = deliberation.judgement.keep and not self._context.ai.disallows(stated)
         self._keep(record, outcome.body if is_kept else b"")
-        self.sitemaps.dated(url, outcome.head, now)
-        self.requisites.needed(visit, now)
+        self.sitemaps.on_page(url, outcome.head, now)
+        self.requisites.on_page(visit, now)
         self._store.tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()
         of_class = self._effects.class_of_links(url.key, deliberation.judgement)
@@ -339,20 +339,20 @@ class Settler:
             self._store.tables.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
             if not (verdict.keep and verdict.follow):
-                count = self.totals.saved if self._context.panel.enforces(verdict.filter) else self.totals.would_save
+                count = self.totals.count_saved if self._context.panel.enforces(verdict.filter) else self.totals.count_would_save
                 count(verdict.filter)
         self._learn((deliberation, sifted.deliberation), now)
         self._name_again(url, sifted, deliberation.judgement, now)
-        if self.postponed.is_good(visit) and not of_class:
-            self._effects.freed_by([key for key, row, _ in sifted.known if row.state is State.HELD], now)
+        if self.tail_service.is_good(visit) and not of_class:
+            self._effects.release_inherited([key for key, row, _ in sifted.known if row.state is State.HELD], now)
         self._settle_pairs(url, page.status, page.fingerprint, now)
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
         """Let filters hear which waiting or held URLs a page named."""
-        if sifted.known and self._context.panel.hears_of_names(url):
+        if sifted.known and self._context.panel.wants_relinks(url):
             keys = [key for key, row, _ in sifted.known if row.state in _NOT_FETCHED]
             if keys:
-                self._learn((self._context.panel.named(Naming(url, keys), judgement),), now)
+                self._learn((self._context.panel.relinks(Relinks(url, keys), judgement),), now)
 
     def _keep(self, record: PageRecord, body: bytes) -> None:
         """Store a record, with its body if bodies are stored and there is one."""
@@ -380,7 +380,7 @@ class Settler:
         if target and self._outbox is not None:
             self._outbox.edge(url.key, key, target, outcome.head.status)
         if target:
-            self._judge_pairs(self._pairs.after_redirect(url, target, now), now)
+            self._judge_pairs(self._pairs.on_redirect(url, target, now), now)
         else:
             self._settle_pairs(url, outcome.head.status, b"", now)
 
@@ -417,7 +417,7 @@ class Settler:
             self._settle_pairs(url, 0, b"", now)
 
     def _settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
-        self._judge_pairs(self._pairs.after_end(url, status, fingerprint, now), now)
+        self._judge_pairs(self._pairs.on_end(url, status, fingerprint, now), now)
 
     def _judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
         for pair in pairs:

@@ -58,7 +58,12 @@ class Sitemaps:
         outbox: Outbox | None,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
     ) -> None:
-        """post: to the other agents, if there are any.    learn: lets filters learn from a judgement of links"""
+        """Create the sitemaps of an agent.
+
+        Args:
+            outbox: Messages to the other agents, if there are any.
+            learn: Lets filters learn from a judgement of links.
+        """
         self._store = store
         self._tables = store.tables.sitemaps
         self._frontier = frontier
@@ -71,8 +76,12 @@ class Sitemaps:
 
     # -- which sitemaps there are
 
-    def named(self, origin: str, record: RobotsRecord, asked_for: CrawlURL | None, now: float) -> None:
-        """An origin's robots.txt has been read. asked_for: the page in whose place it was requested, if there is one"""
+    def on_robots(self, origin: str, record: RobotsRecord, asked_for: CrawlURL | None, now: float) -> None:
+        """An origin's robots.txt has been read.
+
+        Args:
+            asked_for: The page in whose place it was requested, if there is one.
+        """
         if self._context.settings.sitemaps == "off" or record.kind == "unreachable":
             return
         if self._is_guest(origin, asked_for):
@@ -152,13 +161,13 @@ class Sitemaps:
 
     # -- what became of a request
 
-    def answered(self, visit: Visit, outcome: Outcome, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A sitemap was answered: let what it says wait to be admitted."""
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=False)
         if isinstance(outcome, Failed):
-            self._totals.failed(outcome.cause, terminal=False)
+            self._totals.count_failure(outcome.cause, terminal=False)
         if retry is not None:
             return
         record = self._end(entry)
@@ -173,7 +182,7 @@ class Sitemaps:
             case _:
                 self._read(entry.url, record, visit.sitemap, now)
 
-    def given_up(self, entry: Row, why: str) -> None:
+    def on_given_up(self, entry: Row, why: str) -> None:
         """A sitemap will not be requested."""
         self._fail(entry.url, self._end(entry), why)
 
@@ -182,16 +191,16 @@ class Sitemaps:
         self._store.tables.requests.pop(entry.seq)
         record = self._tables.sitemap(entry.url.key)
         assert record is not None, f"{entry.url.text} was requested as a sitemap and is none"
-        record.told, record.counts = [], {}
+        record.notes, record.counts = [], {}
         return record
 
     def _fail(self, url: CrawlURL, record: SitemapRecord, why: str) -> None:
-        record.state, record.told = "failed", [*record.told, why[:300]]
+        record.state, record.notes = "failed", [*record.notes, why[:300]]
         self._tables.save_sitemap(url.key, record)
 
     def _redirected(self, url: CrawlURL, record: SitemapRecord, outcome: Redirect, now: float) -> None:
         """Who may answer for a sitemap may say where it is: the target speaks for whom the sitemap would, and for its host."""
-        record.state, record.told = "redirected", [f"redirected to {presentable(outcome.target)[:2048]}"]
+        record.state, record.notes = "redirected", [f"redirected to {presentable(outcome.target)[:2048]}"]
         self._tables.save_sitemap(url.key, record)
         if url.hops >= self._limits.max_redirects:
             self._fail(url, record, f"{Reason.REDIRECT_LIMIT} (limits.max_redirects)")
@@ -205,9 +214,9 @@ class Sitemaps:
         self.submit(Submitted(target, hosts, url.text, record.level, url.hops + 1), now)
 
     def _read(self, url: CrawlURL, record: SitemapRecord, reading: Reading, now: float) -> None:
-        record.kind, record.n_urls, record.told = reading.kind, reading.n_urls, reading.told[:_TOLD]
+        record.kind, record.n_urls, record.notes = reading.kind, reading.n_urls, reading.notes[:_TOLD]
         if reading.children and record.level:
-            record.told.append(f"an index in an index: its {len(reading.children):,} sitemaps are not read")
+            record.notes.append(f"an index in an index: its {len(reading.children):,} sitemaps are not read")
         elif reading.children:
             self._read_index(url, record, reading.children, now)
         record.state = "admitting" if reading.chunks else "read" if reading.kind else "failed"
@@ -344,7 +353,7 @@ class Sitemaps:
         if known != said:
             self._tables.save_announced(key, said)
 
-    def dated(self, url: CrawlURL, head: Head, now: float) -> None:
+    def on_page(self, url: CrawlURL, head: Head, now: float) -> None:
         """A page was fetched: compare what its sitemap says of its last change with what the page says."""
         said = self._tables.announced(url.key)
         held = holds(said.lastmod, parse_time(head.get(b"last-modified")), now) if said is not None else None

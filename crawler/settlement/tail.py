@@ -19,8 +19,8 @@ from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.bounds import error_of, upper_bound
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.tail.history import Closed, History, Left, Passed, Reopened, Ruled, Served, Settled, Unasked, Useful
-from thresher.filters.tail.history import Postponed as WasPostponed
-from thresher.filters.tail.postpone import join, leave
+from thresher.filters.tail.history import Held as WasHeld
+from thresher.filters.tail.membership import join, leave
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import Promotion, audits, promote, settle
 from thresher.storage.tables.counters import Counters
@@ -67,7 +67,7 @@ class Tails:
 
     # -- into a tail
 
-    def postpone(self, queue: bytes, key: bytes, holder: str, *, is_inherited: bool, n_useful: int) -> list[bytes]:
+    def hold(self, queue: bytes, key: bytes, holder: str, *, is_inherited: bool, n_useful: int) -> list[bytes]:
         """Let a URL wait in a class; return the keys of the URLs that are drawn at once, as audits.
 
         n_useful: pages of the host so far, if this is the first that it postpones
@@ -84,7 +84,7 @@ class Tails:
         self._change(queue, loaded, tag)
         audit = audits(of, self._policy)
         keys = self._draw(queue, loaded, audit) if audit is not None else []
-        self._history.add(WasPostponed(queue, holder, is_inherited, n_useful, known, [key], list(keys)))
+        self._history.add(WasHeld(queue, holder, is_inherited, n_useful, known, [key], list(keys)))
         return keys
 
     def leave(self, key: bytes) -> None:

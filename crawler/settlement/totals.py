@@ -11,7 +11,7 @@ from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.quarantine import ACCUSED, COUNTED
 
 _SAVED = "saved:"
-_WOULD_SAVE = "would_save:"
+_WOULD_SAVE = "count_would_save:"
 _SKIPPED = "skip:"
 _CAUSE = "cause:"
 _STATUS = "status:"
@@ -77,7 +77,7 @@ class Totals:
         self._counters.add("redirects", 1)
         self._counters.add(f"{_STATUS}{status}", 1)
 
-    def failed(self, cause: Cause, *, terminal: bool) -> None:
+    def count_failure(self, cause: Cause, *, terminal: bool) -> None:
         self._counters.add(_CAUSE + cause, 1)
         if terminal:
             self._counters.add("failed", 1)
@@ -85,15 +85,15 @@ class Totals:
     def skip(self, reason: Reason, n: int = 1) -> None:
         self._counters.add(_SKIPPED + reason, n)
 
-    def saved(self, name: str, n: int = 1) -> None:
+    def count_saved(self, name: str, n: int = 1) -> None:
         """Count what a filter saved: links not queued, copies not stored or not followed."""
         self._counters.add(_SAVED + name, n)
 
-    def would_save(self, name: str) -> None:
+    def count_would_save(self, name: str) -> None:
         """Count what a filter that only observes would have saved."""
         self._counters.add(_WOULD_SAVE + name, 1)
 
-    def audited(self, n: int) -> None:
+    def count_audited(self, n: int) -> None:
         """Count refused links that are fetched all the same, to measure their filter."""
         if n:
             self._counters.add("audited", n)

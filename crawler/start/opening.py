@@ -31,7 +31,7 @@ from thresher.crawler.terminal.extras import require
 from thresher.filters.base import LinkColumns
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
-from thresher.filters.registry import specs
+from thresher.filters.registry import static_specs
 from thresher.storage.forget import finish, unfinished
 from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.partitions import FILE as PARTITIONS
@@ -88,7 +88,7 @@ def n_agents(settings: Settings) -> int:
 
 def check_seeds(settings: Settings) -> None:
     """Raise UsageError if the configuration refuses every seed: such a crawl would end before it began."""
-    gates = [spec.static for spec in specs(settings, settings.seeds) if spec.static and spec.mode is Mode.ENFORCE]
+    gates = [spec.static for spec in static_specs(settings, settings.seeds) if spec.static and spec.mode is Mode.ENFORCE]
     refused: list[str] = []
     for seed in settings.seeds:
         origin = origin_of(seed)
@@ -106,9 +106,12 @@ def check_seeds(settings: Settings) -> None:
 
 
 def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], earlier: Settings | None = None) -> Begun:
-    """Read the seeds and put them into the settings, pinned if they are one's own site.    earlier: of the crawl that is resumed
+    """Read the seeds and put them into the settings, pinned if they are one's own site.
 
     Raises UsageError.
+
+    Args:
+        earlier: The earlier of the crawl that is resumed.
     """
     known = earlier.seeds if earlier is not None else []
     pinned = earlier.own_site.pinned if earlier is not None else {}
@@ -161,7 +164,11 @@ def _pinned(settings: Settings, bare: Sequence[str]) -> tuple[Settings, list[str
 
 
 def _leave_out_ports(found: Seeds, settings: Settings) -> None:
-    """Leave out the seeds at ports that only one's own site may have, and which are not that; raises UsageError if none is left."""
+    """Leave out the seeds at ports that only one's own site may have, and which are not that.
+
+    Raises:
+        UsageError: If none is left.
+    """
     space = URLSpace(bytes(16), url_rules(settings))
     refused = [url for url in found.urls if space.fault(origin_of(url)) is not None]
     for url in refused:
@@ -172,9 +179,13 @@ def _leave_out_ports(found: Seeds, settings: Settings) -> None:
 
 
 def create_store(path: Path, settings: Settings, bare: Iterable[str] = ()) -> None:
-    """Make a new store that knows its configuration; raises StoreLockedError when somebody crawls into it.
+    """Make a new store that knows its configuration.
 
-    bare: seeds that were given without a scheme.
+    Args:
+        bare: Seeds that were given without a scheme.
+
+    Raises:
+        StoreLockedError: When somebody crawls into it.
     """
     require_crawl(path)
     if in_the_way := next((place for place in (path, *path.parents) if place.exists() and not place.is_dir()), None):

@@ -59,7 +59,11 @@ def token_of(settings: Settings) -> str:
 
 
 async def pin(settings: Settings, seeds: Sequence[str], bare: Sequence[str] = (), *, public: Callable[[str], bool] = is_public) -> Pinned:
-    """Pin the endpoints of canonical seeds.    bare: those of them given without a scheme, whose http form counts, too."""
+    """Pin the endpoints of canonical seeds.
+
+    Args:
+        bare: Those of them given without a scheme, whose http form counts, too.
+    """
     origins = dict.fromkeys([*map(origin_of, seeds), *(origin_of(http_form(seed)) for seed in bare)])
     by_host: dict[str, list[str]] = {}
     for origin in origins:
@@ -141,13 +145,13 @@ class _Pinning:
         return why if why in NEVER_OWN else ""
 
     async def _refusal(self, origin: str, addresses: Sequence[str]) -> str:
-        """Return why the site does not count as the operator's, "" if its token says so."""
+        """Return why the site does not count as the operator's, "" if its token proves that it does."""
         gap_s = self._settings.politeness.min_delay
         if self._settings.robots.obey:
             outcome = await self._robots(origin)
             record, body = judge(origin, outcome, None, self._settings.robots, time.time())
             rules = Rules(body if record.kind == "rules" else b"", self._settings.identity.agent)
-            gap_s = await self._rest(origin, outcome, rules.crawl_delay)
+            gap_s = await self._gap(origin, outcome, rules.crawl_delay)
             if record.kind == "unreachable":
                 return f"its robots.txt cannot be read ({record.detail or outcome_text(outcome)})"
             if not rules.allows(origin + TOKEN_PATH):
@@ -155,7 +159,7 @@ class _Pinning:
             if gap_s > self._settings.politeness.max_delay:
                 return f"its robots.txt asks for {gap_s:g} s between requests"
         outcome = await self._ask(origin + TOKEN_PATH, Purpose.VALIDATION, _MOST_BYTES)
-        await self._rest(origin, outcome, gap_s)
+        await self._gap(origin, outcome, gap_s)
         return self._fault(outcome, addresses)
 
     async def _robots(self, origin: str) -> Outcome:
@@ -166,7 +170,7 @@ class _Pinning:
             outcome = await self._ask(text, Purpose.ROBOTS, size)
             if not isinstance(outcome, Redirect):
                 break
-            await self._rest(origin, outcome, None)
+            await self._gap(origin, outcome, None)
             try:
                 text = self._space.canonical(outcome.target, text)
             except BadURL:
@@ -180,8 +184,12 @@ class _Pinning:
         timeout = self._settings.robots.timeout
         return await self._fetcher.fetch(self._space.url(text, purpose=purpose), max_body=max_bytes, total_timeout=timeout)
 
-    async def _rest(self, origin: str, outcome: Outcome, crawl_delay: float | None) -> float:
-        """Leave the host its gap after a response; return the gap. Raises UsageError where it asks for more than is waited for here."""
+    async def _gap(self, origin: str, outcome: Outcome, crawl_delay: float | None) -> float:
+        """Leave the host its gap after a response; return the gap.
+
+        Raises:
+            UsageError: If it asks for more than is waited for here.
+        """
         polite = self._settings.politeness
         asked = crawl_delay if crawl_delay is not None and polite.respect_crawl_delay else 0.0
         gap_s = max(polite.min_delay, min(polite.delay_factor * outcome.elapsed_s, polite.max_delay), asked)

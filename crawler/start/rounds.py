@@ -23,9 +23,12 @@ _OPEN = ("hosts", "urls", "asking")
 
 
 def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str:
-    """Begin a further round; return what to tell the operator.    older_than_s: asks for what was visited longer ago
+    """Begin a further round; return what to tell the operator.
 
     Raises UsageError. A kill between two shards leaves the rest to the next call, which goes on with the same round.
+
+    Args:
+        older_than_s: Asks for what was visited longer ago.
     """
     Selection(where)
     whole = _used(path)
@@ -72,23 +75,23 @@ def _begin(shard: Path, number: int, older_than_s: float, where: list[str], whol
 
 
 def trust(path: Path, names: Sequence[str]) -> str:
-    """Let halted hosts go on in this round: what they lost is lost; return what to tell the operator. Raises UsageError."""
+    """Let parked hosts go on in this round: what they lost is lost; return what to tell the operator. Raises UsageError."""
     trusted: set[str] = set()
-    halted: set[str] = set()
+    parked: set[str] = set()
     for shard in shard_paths(path):
         with Store.open(shard, None, time.time(), reserves=False) as store:
             for queue, watch in store.tables.rounds.watches():
-                if not watch.halted:
+                if not watch.parked:
                     continue
-                halted.add(watch.name)
+                parked.add(watch.name)
                 if watch.name in names or watch.name.rpartition(":")[0] in names:
                     trusted.add(watch.name)
-                    watch.halted, watch.trusted, watch.is_doubted = "", watch.round, False
+                    watch.parked, watch.trusted, watch.is_doubted = "", watch.round, False
                     store.tables.rounds.save_watch(queue, watch)
                     _unpark(store, queue)
             store.end_visit()
     if not trusted:
-        raise UsageError(f"--trust {' '.join(names)}: no such host is halted. Halted: {', '.join(sorted(halted)) or 'none'}")
+        raise UsageError(f"--trust {' '.join(names)}: no such host is parked. Parked: {', '.join(sorted(parked)) or 'none'}")
     return f"goes on with {', '.join(sorted(trusted))}"
 
 

@@ -59,7 +59,11 @@ class Seeds:
 
 
 def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Iterable[str], rules: URLRules) -> Seeds:
-    """Collect and check the seeds; raises UsageError when there is none, or a file cannot be used."""
+    """Collect and check the seeds.
+
+    Raises:
+        UsageError: When there is none, or a file cannot be used.
+    """
     space = URLSpace(bytes(16), rules)  # canonical forms do not depend on a crawl's secret
     seeds, known = Seeds(), set[str]()
     arguments = list(arguments)

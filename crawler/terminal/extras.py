@@ -31,7 +31,16 @@ class _Origin(msgspec.Struct):
 
 
 def require(option: str, *, module: str, extra: str) -> None:
-    """Import a module of an extra; raises UsageError with what to do where it is missing.    option: that needs it"""
+    """Import a module of an extra.
+
+    Args:
+        option: The option of a command that needs the extra.
+        module: Name of the module.
+        extra: Name of the extra, as in `pip install thresher[NAME]`.
+
+    Raises:
+        UsageError: If the extra is not installed; it says how to install it.
+    """
     try:
         import_module(module)
     except ImportError:
@@ -42,7 +51,9 @@ def require(option: str, *, module: str, extra: str) -> None:
 def advice(extra: str, *, found: list[Distribution] | None = None, root: Path = _ROOT) -> str:
     """Return how an extra is added to this copy.
 
-    found: the distributions of our name, those of this process by default.    root: the folder that holds our packages
+    Args:
+        found: The distributions of our name, those of this process by default.
+        root: The folder that holds our packages.
     """
     known = list(distributions(name=_NAME)) if found is None else found
     for distribution in known:

@@ -12,7 +12,7 @@ from thresher.storage.tables.rounds import RoundRecord, WatchRecord
 from thresher.storage.view import View
 
 _ORDER = ("not_modified", "same", "alike", "changed", "new", "moved", "missing", "gone", "failed", "refused")
-_SHOWN = 10  # halted hosts that are named
+_SHOWN = 10  # parked hosts that are named
 
 
 def last_round(view: View) -> RoundRecord | None:
@@ -55,11 +55,11 @@ def round_rows(view: View, directory: Path) -> list[str]:
     record = last_round(view)
     if record is None:
         return []
-    halted = [watch for watch in watches(view) if watch.halted]
+    parked = [watch for watch in watches(view) if watch.parked]
     asks = [
-        f"{printable(watch.name)} is halted: {printable(watch.halted)}. If its pages are truly gone: "
+        f"{printable(watch.name)} is parked: {printable(watch.parked)}. If its pages are truly gone: "
         f"`thresher recrawl {directory} --trust {printable(watch.name)}`; if not, the next round asks again"
-        for watch in halted[:_SHOWN]
+        for watch in parked[:_SHOWN]
     ]
-    more = [f"{len(halted) - _SHOWN:,} more hosts are halted"] if len(halted) > _SHOWN else []
+    more = [f"{len(parked) - _SHOWN:,} more hosts are parked"] if len(parked) > _SHOWN else []
     return [words_of(record), *asks, *more]

@@ -55,7 +55,11 @@ class Tally:
 
 
 def tally(of: Sessions, group: npt.NDArray[np.int64], n_groups: int) -> Tally:
-    """Count sessions by group. group: of each session."""
+    """Count sessions by group.
+
+    Args:
+        group: The group of each session.
+    """
     n_levels = int(of.levels.max(initial=0)) + 1
     lengths = np.diff(np.append(of.starts, len(of.levels)))
     place = np.repeat(group, lengths) * n_levels + of.levels

@@ -38,8 +38,9 @@ class Action(IntEnum):
 def chain(actions: Mapping[Action, float] | Sequence[Mapping[Action, float]], n_levels: int) -> F64:
     """Return the chain over `n_levels` levels, [from, to], rows of sum 1.
 
-    actions: weights, the same for all levels or of each, of which the last holds for the levels beyond.
-    A level without any is left for level 0. What would lead deeper than the last level stays there; back from level 0 stays.
+    Args:
+        actions: Weights, the same for all levels or of each, of which the last holds for the levels beyond. A level without any is left for
+            level 0. What would lead deeper than the last level stays there; back from level 0 stays.
     """
     by_level = [actions] if isinstance(actions, Mapping) else list(actions)
     moves = np.zeros((n_levels, n_levels))
@@ -71,9 +72,13 @@ def _reach(action: Action, level: int, deepest: int) -> tuple[int, int]:
 
 
 def solve(moves: F64) -> F64:
-    """Return the stationary distribution of a chain, [n]; raises ValueError if there is more than one, or the chain is none.
+    """Return the stationary distribution of a chain, [n].
 
-    moves: [from, to], rows of sum 1.
+    Args:
+        moves: [from, to], rows of sum 1.
+
+    Raises:
+        ValueError: If there is more than one, or the chain is none.
     """
     n = len(moves)
     if moves.shape != (n, n) or (moves < 0).any() or not np.allclose(moves.sum(axis=1), 1):

@@ -14,8 +14,8 @@ What surrounds a place speaks for it while nobody has seen it, and a few fetches
 
 **Far and endless are two things.** Forms and indexes of a wiki, or a file as each commit left it, show nothing new to somebody who counts
 words, and yet are documents, as many as there are pages that lead to them. Only what worthless pages lead to has no end. Beyond its limit
-a place is therefore postponed for what a worthless page named, and whoever named it after 16 pages in a row without novelty
-(filters/evidence/opinion.py). Postponed is all that it is: the tail draws from it, and orders it by what its pages came to, those that were
+a place is therefore held for what a worthless page named, and whoever named it after 16 pages in a row without novelty
+(filters/evidence/opinion.py). Held is all that it is: the tail draws from it, and orders it by what its pages came to, those that were
 kept without novelty for half (`yields`). What is held up to the limit is released when the opinion was wrong, not when one page was new.
 
 **q.** Where visitors' logs tell with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes as deep as
@@ -43,7 +43,7 @@ ENOUGH = 8  # fetches on a level, from which it speaks for those above it
 WINDOW = 256  # fetches after which counts are halved
 UNLIMITED = 1000  # levels
 SPEAKS = 8  # fetches of a place, before which nothing is cut for it
-BELIEF = Belief(barren=16)  # pages in a row without novelty, from which a place is postponed whoever names a URL
+BELIEF = Belief(barren=16)  # pages in a row without novelty, from which a place is held whoever names a URL
 _DEEPEST = 63  # level that stands for all deeper ones
 
 
@@ -62,9 +62,10 @@ class Place(msgspec.Struct, array_like=True):
     kept: Recent = msgspec.field(default_factory=Recent)  # fetches that every filter kept and followed
 
     def learn(self, depth: int, *, is_new: bool, is_good: bool) -> bool:
-        """Take one more fetch into account; return whether the place was postponed wrongly.
+        """Take one more fetch into account; return whether the place was held wrongly.
 
-        is_good: a 200 that every filter kept and followed
+        Args:
+            is_good: A 200 that every filter kept and followed.
         """
         at = min(depth, _DEEPEST)
         if at >= len(self.fetched):

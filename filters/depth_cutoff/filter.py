@@ -1,11 +1,11 @@
-"""Depth cutoffs as a filter: what lies deeper than its place is worth is postponed.
+"""Depth cutoffs as a filter: what lies deeper than its place is worth is held.
 
 Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) and was named by a worthless page, or
 whose place has shown nothing new for long, is held in a class of its host, named after place and depth, from which the tail draws
 (filters/tail/); asked again when its turn comes, since a page's links are queued before it is known what the page and their places are
 worth. Entries, depth 0, are never held. A page that is worth something and names such a URL later frees it. Beyond the ceiling, which is
 the user's word, URLs are refused.
-Page gate: every answer teaches; when a place was postponed wrongly, what it holds up to its limit is released. Redirect gate: a redirect to
+Page gate: every answer teaches; when a place was held wrongly, what it holds up to its limit is released. Redirect gate: a redirect to
 what was known before was worth nothing.
 
 **Time.** Where nothing is cut and hardly a page of late was old, as of a new site is assumed, one page in sixteen is learned from, chosen
@@ -20,7 +20,19 @@ from operator import itemgetter
 import msgspec
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import CrawlURL, Free, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict, Worthless
+from thresher.crawler.core.model import (
+    CrawlURL,
+    Judgement,
+    LinkBatch,
+    Mode,
+    Page,
+    Reason,
+    RedirectPair,
+    Release,
+    ReleaseURL,
+    Verdict,
+    Worthless,
+)
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import (
     NO_EFFECTS,
@@ -28,14 +40,14 @@ from thresher.filters.base import (
     NOTHING_REFUSED,
     Effects,
     FilterSpec,
+    HeldLink,
     LinkJudgement,
     LinkRuling,
-    Naming,
-    SetBack,
-    set_back,
+    Relinks,
+    hold_links,
 )
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
-from thresher.filters.depth_cutoff.ledger import Fetch, Freed, Ledger
+from thresher.filters.depth_cutoff.ledger import Fetch, Ledger, Released
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.places import kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
@@ -94,7 +106,11 @@ class DepthOfPages:
     measure_type = PageMeasure
 
     def __init__(self, sites: Sites, settings: DepthCutoff, *, samples: bool = True) -> None:
-        """samples: of a plain site one page in sixteen is enough."""
+        """Create the depth of pages.
+
+        Args:
+            samples: Whether one page in sixteen of a plain site is enough to learn from.
+        """
         self._sites = sites
         self._rule = rule_of(settings)
         self._samples = samples
@@ -127,9 +143,9 @@ class DepthOfPages:
         stands_for = SAMPLE if is_usual else 1
         sampled = measure.asked_for_sample()
         fetch = Fetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
-        freed = ledger.learn(fetch)
+        wrong = ledger.learn(fetch)
         self._sites.saved(memory, site, ledger.save())
-        released = _released(freed, ledger)
+        released = _released(wrong, ledger)
         return (*released, Worthless(key)) if is_barren(memory, key) else released
 
 
@@ -167,9 +183,9 @@ class DepthOfRedirects:
         ledger = Ledger(memory, measure.key[:8], self._rule)
         drop = drop_of(judgement, is_ok=True) if measure.is_first else "alias"
         parts = parse(measure.url, measure.host)
-        freed = ledger.learn(Fetch(parts, measure.depth, measure.text, b"", drop, key=measure.key[8:]))
+        wrong = ledger.learn(Fetch(parts, measure.depth, measure.text, b"", drop, key=measure.key[8:]))
         self._sites.saved(memory, measure.key[:8], ledger.save())
-        return _released(freed, ledger)
+        return _released(wrong, ledger)
 
 
 class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
@@ -199,7 +215,7 @@ class DepthOfLinks:
         self._rule = rule_of(settings)
         self._unknown = self._rule.unknown()
         self._ceiling = settings.ceiling
-        self._only_says = settings.mode == "observe"
+        self._only_observes = settings.mode == "observe"
 
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
         source = batch.source
@@ -214,11 +230,11 @@ class DepthOfLinks:
             return NOTHING_REFUSED, NO_EFFECTS
         deepest = max(batch.site_depths)
         found = [cut for site in batch.by_site if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
-        ruling, effects = set_back(batch, [link for link in found if not self._is_beyond(batch, link)], only_says=self._only_says)
+        ruling, effects = hold_links(batch, [link for link in found if not self._is_beyond(batch, link)], only_observes=self._only_observes)
         beyond = {link.at: link.verdict() for link in found if self._is_beyond(batch, link)}
         return (LinkRuling({**ruling.refused, **beyond}) if beyond else ruling), effects
 
-    def _is_beyond(self, batch: LinkBatch, link: SetBack) -> bool:
+    def _is_beyond(self, batch: LinkBatch, link: HeldLink) -> bool:
         """Return whether a link lies beyond the ceiling: that is the user's word and no opinion."""
         return self._ceiling is not None and batch.site_depths[link.at] > self._ceiling
 
@@ -227,7 +243,7 @@ class DepthOfLinks:
         glance = self._sites.glance(memory, site)
         return min(glance.least_limit(), self._unknown) if glance.n_limited else self._unknown
 
-    def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
+    def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[HeldLink]:
         """Return the links of a site that are cut off."""
         least = self._least(memory, site)
         deep = [i for i in batch.by_site[site] if batch.site_depths[i] > least]
@@ -244,7 +260,7 @@ class DepthOfLinks:
                 place = Place(where.host, limit=self._unknown)
             if place is not None and depth > 0:
                 self._sites.hold(holder(place.form, depth), place)
-                found.append(SetBack(i, holder(place.form, depth), partial(_verdict, place, depth)))
+                found.append(HeldLink(i, holder(place.form, depth), partial(_verdict, place, depth)))
         return found
 
     def _names_the_poor(self, batch: LinkBatch, site: bytes, memory: Memory) -> bool:
@@ -274,7 +290,7 @@ class NamingMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of the waiting or held URLs that a page named again."""
 
     source: bytes  # key of the page
-    freed: list[bytes] = []  # keys of URLs that worthless pages alone had named, once they were asked for
+    released: list[bytes] = []  # keys of URLs that worthless pages alone had named, once they were asked for
 
 
 class NamedAgain:
@@ -289,7 +305,7 @@ class NamedAgain:
     def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
         return self._sites.any_old(memory, source.key[:8])
 
-    def measure(self, naming: Naming, /) -> NamingMeasure:
+    def measure(self, naming: Relinks, /) -> NamingMeasure:
         measure = NamingMeasure(naming.source.key)
         measure.__dict__["keys"] = naming.keys
         return measure
@@ -302,12 +318,12 @@ class NamedAgain:
             poor = [site for site in dict.fromkeys(map(_SITE, keys)) if self._sites.glance(memory, site).n_old]
             if not poor or is_barren(memory, measure.source):
                 return NOTHING_LEARNED
-            measure.freed = [key for key in keys if key[:8] in poor and is_poor(memory, key)]
-        if not measure.freed:
+            measure.released = [key for key in keys if key[:8] in poor and is_poor(memory, key)]
+        if not measure.released:
             return NOTHING_LEARNED
-        for key in measure.freed:
+        for key in measure.released:
             memory.delete(poor_key(key))
-        return tuple(map(Free, measure.freed))
+        return tuple(map(ReleaseURL, measure.released))
 
 
 def spec(settings: DepthCutoff) -> FilterSpec:
@@ -319,18 +335,18 @@ def spec(settings: DepthCutoff) -> FilterSpec:
         learned=DepthOfLinks(sites, settings),
         redirect=DepthOfRedirects(sites, settings),
         page=DepthOfPages(sites, settings),
-        hears=NamedAgain(sites),
+        relinks=NamedAgain(sites),
         again=lambda key, memory: cuts_all or sites.glance(memory, key[:8]).n_limited > 0,
         recent=sites.recent,
     )
 
 
-def _released(freed: list[Freed], ledger: Ledger) -> Effects:
-    """Return the releases of what was postponed wrongly, as deep as URLs of the site are known."""
-    if not freed:
+def _released(released: list[Released], ledger: Ledger) -> Effects:
+    """Return the releases of what was held wrongly, as deep as URLs of the site are known."""
+    if not released:
         return NO_EFFECTS
     deepest = min(_DEEPEST, max(LOW, len(ledger.head.levels) + 1))
-    return tuple(Release(holder(place.form, depth)) for place in freed for depth in range(1, min(place.depth, deepest) + 1))
+    return tuple(Release(holder(place.form, depth)) for place in released for depth in range(1, min(place.depth, deepest) + 1))
 
 
 def _verdict(place: Place, depth: int) -> Verdict:

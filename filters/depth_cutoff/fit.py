@@ -143,10 +143,14 @@ def _actions(of: Sessions, n_levels: int) -> tuple[Mapping[Action, int], ...]:
 
 
 def fit(model: Model, by_level: npt.NDArray[np.integer] | F64, without: F64 | None = None, n_draws: float = 0.0) -> Fit:
-    """Fit one model to numbers of views by level; raises ValueError if there are none.
+    """Fit one model to numbers of views by level.
 
-    without: views by level without each of some groups of sessions, [n_groups, n_levels], for the intervals. n_draws: views that the log
-    tells of and the levels that they lie deep: what one q was drawn as often as.
+    Args:
+        without: Views by level without each of some groups of sessions, [n_groups, n_levels], for the intervals.
+        n_draws: Views that the log tells of and the levels that they lie deep: what one q was drawn as often as.
+
+    Raises:
+        ValueError: If there are none.
     """
     n = float(by_level.sum())
     if n <= 0:
@@ -177,7 +181,11 @@ def _most_likely(model: Model, shares: F64) -> float:
 
 
 def _interval(model: Model, q: float, ratios: list[float], n_draws: float) -> Interval:
-    """Return the interval of q by that of its ratio, a share. ratios: without each group of sessions"""
+    """Return the interval of q by that of its ratio, a share.
+
+    Args:
+        ratios: Without each group of sessions.
+    """
     low, high = of_share(ratio(model, q), ratios, n_draws)
     return q_of_ratio(model, low), q_of_ratio(model, high)
 
@@ -190,7 +198,8 @@ def fits(by_level: npt.NDArray[np.integer] | F64, without: F64 | None = None, *,
 def suggested(of: Depths, fitted: Fit) -> tuple[float | None, str]:
     """Return the q to suggest for a crawl, None where the log does not say enough, and what speaks for or against it.
 
-    fitted: model B, whose q is what `filters.depth_cutoff.q` means.
+    Args:
+        fitted: Model B, whose q is what `filters.depth_cutoff.q` means.
     """
     low, high = fitted.q_interval
     said = f"95 % {low:.3f} to {high:.3f}, by {of.n_steps:,} steps deeper in {of.n_sessions:,} sessions"

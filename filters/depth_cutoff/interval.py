@@ -21,7 +21,12 @@ _T = (12.7062, 4.3027)  # 95 %, of 1 and 2 degrees of freedom
 
 
 def of_share(share: float, without: Sequence[float], n: float) -> Interval:
-    """Return the 95 % interval of a share. without: the share without each group; n: draws that there are at most."""
+    """Return the 95 % interval of a share.
+
+    Args:
+        without: The share without each group.
+        n: Draws that there are at most.
+    """
     if len(without) < 2 or n <= 0:
         return 0.0, 1.0
     shrunk = (share * n + 1) / (n + 2)

@@ -65,7 +65,7 @@ class Fetch(NamedTuple):
         return not self.drop
 
 
-class Freed(NamedTuple):
+class Released(NamedTuple):
     """What a place holds up to a depth is to be fetched."""
 
     form: str
@@ -79,7 +79,11 @@ class Ledger:
     """Read from a memory, changed, and written back by `save`."""
 
     def __init__(self, memory: Memory, site: bytes, rule: Rule) -> None:
-        """site: 8 bytes."""
+        """Create the ledger.
+
+        Args:
+            site: 8 bytes.
+        """
         self._memory, self._site, self._rule = memory, site, rule
         value = memory.get(head_key(site))
         self.head = HEAD.decode(value) if value else Head()
@@ -95,7 +99,11 @@ class Ledger:
         return places(parts, self.vocabulary.count)
 
     def cut(self, where: Places, depth: int, *, is_poor: bool) -> Place | None:
-        """Return the place that cuts a URL off, None if it is to be fetched. is_poor: worthless pages alone have named it."""
+        """Return the place that cuts a URL off, None if it is to be fetched.
+
+        Args:
+            is_poor: Worthless pages alone have named it.
+        """
         inner = self._get(where.pattern + INNER) if is_poor else None
         if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit:
             return inner
@@ -120,8 +128,8 @@ class Ledger:
 
     # -- learning
 
-    def learn(self, fetch: Fetch) -> list[Freed]:
-        """Learn from an answered request; return what was postponed wrongly."""
+    def learn(self, fetch: Fetch) -> list[Released]:
+        """Learn from an answered request; return what was held wrongly."""
         before = self.where(fetch.parts)
         self.vocabulary.add(fetch.parts.words())
         where = self.where(fetch.parts)
@@ -141,7 +149,7 @@ class Ledger:
             inner = self._at(where.pattern + INNER)
             wrong += [inner] if inner.learn(fetch.depth, is_new=fetch.is_good, is_good=fetch.is_good) else []
             self._limit(inner, PRIOR, is_host=False)
-        return [*[Freed(place.form, place.limit) for place in wrong], *self._outgrown(before, where)]
+        return [*[Released(place.form, place.limit) for place in wrong], *self._outgrown(before, where)]
 
     def _count(self, fetch: Fetch, *, is_new: bool) -> None:
         level = self._level(fetch.depth)
@@ -152,13 +160,13 @@ class Ledger:
             level.drops[fetch.drop] = level.drops.get(fetch.drop, 0) + 1
         self.head.awaits = fetch.key + bytes((fetch.stands_for,))
 
-    def _outgrown(self, before: Places, now: Places) -> list[Freed]:
+    def _outgrown(self, before: Places, now: Places) -> list[Released]:
         """Free what places hold that were spelled when the site's words were not known yet: nobody learns of them any more."""
         if before == now:
             return []
         forms = {before.directory, before.pattern, before.pattern + INNER, *before.parameters} - {now.directory, *now.parameters}
         known = [place for form in forms if (place := self._get(form)) is not None and place.limit < UNLIMITED]
-        return [Freed(place.form, UNLIMITED) for place in known]
+        return [Released(place.form, UNLIMITED) for place in known]
 
     def _limits(self, where: Places, learned: set[str], *, is_new: bool) -> None:
         """Set the limits of the places that learned, the larger ones as priors of the smaller; what is new lowers none."""
@@ -178,7 +186,11 @@ class Ledger:
         self._limit(pattern, prior, is_host=not around)
 
     def links(self, key: bytes, depth: int, n_new: int) -> None:
-        """Count the URLs that a page named first. key: of its URL within the site"""
+        """Count the URLs that a page named first.
+
+        Args:
+            key: The key of its URL within the site.
+        """
         if self.head.awaits[:_HASH_BYTES] == key:
             self._level(depth).new_links += n_new * self.head.awaits[_HASH_BYTES]
 
@@ -206,7 +218,7 @@ class Ledger:
     def _teach(self, ladder: list[Place], fetch: Fetch, is_new: bool) -> tuple[set[str], list[Place]]:
         """Let places, the largest first, learn of a fetch up to one that has taught enough worthless ones.
 
-        Returns the forms of those that did, and those that were postponed wrongly.
+        Returns the forms of those that did, and those that were held wrongly.
         """
         learned, wrong = set[str](), list[Place]()
         for place in reversed(ladder):
@@ -227,7 +239,7 @@ class Ledger:
             if limit < self._unknown:
                 self.head.n_limited += step
         if place.limit < self._unknown:
-            BELIEF.postpone(place.opinion)
+            BELIEF.hold(place.opinion)
 
     # -- records
 

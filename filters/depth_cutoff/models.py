@@ -32,7 +32,11 @@ _MOST_LEVELS = 10**9
 
 
 def ratio(model: Model, q: float) -> float:
-    """Return q, of model A the q of the equal model B; raises ValueError where there is no stationary distribution."""
+    """Return q, of model A the q of the equal model B.
+
+    Raises:
+        ValueError: If there is no stationary distribution.
+    """
     limit = 0.5 if model == "A" else 1.0
     if not 0 <= q < limit:
         raise ValueError(f"model {model}: expected 0 <= q < {limit:g}, got {q:g}: from {limit:g} on the surfer drifts away for ever")
@@ -103,7 +107,9 @@ def transition(model: Model, q: float, n_levels: int) -> F64:
 def varying(deeper: Sequence[float], *, goes_on: bool = True) -> tuple[F64, float]:
     """Return model B where the probability to go deeper depends on the level: shares of the levels, and of all that lies beyond them.
 
-    deeper: of levels 0, 1 …; n of them make shares of n + 1 levels. goes_on: beyond them the last holds for ever, else nothing is there.
+    Args:
+        deeper: The deeper of levels 0, 1 …; n of them make shares of n + 1 levels.
+        goes_on: Beyond them the last holds for ever, else nothing is there.
     """
     weights = np.cumprod(np.concatenate(([1.0], np.asarray(deeper, dtype=np.float64))))
     last = float(deeper[-1]) if deeper and goes_on else 0.0

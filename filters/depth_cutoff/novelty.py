@@ -54,7 +54,8 @@ def _other_than_small_numbers() -> npt.NDArray[np.bool_]:
 def sample(tokens: U64, url: str) -> bytes:
     """Return what stands for a page: 16-bit numbers, how many threes it has, then of each sampled one the places of its two pairs.
 
-    tokens: of thresher.crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
+    Args:
+        tokens: The tokens of thresher.crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
     """
     counts = _other_than_small_numbers().copy()
     counts[[word_hash(word) >> 64 - _TOP_BITS for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]] = False

@@ -42,7 +42,11 @@ class Places(NamedTuple):
 
 
 def places(parts: Parts, count: Count) -> Places:
-    """Return the places of a URL that was taken apart. count: hash of a word → times it was seen."""
+    """Return the places of a URL that was taken apart.
+
+    Args:
+        count: Hash of a word → times it was seen.
+    """
     return _places(forms(parts, count)[0].partition("?")[0], parts.host, tuple([name for name, _ in parts.params]))
 
 

@@ -80,7 +80,11 @@ class Head(Glance, array_like=True):
     counters: bytes = b""
 
     def taught(self, kind: int, *, is_new: bool, is_dropped: bool) -> None:
-        """Note a fetch that is learned from. kind: of its URL, -1: none."""
+        """Note a fetch that is learned from.
+
+        Args:
+            kind: The kind of its URL, -1: none.
+        """
         if not is_dropped:
             self.credit = min(_MOST_CREDIT, self.credit + 1) if is_new else max(0, self.credit - _OLD)
         self.n_old += not is_new
@@ -100,12 +104,20 @@ def head_key(site: bytes) -> bytes:
 
 
 def is_barren(memory: Memory, key: bytes) -> bool:
-    """Return whether a page was fetched and showed nothing new. key: 16 bytes."""
+    """Return whether a page was fetched and showed nothing new.
+
+    Args:
+        key: 16 bytes.
+    """
     return memory.get(key[:8] + b"w" + key[8:]) is not None
 
 
 def is_poor(memory: Memory, key: bytes) -> bool:
-    """Return whether worthless pages alone have named a URL. key: 16 bytes."""
+    """Return whether worthless pages alone have named a URL.
+
+    Args:
+        key: 16 bytes.
+    """
     return memory.get(poor_key(key)) is not None
 
 
@@ -122,7 +134,7 @@ class Sites:
     def __init__(self) -> None:
         self._memory: Memory | None = None
         self._glances: dict[bytes, Glance] = {}
-        self._free: set[str] = set()  # names of sites where nothing is cut
+        self._uncut: set[str] = set()  # names of sites where nothing is cut
         self._names: dict[bytes, str] = {}
         self._any_old = False  # that any site glanced at has shown
         self._held: dict[str, Recent] = {}
@@ -139,9 +151,13 @@ class Sites:
         return Recent(found.n, found.s, found.streak)
 
     def glance(self, memory: Memory, site: bytes) -> Glance:
-        """Return the beginning of a site's head. site: 8 bytes."""
+        """Return the beginning of a site's head.
+
+        Args:
+            site: 8 bytes.
+        """
         if memory is not self._memory or len(self._glances) > _MOST_SITES:
-            self._memory, self._glances, self._free, self._names = memory, {}, set(), {}
+            self._memory, self._glances, self._uncut, self._names = memory, {}, set(), {}
         found = self._glances.get(site)
         if found is None:
             value = memory.get(head_key(site))
@@ -155,21 +171,25 @@ class Sites:
         if memory is self._memory:
             self._glances[site] = Glance(head.low, head.n_limited, head.n_old, head.credit, head.awaits, head.kinds)
             if head.n_limited:
-                self._free.discard(self._names.pop(site, ""))
+                self._uncut.discard(self._names.pop(site, ""))
 
     def any_old(self, memory: Memory, site: bytes) -> bool:
         """Return whether a site, or any other that was met, has had a page that showed nothing new."""
         return self._any_old or self.glance(memory, site).n_old > 0
 
     def all_free(self, memory: Memory, names: Sequence[str], keys: Sequence[bytes]) -> bool:
-        """Return whether nothing is cut on the sites of some URLs. keys: 16 bytes of each."""
-        if memory is self._memory and self._free.issuperset(names):
+        """Return whether nothing is cut on the sites of some URLs.
+
+        Args:
+            keys: 16 bytes of each.
+        """
+        if memory is self._memory and self._uncut.issuperset(names):
             return True
         limited = False
         for name, key in dict(zip(names, keys, strict=True)).items():
             if self.glance(memory, key[:8]).n_limited:
                 limited = True
             else:
-                self._free.add(name)
+                self._uncut.add(name)
                 self._names[key[:8]] = name
         return not limited

@@ -82,7 +82,12 @@ class _Columns:
 
 
 def from_log(requests: Iterable[LoggedRequest], *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:
-    """Gather the sessions of a log. exclude: searched in the target. host: of the site; "": the one that Referers name most."""
+    """Gather the sessions of a log.
+
+    Args:
+        exclude: Searched in the target.
+        host: The host of the site; "": the one that Referers name most.
+    """
     columns, dropped = _Columns(), Dropped()
     named: Counter[str] = Counter()
     robots = _collect(requests, columns, dropped, named, exclude)

@@ -121,7 +121,7 @@ def gather(
     known: UrlList,
     order: Shuffled,
     *,
-    stop: Callable[[RuleEvidence], bool] = lambda found: False,
+    stop: Callable[[RuleEvidence], bool] = lambda _found: False,
     most: int = _MOST_APPLIED,
     pooled: bool = False,
 ) -> RuleEvidence:

@@ -105,7 +105,7 @@ def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
     books = Books()
     pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
-    links = DustLinkGate(books, only_says=settings.mode == "observe")
+    links = DustLinkGate(books, only_observes=settings.mode == "observe")
     return FilterSpec(NAME, Mode(settings.mode), learned=links, again=has_rules, page=pages, learner=miner, recent=families.recent)
 
 
@@ -282,7 +282,7 @@ class Miner:
         for pages in list_of(memory, site):
             yield written(pages)
 
-    def found(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
+    def on_finding(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
         """Take over the rules, ask for the pages that they lack, say when to study again."""
         progress = read_progress(memory, site) or Progress()
         write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))

@@ -16,7 +16,7 @@ from typing import Final
 from thresher.crawler.core.model import Effect, LinkBatch, Reason, Rewrite, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
-from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, SetBack, set_back
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.dust import families
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.memory import NAME, read_book, version
@@ -53,10 +53,10 @@ class DustLinkGate:
     name = NAME
     measure_type = NoneType
 
-    def __init__(self, books: Books, *, only_says: bool = False) -> None:
+    def __init__(self, books: Books, *, only_observes: bool = False) -> None:
         """only_says: what families cover is said to be held, and is not."""
         self._books = books
-        self._only_says = only_says
+        self._only_observes = only_observes
 
     def measure(self, batch: LinkBatch, /) -> LinkBatch:
         return batch
@@ -65,7 +65,7 @@ class DustLinkGate:
         if batch.source.seed_distance == 0 and len(batch) == 1 and batch.keys[0] == batch.source.key:
             return NOTHING_REFUSED, NO_EFFECTS  # a seed whose turn has come: it was asked for by name
         effects = self._rewrites(batch, memory)
-        ruling, holds = set_back(batch, list(_believed(batch, memory)), only_says=self._only_says)
+        ruling, holds = hold_links(batch, list(_believed(batch, memory)), only_observes=self._only_observes)
         return ruling, (*effects, *holds)
 
     def _rewrites(self, batch: LinkBatch, memory: Memory) -> list[Effect]:
@@ -87,14 +87,14 @@ class DustLinkGate:
         return NO_EFFECTS
 
 
-def _believed(batch: LinkBatch, memory: Memory) -> Iterator[SetBack]:
+def _believed(batch: LinkBatch, memory: Memory) -> Iterator[HeldLink]:
     """Yield the links that are believed to be aliases of fetched URLs."""
     of_site = [site for site in batch.by_site if families.known_places(memory, site)]
     for i in batch.of_sites(of_site) if of_site else ():
         text, site = batch.texts[i], batch.keys[i][:_SITE]
         found = families.alias(memory, site, text, batch.hosts[i])
         if found is not None and not is_home(text) and not was_asked(memory, site, text):
-            yield SetBack(i, found.holder, partial(_verdict, found))
+            yield HeldLink(i, found.holder, partial(_verdict, found))
 
 
 def _verdict(found: families.Alias) -> Verdict:

@@ -17,7 +17,9 @@ _SCALE = 1 << 32
 def draw_order(secret: bytes, holder: bytes, url_key: bytes) -> bytes:
     """Return the place of a URL in the order of its class, 8 bytes, smallest first.
 
-    secret: the crawl's, at most 64 bytes; holder: names the class, so that a URL of two classes has two places
+    Args:
+        secret: The crawl's, at most 64 bytes.
+        holder: Names the class, so that a URL of two classes has two places.
     """
     return blake2b(url_key, digest_size=ORDER_BYTES, key=secret, salt=blake2b(holder, digest_size=16).digest()).digest()
 

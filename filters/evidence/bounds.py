@@ -1,4 +1,4 @@
-"""When is what is left of a host's postponed URLs worth nothing? One bound over all its classes, valid whenever one looks.
+"""When is what is left of a host's held URLs worth nothing? One bound over all its classes, valid whenever one looks.
 
 **Strata.** A stratum is a set of URLs that was known before the first of them was drawn. They are drawn without replacement in the order
 of a keyed hash (audits.py), so that the drawn ones are a random sample however the site ordered its links. Of `size` URLs m are good; then
@@ -63,7 +63,11 @@ class Stratum(msgspec.Struct, array_like=True):
         return self.size - self.drawn - self.gone
 
     def draw(self, is_good: bool, *, bet: bool) -> None:
-        """Note a draw.    bet: whether it was bet on; that was decided before it was made"""
+        """Note a draw.
+
+        Args:
+            bet: Whether it was bet on; that was decided before it was made.
+        """
         is_bet = bet and (self.is_betting or len(self.bets) < MOST_BETS)
         if is_bet:
             if not self.is_betting:
@@ -83,8 +87,10 @@ def error_of(error: float, test: int) -> float:
 def closes(strata: Sequence[Stratum], threshold: float, error: float, *, others: Sequence[Stratum] = ()) -> bool:
     """Return whether it is refuted that `threshold` of what is left in the strata, or more, is good. Nothing left: True.
 
-    threshold: 0 is never refuted while anything is left, 1 always. others: all other strata that were bet on in this test, exhausted ones
-    too: what the bets on them cost must be paid, or the test could choose its draws.
+    Args:
+        threshold: 0 is never refuted while anything is left, 1 always.
+        others: All other strata that were bet on in this test, exhausted ones too: what the bets on them cost must be paid, or the test
+            could choose its draws.
     """
     left = sum(stratum.left for stratum in strata)
     if left == 0 or threshold >= 1:
@@ -100,7 +106,8 @@ def closes(strata: Sequence[Stratum], threshold: float, error: float, *, others:
 def upper_bound(strata: Sequence[Stratum], threshold: float, error: float) -> int:
     """Return how many good URLs may be left at most; wrong, at any time of looking, with probability `error` at most.
 
-    threshold: the yield that the bets were made against.
+    Args:
+        threshold: The yield that the bets were made against.
     """
     low, high = 0, sum(stratum.left for stratum in strata)
     while low < high:
@@ -113,7 +120,8 @@ def upper_bound(strata: Sequence[Stratum], threshold: float, error: float) -> in
 def log_wealth(strata: Sequence[Stratum], n_good: int, threshold: float, *, others: Sequence[Stratum] = ()) -> float:
     """Return the logarithm of the gambler's wealth if the strata still hold n_good good URLs, divided as is worst for her.
 
-    others: strata of which nothing is supposed; each has as many good URLs as is worst for her.
+    Args:
+        others: Strata of which nothing is supposed; each has as many good URLs as is worst for her.
     """
     return _log_capital([*strata, *others], threshold) - _likeliest(strata, n_good) - _likeliest(others, 0)
 

@@ -21,7 +21,11 @@ class Recent(msgspec.Struct, array_like=True):
     streak: int = 0  # fetches since the last good one
 
     def learn(self, is_good: bool, *, window: float) -> None:
-        """Take one more fetch into account. window: fetches that are remembered, above 1"""
+        """Take one more fetch into account.
+
+        Args:
+            window: Fetches that are remembered, above 1.
+        """
         kept = 1 - 1 / window
         self.n = self.n * kept + 1
         self.s = self.s * kept + is_good

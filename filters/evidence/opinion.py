@@ -1,4 +1,4 @@
-"""A weak belief that a class yields nothing: it postpones early, since what is postponed is fetched last and not never.
+"""A weak belief that a class yields nothing: its URLs are held early, since what is held is fetched last and not never.
 
 **Held.** A class is held after `barren` fetches in a row that gave nothing. That is no proof: a class that yields a fifth is held some day.
 It costs its URLs their place in the queue.
@@ -32,7 +32,7 @@ class Opinion(msgspec.Struct, array_like=True):
     """What is believed of one class. Changed by `Belief` alone."""
 
     recent: Recent = msgspec.field(default_factory=Recent)
-    is_held: bool = False  # URLs that are met now are postponed
+    is_held: bool = False  # URLs that are met now are held
     waits: bool = False  # some were, and have not been released
     n: int = 0  # fetches since it was last held, halved when they are `window`
     s: int = 0  # of them good
@@ -41,7 +41,7 @@ class Opinion(msgspec.Struct, array_like=True):
 
 @dataclass(frozen=True)
 class Belief:
-    """How little is enough to postpone, and how much to take that back. Chosen by `python -m benchmarks.quality.deferral --filters`."""
+    """How little is enough to hold a class, and how much to take that back. Chosen by `python -m benchmarks.quality.deferral --filters`."""
 
     barren: int = 8  # fetches in a row that gave nothing
     right: float = 0.3  # lower bound of the yield of draws, from which the opinion was wrong
@@ -49,7 +49,7 @@ class Belief:
     window: float = 60.0  # fetches that are remembered
 
     def learn(self, of: Opinion, is_good: bool) -> bool:
-        """Take one more fetch into account; return whether the opinion was wrong: what was postponed is to be released."""
+        """Take one more fetch into account; return whether the opinion was wrong: what was held is to be released."""
         of.recent.learn(is_good, window=self.window)
         if of.waits:
             of.n, of.s = halved(of.n, of.s, int(self.window))
@@ -60,8 +60,8 @@ class Belief:
             of.is_held, of.waits, of.n, of.s = True, True, 0, 0
         return False
 
-    def postpone(self, of: Opinion) -> None:
-        """Note that URLs of the class are postponed, though for another reason than barren fetches in a row."""
+    def hold(self, of: Opinion) -> None:
+        """Note that URLs of the class are held, though for another reason than barren fetches in a row."""
         if not of.waits:
             of.waits, of.n, of.s = True, 0, 0
 

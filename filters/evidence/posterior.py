@@ -26,13 +26,18 @@ def pooled(classes: Iterable[Recent], *, mean: float = 0.1, strength: float = ST
 
 
 def expected(recent: Recent, prior: float, *, strength: float = STRENGTH) -> float:
-    """Return the expected yield of a class, 0 to 1. prior: yield of its like."""
+    """Return the expected yield of a class, 0 to 1.
+
+    Args:
+        prior: Yield of its like.
+    """
     return (strength * prior + recent.s) / (strength + recent.n)
 
 
 def lower_share(n: float, s: float, z: float = 1.64) -> float:
-    """Return a lower bound of a share of which s of n were seen [WIL27]. For beliefs that postpone: not valid at every look.
+    """Return a lower bound of a share of which s of n were seen [WIL27]. For beliefs that hold URLs: not valid at every look.
 
-    z: 1.64 for one error in twenty on one side
+    Args:
+        z: 1.64 for one error in twenty on one side.
     """
     return wilson(s / n if n > 0 else 0.0, n, z)[0]

@@ -42,7 +42,7 @@ from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.compare import CompareLimits, Likeness
 from thresher.filters.near_replica.mirror_hosts import (
-    NAME as NAME,
+    NAME as NAME,  # noqa: PLC0414 - whoever has the filter has its name
 )
 from thresher.filters.near_replica.mirror_hosts import (
     MirrorGate,
@@ -93,7 +93,7 @@ def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies
     """
     gate = ReplicaGate(settings, tells_copies=tells_copies)
     observes = settings.mode == "observe"
-    links = copy_links.Ledger(NAME) if settings.mirrors == "keep" else MirrorGate(settings.mirrors, only_says=observes)
+    links = copy_links.Ledger(NAME) if settings.mirrors == "keep" else MirrorGate(settings.mirrors, only_observes=observes)
     shared = Shared(gate, settings, owners) if owners is not None else None
     return FilterSpec(
         NAME,
@@ -188,7 +188,7 @@ class ReplicaGate:
             write(memory, pending_key(page), Pending(original, is_replica))
         return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
-    def offered(self, page: Known, original: Known, memory: Memory) -> Effects:
+    def on_candidate(self, page: Known, original: Known, memory: Memory) -> Effects:
         """Compare a kept page with one of another agent, which is to be kept of the two; both are known here by now."""
         rp = compare.distance(page, original)
         found = compare.likeness(page, original, rp, self._limits, memory) if rp < self._limits.d else None

@@ -21,7 +21,7 @@ from thresher.crawler.core.model import LinkBatch, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling, SetBack, set_back
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.near_replica.records import HostRecord, Known, host_key, name_of, read
 
@@ -85,10 +85,10 @@ class MirrorGate:
     name = NAME
     measure_type = MirrorMeasure
 
-    def __init__(self, mirrors: Literal["set_back", "drop"], *, only_says: bool = False) -> None:
+    def __init__(self, mirrors: Literal["hold", "drop"], *, only_observes: bool = False) -> None:
         """only_says: what would be set back is said, and is not."""
         self._drops = mirrors == "drop"
-        self._only_says = only_says
+        self._only_observes = only_observes
         self._ledger = copy_links.Ledger(NAME)
 
     def measure(self, batch: LinkBatch, /) -> MirrorMeasure:
@@ -113,11 +113,11 @@ class MirrorGate:
             return LinkRuling({i: _refusal(host) for i, host in found.items()}), NO_EFFECTS
         is_seed = batch.source.seed_distance == 0 and len(batch) == 1 and batch.keys[0] == batch.source.key
         held = [
-            SetBack(i, holder(batch.hosts[i], host.mirror_of), partial(_refusal, host))
+            HeldLink(i, holder(batch.hosts[i], host.mirror_of), partial(_refusal, host))
             for i, host in found.items()
             if host.is_mirror_still and not is_seed and not is_home(batch.texts[i])
         ]
-        return set_back(batch, held, only_says=self._only_says)
+        return hold_links(batch, held, only_observes=self._only_observes)
 
     def observe(self, measure: MirrorMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         return self._ledger.observe(measure.source, judgement, memory)

@@ -96,7 +96,7 @@ class Offered(msgspec.Struct, array_like=True, frozen=True, tag=3):
 class LocalGate(Filter[Page, ReplicaMeasure, Verdict, Judgement], Protocol):
     """The page gate of this agent's own pages (filter.py)."""
 
-    def offered(self, page: Known, original: Known, memory: Memory, /) -> Effects:
+    def on_candidate(self, page: Known, original: Known, memory: Memory, /) -> Effects:
         """Compare a kept page with one of another agent, which is to be kept of the two."""
         ...
 
@@ -131,15 +131,15 @@ class Shared:
             else:
                 yield Tell(those[0], _encode(sought))
 
-    def told(self, news: Sought | Hint | Offered, memory: Memory, /) -> Effects:
+    def on_news(self, news: Sought | Hint | Offered, memory: Memory, /) -> Effects:
         """Learn what another agent has found."""
         match news:
             case Sought():
                 return tuple(self._sought(news, memory))
             case Hint():
-                return self._hinted(news, memory)
+                return self._on_hint(news, memory)
             case Offered():
-                return self._offered(news, memory)
+                return self._on_offer(news, memory)
 
     def _sought(self, news: Sought, memory: Memory) -> Iterator[Effect]:
         """Hint at what is near; from now on the page is found, too."""
@@ -155,7 +155,7 @@ class Shared:
         brief = news.name[NAME:]
         return self._owners.owner(name) != prober and compare.may_resemble(brief, name[_SITE:], self._resemblance)
 
-    def _hinted(self, news: Hint, memory: Memory) -> Effects:
+    def _on_hint(self, news: Hint, memory: Memory) -> Effects:
         """Offer the page that is meant, or the one that it replicates itself."""
         known = judged(memory, news.name)
         if known is not None and known.replica_of:
@@ -164,7 +164,7 @@ class Shared:
             return NO_EFFECTS
         return (_offer(known, news.page, news.other, news.tags, memory),)
 
-    def _offered(self, news: Offered, memory: Memory) -> Effects:
+    def _on_offer(self, news: Offered, memory: Memory) -> Effects:
         """Compare with what may be kept in place of a page of this agent's; if that is so, it is found here from now on."""
         page, original = judged(memory, news.name), news.original
         if page is None or page.replica_of or self._owners.is_own(original.page):
@@ -177,7 +177,7 @@ class Shared:
         for known in news.lent:
             if memory.get(page_key(known.name)) is None:
                 write(memory, page_key(known.name), known)
-        effects = self._gate.offered(page, original, memory)
+        effects = self._gate.on_candidate(page, original, memory)
         if effects:
             self._gate.find_by(original, news.tags, memory)
         return effects

@@ -105,7 +105,7 @@ class Sketcher:
         self._links: list[U64] = []
         self._same_text: list[tuple[int, int]] = []
         self._held: dict[str, list[tuple[int, U64]]] = {}
-        self._n_held: Counter[str] = Counter()  # words, by host
+        self._n_kept: Counter[str] = Counter()  # words, by host
         self._n_all_held = 0
         self._boilerplate: dict[str, U64] = {}
 
@@ -123,10 +123,10 @@ class Sketcher:
             self._sketch(number, tokens)
             return
         self._held.setdefault(host, []).append((number, tokens))
-        self._n_held[host] += tokens.size
+        self._n_kept[host] += tokens.size
         self._n_all_held += tokens.size
         if self._n_all_held > _MOST_HELD:
-            self._let_go(max(self._n_held, key=self._n_held.__getitem__))
+            self._sketch_host(max(self._n_kept, key=self._n_kept.__getitem__))
 
     def same_text(self, number: int, original: int) -> None:
         """Give page `number`, which came without words, the words of page `original`."""
@@ -139,7 +139,7 @@ class Sketcher:
     def close(self) -> Sketches:
         """Return everything taken."""
         for host in list(self._held):
-            self._let_go(host)
+            self._sketch_host(host)
         for number, original in self._same_text:
             self._texts[number] = self._texts[original]
             self._projections[number] = self._projections[original]
@@ -159,10 +159,10 @@ class Sketcher:
             starts,
         )
 
-    def _let_go(self, host: str) -> None:
+    def _sketch_host(self, host: str) -> None:
         """Learn a host's boilerplate from the pages held back, and sketch them."""
         held = self._held.pop(host)
-        self._n_all_held -= self._n_held.pop(host)
+        self._n_all_held -= self._n_kept.pop(host)
         sample = [tokens for _, tokens in held if tokens.size]
         distinct = list({fingerprint(tokens): tokens for tokens in sample}.values())
         is_enough = len(distinct) >= _MIN_SAMPLE

@@ -32,7 +32,7 @@ from thresher.config.settings import PatternYield
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict, Worthless
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec, LinkJudgement, LinkRuling, SetBack, set_back
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import Rule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, canonical_of, news, said
@@ -149,7 +149,7 @@ class YieldOfPages:
             return False
         if not measure.has_text:
             return None
-        if (news := measure.asked_for_news()) and tree.showed(parts, news, is_kept=word is Said.NEW):
+        if (news := measure.asked_for_news()) and tree.on_page(parts, news, is_kept=word is Said.NEW):
             measure.text = news.to_bytes(8, "big")
             return False
         return None if word is Said.DOUBT else True
@@ -193,7 +193,7 @@ class YieldOfRedirects:
     def observe(self, measure: PairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         url, origin = measure.url, origin_of(measure.url)
         tree = self._sites.tree(memory, measure.key[:8])
-        source = tree.ended(measure.key)
+        source = tree.take(measure.key)
         worth = source is not None and source.worth
         if worth or source is None or source.n_waiting:
             tree.learn(Fetch(measure.key, parse(url, origin), measure.text, worth))
@@ -219,7 +219,7 @@ class YieldOfLinks:
 
     def __init__(self, sites: Sites, settings: PatternYield) -> None:
         self._sites = sites
-        self._only_says = settings.mode == "observe"
+        self._only_observes = settings.mode == "observe"
 
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
         source = batch.source
@@ -232,11 +232,11 @@ class YieldOfLinks:
     def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
         found = [
-            held for site in batch.by_site if self._sites.glance(memory, site).n_barren for held in self._set_back(batch, site, memory)
+            held for site in batch.by_site if self._sites.glance(memory, site).n_barren for held in self._holds_in(batch, site, memory)
         ]
-        return set_back(batch, found, only_says=self._only_says)
+        return hold_links(batch, found, only_observes=self._only_observes)
 
-    def _set_back(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[SetBack]:
+    def _holds_in(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[HeldLink]:
         """Return the links of a site that are postponed."""
         tree = self._sites.tree(memory, site)
         ours = batch.by_site[site]
@@ -249,7 +249,7 @@ class YieldOfLinks:
             pattern = barren[id(part)]
             if pattern is not None and not is_home(batch.texts[i]):
                 self._sites.hold(holder(pattern.form), pattern.evidence)
-                found.append(SetBack(i, holder(pattern.form), partial(_verdict, pattern)))
+                found.append(HeldLink(i, holder(pattern.form), partial(_verdict, pattern)))
         return found
 
     def may_hold(self, key: bytes, memory: Memory, /) -> bool:
@@ -296,10 +296,10 @@ class YieldOfLinks:
 def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, *, worth: bool) -> Effects:
     """Tell what named a URL whether it was worth it; return the releases that all of it comes to."""
     if via[:8] == tree.site:
-        tree.arrived(via, worth)
+        tree.on_settled(via, worth)
     elif via and sites.glance(memory, via[:8]).n_sources:
         other = sites.tree(memory, via[:8])
-        other.arrived(via, worth)
+        other.on_settled(via, worth)
         sites.save(memory, other)
         return (*_released(tree), *_released(other))
     return _released(tree)

@@ -48,7 +48,7 @@ class Pattern(msgspec.Struct, array_like=True):
     text: int = 0  # last one that it showed without being worth it, 0: none
     lately: list[Shown] = []  # what its pages showed beside what their URLs say (news.py)
 
-    def showed(self, news: int, *, is_kept: bool) -> Shown | None:
+    def on_page(self, news: int, *, is_kept: bool) -> Shown | None:
         """Note what a page shows; return what is known of it if another one showed it lately."""
         for shown in self.lately:
             if shown.news == news:

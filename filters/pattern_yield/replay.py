@@ -66,7 +66,7 @@ class Replay:
         is_fetched = pattern is None or is_audited(url.key, TailPolicy().audit_share)
         if not is_fetched and url.via:
             tree = self._sites.tree(self._memory, url.via[:8])
-            tree.arrived(url.via, worth=False)
+            tree.on_settled(url.via, worth=False)
             self._sites.save(self._memory, tree)
         return pattern, is_fetched
 

@@ -96,7 +96,7 @@ class Tree:
 
     # -- learning
 
-    def showed(self, parts: Parts, news: int, *, is_kept: bool) -> bool:
+    def on_page(self, parts: Parts, news: int, *, is_kept: bool) -> bool:
         """Note what a page shows beside what its URL says; return whether another page of its pattern, or of the next, showed it lately.
 
         Of the next too, since a word that has become a literal makes a pattern that has shown nothing yet. What a pattern shows for the
@@ -105,7 +105,7 @@ class Tree:
         texts = self.forms(parts)[:2]
         self.load(texts)
         self._changed |= {text: self._known[text] for text in texts}
-        found = [self._known[text].showed(news, is_kept=is_kept) for text in texts]
+        found = [self._known[text].on_page(news, is_kept=is_kept) for text in texts]
         if found[0] is not None and found[0].times == TEMPLATE and found[0].is_kept:
             self._rule.take_back(self._known[texts[0]].evidence)
         return any(found)
@@ -202,7 +202,7 @@ class Tree:
             return
         self.head.n_sources += 1
 
-    def arrived(self, via: bytes, worth: bool) -> None:
+    def on_settled(self, via: bytes, worth: bool) -> None:
         """What `via` of this site named has settled."""
         for _ in range(_MOST_CREDITED):
             source = self._source(via)
@@ -217,10 +217,10 @@ class Tree:
                     return
                 via = source.via
                 continue
-            self._page_arrived(via, source, worth)
+            self._on_page_settled(via, source, worth)
             return
 
-    def _page_arrived(self, key: bytes, source: Source, worth: bool) -> None:
+    def _on_page_settled(self, key: bytes, source: Source, worth: bool) -> None:
         source.n_waiting -= 1
         if not worth and source.n_waiting > 0:
             self._put_source(key, source)
@@ -244,7 +244,7 @@ class Tree:
                 is_wrong = self._rule.credit(pattern.evidence, is_coarse=i > 0)
                 self._judged(pattern, before, is_wrong=is_wrong)
 
-    def ended(self, key: bytes) -> Source | None:
+    def take(self, key: bytes) -> Source | None:
         """Return what is known of a redirect whose end has settled, and forget it."""
         source = self._source(key) if self.head.n_sources else None
         if source is not None:

@@ -1,9 +1,9 @@
-"""The soft-error filter as it is plugged in: redirect gate, page gate, learned gate, and what probes come to.
+"""The soft-error filter with its parts: redirect gate, page gate, learned gate, and the prober.
 
 `spec` puts together RedirectGate (redirects.py), PageGate (pages.py), Prober (prober.py), and here:
     LinkGate    links that lead to a known soft error only are not enqueued: those of a form ("/login?next=…") that soft errors lead to, and
-                those of a directory that answers everything, once `give_up_after` soft errors were met there for each good page. What was
-                queued before is asked again when its turn comes
+                those of a directory that answers everything, once it has shown `give_up_after` soft errors for each good page. A URL that
+                was queued before is judged again when its turn comes
 
 The four share one memory (records.py, stream.py) and, of the same mode, one verdict name.
 """
@@ -29,7 +29,11 @@ _SITE = 8
 
 
 def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
-    """Return the filter with all its parts.    owners: of sites, where there are several agents"""
+    """Return the filter with all its parts.
+
+    Args:
+        owners: The owners of sites, where there are several agents.
+    """
     faults = FaultySites()
     redirect, prober = RedirectGate(settings, faults), Prober(settings, faults)
     shared = Shared(redirect, faults, owners) if owners is not None else None
@@ -46,7 +50,7 @@ def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
 
 
 class SoftErrorLinkGate:
-    """Learned gate; it learns nothing itself. One read for each site, two for each link to a site with a fault."""
+    """Learned gate; other parts write the memory that it reads. One read for each site, two for each link to a site with a fault."""
 
     name = NAME
     measure_type = NoneType

@@ -78,13 +78,13 @@ class Shared:
         self._owners = owners
         self.is_own = owners.is_own
 
-    def told(self, news: Counted | Tally | Form, memory: Memory, /) -> Effects:
+    def on_news(self, news: Counted | Tally | Form, memory: Memory, /) -> Effects:
         """Learn what another agent has found."""
         match news:
             case Counted():
-                return tuple(self._counted(news, memory))
+                return tuple(self._on_count(news, memory))
             case Tally():
-                return self._tallied(news, memory)
+                return self._on_tally(news, memory)
             case Form():
                 TEMPLATES.put(memory, news.target, news.kind)
                 self._faults.note(memory, news.target)
@@ -109,7 +109,7 @@ class Shared:
             return effects
         return (*effects, Tell(target, _encode(Form(target, form))))
 
-    def _counted(self, news: Counted, memory: Memory) -> Iterator[Effect]:
+    def _on_count(self, news: Counted, memory: Memory) -> Iterator[Effect]:
         """Count for the owner's target; tell who must know."""
         target = news.keys.target
         n_before = stream.n_to_target(memory, target)
@@ -123,7 +123,7 @@ class Shared:
         if n >= 2 * news.n or (news.is_unseen and (tally.look is not None or tally.form)):
             yield Tell(news.keys.original, _encode(tally))
 
-    def _tallied(self, news: Tally, memory: Memory) -> Effects:
+    def _on_tally(self, news: Tally, memory: Memory) -> Effects:
         stream.add_to_target(memory, news.target, news.cell)
         if news.look is not None:
             TARGETS.put(memory, news.page, news.look)
@@ -183,12 +183,12 @@ class SharedProber:
     def reduce(self, answer: Answer, /) -> Any:
         return self._prober.reduce(answer)
 
-    def answered(self, reduced: Any, memory: Memory, /) -> Effects:
+    def on_answer(self, reduced: Any, memory: Memory, /) -> Effects:
         if not self._shared.is_own(reduced.key) and HOPS.get(memory, reduced.key) is None:
             return NO_EFFECTS  # a hop of a probe of sites that are another agent's by now
         if not reduced.counted_as:
-            return self._prober.answered(reduced, memory)
-        return self._shared.form_of(reduced.counted_as, lambda: self._prober.answered(reduced, memory), memory)
+            return self._prober.on_answer(reduced, memory)
+        return self._shared.form_of(reduced.counted_as, lambda: self._prober.on_answer(reduced, memory), memory)
 
 
 def _is_told(n_before: int, n: int) -> bool:

@@ -110,7 +110,11 @@ def count_abroad(memory: Memory, keys: PairKeys) -> None:
 
 
 def add_to_target(memory: Memory, target: bytes, cell: bytes) -> None:
-    """Count for a target what a cell holds.    target: key, 16"""
+    """Count for a target what a cell holds.
+
+    Args:
+        target: Key, 16.
+    """
     before = target_cell(memory, target)
     after = hyperloglog.union(before, cell)
     if after is not before:
@@ -118,7 +122,11 @@ def add_to_target(memory: Memory, target: bytes, cell: bytes) -> None:
 
 
 def target_cell(memory: Memory, target: bytes) -> bytes:
-    """Return the originals of a target, as a cell.    target: key, 16"""
+    """Return the originals of a target, as a cell.
+
+    Args:
+        target: Key, 16.
+    """
     return memory.get(_target_cell(target)) or b""
 
 
@@ -129,7 +137,11 @@ def standing(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> 
 
 
 def n_to_target(memory: Memory, target: bytes) -> int:
-    """Return how many originals are known to end at a target.    target: key, 16"""
+    """Return how many originals are known to end at a target.
+
+    Args:
+        target: Key, 16.
+    """
     return hyperloglog.count(target_cell(memory, target))
 
 

@@ -3,7 +3,7 @@
 Each visit has one `Note` of what it did to tails, in order. A step is what was asked of the tails and what they answered: what they answer
 follows from what they were asked before, and it is written all the same, for `explain`.
 
-Memory: 16 bytes a postponed URL, some 60 more for each page whose links were postponed.
+Memory: 16 bytes a held URL, some 60 more for each page whose links were held.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Ruled(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
     audit_share: float
 
 
-class Postponed(msgspec.Struct, frozen=True, array_like=True, tag="postponed"):
-    """URLs began to wait in a class, one after the other; some were drawn at once, as audits."""
+class Held(msgspec.Struct, frozen=True, array_like=True, tag="held"):
+    """URLs were held in a class, one after the other; some were drawn at once, as audits."""
 
     queue: bytes
     holder: str
@@ -71,7 +71,7 @@ class Passed(msgspec.Struct, frozen=True, array_like=True, tag="passed"):
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True, tag="left"):
-    """A waiting URL was freed or refused."""
+    """A waiting URL was released or refused."""
 
     key: bytes
 
@@ -86,7 +86,7 @@ class Reopened(msgspec.Struct, frozen=True, array_like=True, tag="reopened"):
     """The threshold has changed: what was left alone is judged anew."""
 
 
-Step = Ruled | Postponed | Served | Closed | Settled | Unasked | Passed | Left | Useful | Reopened
+Step = Ruled | Held | Served | Closed | Settled | Unasked | Passed | Left | Useful | Reopened
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
@@ -110,7 +110,7 @@ class History:
             self._steps.append(self._rules)
             self._rules = None
         last = self._steps[-1] if self._steps else None
-        if isinstance(step, Postponed) and isinstance(last, Postponed) and _is_same(last, step):
+        if isinstance(step, Held) and isinstance(last, Held) and _is_same(last, step):
             last.keys.extend(step.keys)
             last.audited.extend(step.audited)
         else:
@@ -130,7 +130,7 @@ def read_note(note: bytes) -> Note:
     return _NOTE.decode(note)
 
 
-def _is_same(last: Postponed, step: Postponed) -> bool:
+def _is_same(last: Held, step: Held) -> bool:
     """Return whether two steps let URLs wait in one class, alike."""
     return step.recent is None and (last.queue, last.holder, last.is_inherited) == (step.queue, step.holder, step.is_inherited)
 

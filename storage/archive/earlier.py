@@ -53,7 +53,7 @@ class Earlier:
     def _index(self, file: Path) -> Iterator[Capture]:
         with file.open("rb") as raw:
             is_packed = raw.read(2) == _PACKED
-        with cast(IO[bytes], gzip.open(file) if is_packed else file.open("rb")) as lines:
+        with cast("IO[bytes]", gzip.open(file) if is_packed else file.open("rb")) as lines:
             for line in lines:
                 if line.strip() and not line.startswith(b"!"):
                     found = _of_line(line)

@@ -42,7 +42,11 @@ def urn(record_id: str) -> str:
 
 
 def stamp(at: float) -> str:
-    """Return a time as WARC-Date has it, "2026-11-23T12:00:00.000000Z".    at: seconds since the Unix epoch"""
+    """Return a time as WARC-Date has it, "2026-11-23T12:00:00.000000Z".
+
+    Args:
+        at: Seconds since the Unix epoch.
+    """
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 

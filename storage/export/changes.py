@@ -60,7 +60,14 @@ class Changes:
         self._shards: Sequence[View] = view.shards if isinstance(view, ShardsView) else [view]
 
     def since(self, text: str) -> tuple[list[int], float]:
-        """Return a place in the stream, and the time from which rows count.    text: a round, a cursor, or a date; raises UsageError"""
+        """Return a place in the stream, and the time from which rows count.
+
+        Args:
+            text: A round, a cursor, or a date.
+
+        Raises:
+            UsageError: If it is none of these.
+        """
         if text.isdecimal():
             return self._of_round(int(text)), 0.0
         if text[:1] == "c" and all(part.isdecimal() for part in text[1:].split(".")):
@@ -91,7 +98,11 @@ class Changes:
         ]
 
     def rows(self, place: list[int], after: float = 0.0) -> Iterator[Row]:
-        """Yield what is committed from a place on, and move the place along.    after: seconds since the epoch: older rows are left out"""
+        """Yield what is committed from a place on, and move the place along.
+
+        Args:
+            after: Seconds since the epoch: older rows are left out.
+        """
         streams = [self._of_shard(number, shard, place[number]) for number, shard in enumerate(self._shards)]
         for found in merge(*streams, key=attrgetter("at")):
             place[found.shard] = found.visit + 1

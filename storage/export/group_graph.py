@@ -50,5 +50,5 @@ _FIELDS: tuple[Field[GroupLink], ...] = (
     Field("target", lambda link: link[1]),
     Field("links", lambda link: link[2]),
 )
-HOSTGRAPH_KIND = Kind("hostgraph", lambda view, wanted: _rows(view, "host"), _FIELDS)
-SITEGRAPH_KIND = Kind("sitegraph", lambda view, wanted: _rows(view, "site"), _FIELDS)
+HOSTGRAPH_KIND = Kind("hostgraph", lambda view, _wanted: _rows(view, "host"), _FIELDS)
+SITEGRAPH_KIND = Kind("sitegraph", lambda view, _wanted: _rows(view, "site"), _FIELDS)

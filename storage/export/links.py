@@ -48,7 +48,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
                 yield Link(page.url, target, label, said.get(target))
 
 
-def _no_anchors(visit: int, page: PageRecord) -> Mapping[str, Anchor]:
+def _no_anchors(_visit: int, _page: PageRecord) -> Mapping[str, Anchor]:
     return {}
 
 

@@ -81,7 +81,7 @@ def _sources(view: View, wanted: frozenset[str]) -> Iterator[tuple[PageRow, Sour
             yield row, None if body is None else (body, content_type_of(page), page.mime_type)
 
 
-def _needs_extractor(view: View, wanted: frozenset[str]) -> NoReturn:
+def _needs_extractor(_view: View, _wanted: frozenset[str]) -> NoReturn:
     raise UsageError("texts: taken by processes of their own. Ask `thresher export DIR --what texts`, or `texts()` of `thresher.open`")
 
 

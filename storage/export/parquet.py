@@ -3,7 +3,7 @@
 Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
 
     timestamp[ms, UTC]      fetched_at, found_at, failed_at, at, announced_at, lastmod, checked_at
-    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told,
+    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls,
                             characters, round
     double                  elapsed, in seconds; lastmod_believed, priority, language_confidence, amount
     bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked, newest, ai_reserved; `final` of urls
@@ -47,7 +47,6 @@ _NAMES: Final = {
         "n",
         "final_status",
         "urls",
-        "told",
         "round",
         "characters",
     ),
@@ -108,7 +107,11 @@ class _Columns:
 
 
 def arrow_table(kind: str, names: Sequence[str], records: Iterable[Sequence[Any]]) -> Any:
-    """Return records as one table, in memory. Raises ImportError without pyarrow.    kind, names: of the export and its fields"""
+    """Return records as one table, in memory. Raises ImportError without pyarrow.
+
+    Args:
+        kind, names: Of the export and its fields.
+    """
     columns = _Columns(kind, names)
     values: list[list[Any]] = [[] for _ in names]
     for record in records:
@@ -121,7 +124,11 @@ class ParquetRows:
     """Writes records as the other formats' writers do; the file is whole once it is closed."""
 
     def __init__(self, out: BinaryIO, kind: str, names: Sequence[str]) -> None:
-        """Raises ImportError without pyarrow.    kind, names: of the export and its fields"""
+        """Raises ImportError without pyarrow.
+
+        Args:
+            kind, names: Of the export and its fields.
+        """
         from pyarrow.parquet import ParquetWriter
 
         self._columns = _Columns(kind, names)
@@ -164,7 +171,11 @@ class ParquetFolder:
     """Writes records into part-00000.parquet, part-00001.parquet … of a folder, each at most `ROWS_PER_FILE` and `BYTES_PER_FILE`."""
 
     def __init__(self, folder: Path, kind: str, names: Sequence[str]) -> None:
-        """folder: an empty one."""
+        """Create the parquet folder.
+
+        Args:
+            folder: An empty one.
+        """
         self._folder, self._kind, self._names = folder, kind, names
         self._n_files = 0
         self._out: BinaryIO

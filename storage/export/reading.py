@@ -1,4 +1,4 @@
-"""A view for commands: what a damaged file does to a reader becomes one message with an exit code."""
+"""A view of a store for commands: any error of a damaged file becomes one message with an exit code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def reading_shard(path: Path) -> Iterator[View]:
 def reading(path: Path, *, walks: bool = False) -> Iterator[View]:
     """Open a store for reading; raises `StoreError` for a damaged one, whenever that is noticed.
 
-    walks: whether the pages of a small store that nobody writes are looked at first, for who must miss no row.
+    Args:
+        walks: Whether the pages of a small store that nobody writes are looked at first, for who must miss no row.
     """
     with _damage_as_ours(path), open_view(path) as view:
         if walks and not lock_holder(path):

@@ -204,7 +204,7 @@ SITEMAPS_KIND = Kind(
         Field("fetched_at", lambda record: iso(record.fetched_at)),
         Field("urls", lambda record: record.n_urls),
         Field("counts", lambda record: record.counts),
-        Field("told", lambda record: record.told),
+        Field("notes", lambda record: record.notes),
         Field("hosts", lambda record: record.hosts),
     ),
 )

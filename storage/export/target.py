@@ -1,6 +1,6 @@
 """An output file that is whole or absent: written beside its place, synced, then renamed into it.
 
-It holds what a crawl found: its owner's alone, unless it takes the place of a file that others may read.
+Only its owner may read it, since it contains what a crawl found, unless it replaces a file that others may read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from thresher.storage.private import MODE
 def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     """Give a file to write that takes `path`'s place when the block ends well, and leaves no trace when it does not.
 
-    Raises UsageError when there is a file already and `force` is not set, DiskError on a symbolic link and on what the disk refuses.
+    Raises:
+        UsageError: When there is a file already and `force` is not set, DiskError on a symbolic link and on what the disk refuses.
     """
     _check(path, force=force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -55,6 +56,7 @@ def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
 
     Raises UsageError when there is something already and `force` is not set, or when it holds other files than such a folder's; DiskError
     as `replacing` does.
+
     """
     _check_folder(path, force=force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")

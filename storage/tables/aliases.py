@@ -22,10 +22,14 @@ class Aliases:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._may_free = True  # until it is seen that no target's aliases are being freed
+        self._may_release = True  # until it is seen that no target's aliases are being freed
 
     def put(self, key: bytes, to_text: str, rule: str, to_key: bytes = b"") -> None:
-        """Record an alias.    to_key: of its target, on which it depends; b"": on none"""
+        """Record an alias.
+
+        Args:
+            to_key: Key of the target, on which the alias depends; b"": it depends on none.
+        """
         self._rows.put(ALIASES, key, ALIAS.encode(AliasRecord(to_text, rule, to_key)))
         if to_key:
             self._rows.put(ALIAS_OF, to_key + key, b"")
@@ -50,16 +54,16 @@ class Aliases:
         """Return whether any URL is an alias of this one."""
         return bool(self._rows.scan(ALIAS_OF, target, limit=1))
 
-    def let_go(self, target: bytes) -> None:
-        """Let `free` name the aliases of a target, a part at a time."""
+    def release(self, target: bytes) -> None:
+        """Mark the aliases of a target as released; `take_released` returns them, a part at a time."""
         self._rows.put(LETTING_GO, target, b"")
-        self._may_free = True
+        self._may_release = True
 
-    def free(self, limit: int) -> list[bytes]:
-        """Return up to `limit` aliases of a target that lets them go; the caller forgets each."""
-        first = self._rows.scan(LETTING_GO, b"", limit=1) if self._may_free else []
+    def take_released(self, limit: int) -> list[bytes]:
+        """Return up to `limit` aliases of a released target; the caller forgets each."""
+        first = self._rows.scan(LETTING_GO, b"", limit=1) if self._may_release else []
         if not first:
-            self._may_free = False
+            self._may_release = False
             return []
         target = first[0][0]
         rows = self._rows.scan(ALIAS_OF, target, limit=limit)
@@ -68,6 +72,6 @@ class Aliases:
         return [row[_KEY:] for row, _ in rows]
 
     @property
-    def is_freeing(self) -> bool:
-        """Whether `free` may have something to do."""
-        return self._may_free
+    def is_releasing(self) -> bool:
+        """Whether `take_released` may return any."""
+        return self._may_release

@@ -19,7 +19,11 @@ class Captures:
         return None if value is None else PLACE.decode(value)
 
     def earlier(self, key: bytes) -> Capture | None:
-        """Return an earlier capture.    key: the SHA-1 of its payload, or that of its URL"""
+        """Return an earlier capture.
+
+        Args:
+            key: The SHA-1 of its payload, or that of its URL.
+        """
         value = self._rows.get(CAPTURED, key)
         return None if value is None else CAPTURE.decode(value)
 

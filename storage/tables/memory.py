@@ -39,7 +39,11 @@ class Memory:
     """The records of one filter."""
 
     def __init__(self, rows: Rows, filter_name: str, site_bytes: int, *, writes: bool = False) -> None:
-        """writes: whatever is written of this filter, it is written here."""
+        """Create the memory.
+
+        Args:
+            writes: Whatever is written of this filter, it is written here.
+        """
         self._rows = rows
         self._tag = filter_tag(filter_name)
         self._met = Met() if writes and not rows.scan(MEMORY, self._tag, limit=1) else None

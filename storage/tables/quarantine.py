@@ -26,7 +26,7 @@ class Trials:
         self._rows = rows
 
     def guilty(self, work: bytes) -> TrialRecord | None:
-        """Return what proves that work kills whoever does it, None if nothing does.
+        """Return the proof that work kills the process that does it, None if there is none.
 
         An exception is proof: the same work raises it again. A process that is gone without a word may have been killed by another; of
         two that are gone over the same work, so short a time each, it is to blame.
@@ -35,7 +35,11 @@ class Trials:
         return trial if trial is not None and _is_proof(trial) else None
 
     def would_convict(self, work: bytes, raised: str) -> bool:
-        """Return whether one more death over some work would prove what is not yet proven.    raised: as for `accuse`"""
+        """Return whether one more death over some work would prove what is not yet proven.
+
+        Args:
+            raised: As for `accuse`.
+        """
         trial = self.get(work) or TrialRecord()
         return not _is_proof(trial) and _is_proof(_accused(trial, raised))
 
@@ -44,14 +48,18 @@ class Trials:
         return None if value is None else TRIAL.decode(value)
 
     def accuse(self, work: bytes, raised: str) -> None:
-        """Count one more death over some work.    raised: the exception, "" if there was none"""
+        """Count one more death over some work.
+
+        Args:
+            raised: The exception, "" if there was none.
+        """
         before = self.guilty(work)
         self._rows.put(TRIALS, work, TRIAL.encode(_accused(self.get(work) or TrialRecord(), raised)))
         if before is None and self.guilty(work) is not None:
             self._rows.counters.add(ACCUSED)
 
     def forget(self, work: bytes) -> None:
-        """Delete what was said of work that is done, or set aside."""
+        """Delete the trial of work that is done, or quarantined."""
         self._rows.delete(TRIALS, work)
 
     def any(self) -> bool:
@@ -73,7 +81,11 @@ class Quarantine:
         self._rows = rows
 
     def add(self, shard: int, record: QuarantineRecord) -> bytes:
-        """Set work aside; return its key.    shard: the agent's own"""
+        """Set work aside; return its key.
+
+        Args:
+            shard: The agent's own.
+        """
         counters = self._rows.counters
         counters.add(_LAST)
         key = shard.to_bytes(2, "big") + pack_u64(counters.get(_LAST))

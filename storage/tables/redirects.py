@@ -79,7 +79,9 @@ class Redirects:
         """Return (original, hops) of every chain of at most `max_hops` that leads to this target, nearest first.
 
         An original has one edge, so it is met once, and a loop is one that comes back to the target.
-        is_own: whether an original is this agent's; what leads to another's is that agent's to know.
+
+        Args:
+            is_own: Whether an original is this agent's; what leads to another's is that agent's to know.
         """
         found: dict[bytes, int] = {}
         ring = [key]

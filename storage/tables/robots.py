@@ -14,7 +14,7 @@ _LEVEL = 3
 
 
 class RobotsTable:
-    """What each origin's robots.txt said and until when that holds."""
+    """The robots.txt of each origin, and until when it is valid."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -31,7 +31,11 @@ class RobotsTable:
         return None if value is None else _RECORD.decode(value)
 
     def body(self, name: bytes) -> bytes:
-        """Return the file of this hash; raises `StoreError` if it is gone, since an empty file would allow everything."""
+        """Return the file of this hash.
+
+        Raises:
+            StoreError: If it is gone, since an empty file would allow everything.
+        """
         value = self._rows.get(ROBOTS_FILES, name)
         if value is None:
             raise StoreError(f"robots.txt {name.hex()} is named by a record and not stored. Restore the store from a backup")

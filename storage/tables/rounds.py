@@ -107,7 +107,7 @@ class WatchRecord(msgspec.Struct, array_like=True):
     n_audited: int = 0
     lied_at: float = 0.0  # its 304 was false: asked without conditions since
     is_doubted: bool = False  # halted, and not believed yet that its pages are gone
-    halted: str = ""  # why, in words; "": it is not
+    parked: str = ""  # why, in words; "": it is not
     trusted: int = 0  # the round in which an operator believes it
 
 

@@ -1,9 +1,9 @@
-"""The tails of hosts: URLs that an opinion of a filter postponed, by class and in the order in which they are drawn.
+"""The tails of hosts: URLs that an opinion of a filter held, by class and in the order in which they are drawn.
 
 tail_hosts    queue 16                                  → what the host's tail came to
 tail_classes  queue 16 ‖ class 8                        → one class: what it is, what was drawn of it
 tail_members  queue 16 ‖ class 8 ‖ cohort 2 ‖ order 8   → key 16        a scan of a cohort is the order of drawing
-tail_places   key 16 → queue's last 8 ‖ class 8 ‖ cohort 2 ‖ order 8 ‖ inherited 1        where a postponed URL waits
+tail_places   key 16 → queue's last 8 ‖ class 8 ‖ cohort 2 ‖ order 8 ‖ inherited 1        where a held URL waits
 tail_draws    key 16 → queue's last 8 ‖ what was drawn                                    until its fetch is settled
 
 The first 8 bytes of a queue are its site's, as those of its URLs' keys are. Records are bytes here: what they mean is in filters/tail.
@@ -24,7 +24,7 @@ _PLACE = struct.Struct(">8s8sH8s?")
 
 
 class TailPlace(NamedTuple):
-    """Where a postponed URL waits."""
+    """Where a held URL waits."""
 
     queue: bytes
     tag: bytes  # 8: of its class
@@ -65,7 +65,7 @@ class TailTables:
         self._rows.put(TAIL_CLASSES, queue + class_tag(holder), record)
 
     def add(self, key: bytes, place: TailPlace) -> None:
-        """Let a URL wait."""
+        """Add a URL to its class."""
         self._rows.put(TAIL_MEMBERS, member_key(place), key)
         self._rows.put(TAIL_PLACES, key, _PLACE.pack(place.queue[8:], place.tag, place.cohort, place.order, place.is_inherited))
 
@@ -78,7 +78,7 @@ class TailTables:
         return TailPlace(key[:8] + queue, tag, cohort, order, is_inherited)
 
     def remove(self, key: bytes, place: TailPlace) -> None:
-        """Let a URL wait no longer."""
+        """Remove a URL from its class."""
         self._rows.delete(TAIL_MEMBERS, member_key(place))
         self._rows.delete(TAIL_PLACES, key)
 

@@ -16,7 +16,7 @@ FAMILIES = Beliefs(has_shapes=False)
 
 
 @pytest.mark.parametrize("views", [*HONEST, *HOSTILE], ids=lambda views: views.__name__)
-def test_what_is_postponed_wrongly_is_found_and_plain_is_nowhere_better(views: Views) -> None:
+def test_what_is_held_wrongly_is_found_and_plain_is_nowhere_better(views: Views) -> None:
     """Mutation: what a family covers is thrown away: documents of ten kinds are lost."""
     found = measure(site(views.__name__, views, n=60), TailPolicy(), FAMILIES)
     assert found.lost == 0

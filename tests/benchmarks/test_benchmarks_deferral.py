@@ -39,7 +39,7 @@ def measured(make: Callable[[], Graph], policy: TailPolicy | None = None) -> Mea
 
 @pytest.mark.parametrize("name", SMALL)
 def test_nothing_is_lost_and_plain_is_nowhere_better(name: str) -> None:
-    """Mutation: classes that are closed when they are postponed lose on four of them."""
+    """Mutation: classes that are closed when they are held lose on four of them."""
     found = measured(SMALL[name])
     assert found.lost <= 0.005 * found.documents
     assert not found.is_below

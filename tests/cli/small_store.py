@@ -145,7 +145,7 @@ def _pages(small: SmallStore) -> None:
     evidence = {"copy_of": page.key.hex()}
     verdict = Verdict("exact_duplicate", keep=False, follow=False, score=1.0, reason=Reason.DUPLICATE_CONTENT, evidence=evidence)
     small.page(copy, body=None, keep=False, follow=False, verdicts=verdict_records([verdict]))
-    small.totals.saved("exact_duplicate")
+    small.totals.count_saved("exact_duplicate")
     store.tables.verdicts.revise(page.key, Verdict("exact_duplicate", score=0.5), NOW + 50)
     small.page(url("/gone", via="/"), status=404, title="Not found")
 
@@ -202,7 +202,7 @@ def _refused(small: SmallStore) -> None:
         small.known(found, State.REFUSED, reason)
         store.tables.skips.add(found.text, reason, via=found.via, by=by)
         small.totals.skip(reason)
-    small.totals.saved("path_trap")
+    small.totals.count_saved("path_trap")
     for text, reason, by in (
         ("https://elsewhere.example/", Reason.OUT_OF_SCOPE, "scope"),
         ("https://a.example/pic.png", Reason.BAD_TYPE, "media"),

@@ -28,7 +28,7 @@ KINDS = {
     "of a parked host": ("https://parked.example/", "queued", "parked by host_dead (politeness.dead_after) until 2055"),
     "denied by robots.txt": ("https://a.example/private/x", "refused", "robots_denied (robots.obey) by robots"),
     "trap": ("https://a.example/calendar/2024/01", "refused", "path_trap (filters.path_trap.mode) by path_trap"),
-    "held": ("https://a.example/held", "held", "postponed by dust:rule-7"),
+    "held": ("https://a.example/held", "held", "held by dust:rule-7"),
     "alias": ("https://a.example/alias", "alias", "an alias of https://a.example/page (rule drop session ids)"),
     "out of scope": ("https://elsewhere.example/", "unknown", "found and not taken up: out_of_scope (scope.type, scope.include) by scope"),
     "skipped by type": (

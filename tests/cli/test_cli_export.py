@@ -164,7 +164,7 @@ def test_a_file_is_replaced_only_by_force(thresher: Command, crawl: Path, tmp_pa
     assert "--force" in ran.err
     assert thresher("export", crawl, "-o", file, "--force").code == 0
     assert len(lines(file.read_text())) == 6
-    assert os.listdir(tmp_path) == ["urls.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["urls.jsonl"]
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
@@ -214,11 +214,11 @@ def lose_the_race(path: Path) -> None:
 def test_an_export_that_fails_leaves_no_trace(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="half way"):
         fail_half_way(tmp_path / "x")
-    assert os.listdir(tmp_path) == []
+    assert [path.name for path in tmp_path.iterdir()] == []
     with pytest.raises(UsageError, match="already"):
         lose_the_race(tmp_path / "x")
     assert (tmp_path / "x").read_text() == "somebody else's"
-    assert os.listdir(tmp_path) == ["x"]
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
 def test_a_full_disk_is_exit_74(crawl: Path) -> None:

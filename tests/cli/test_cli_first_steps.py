@@ -61,7 +61,7 @@ def test_the_name_of_the_file_says_the_format(name: str, start: str, thresher: C
 
 
 def test_an_unknown_short_key_is_not_taken_for_one_far_away(thresher: Command, tmp_path: Path) -> None:
-    """Seen to fail: "foo: unknown key, did you mean filters.depth_cutoff.floor?" """
+    """Seen to fail: "foo: unknown key, did you mean filters.depth_cutoff.floor?"."""
     assert "did you mean" not in thresher("check", "--contact", "me@a.example", "--set", "foo=1").err
 
 

@@ -24,7 +24,7 @@ class FakeAgent:
     def __init__(self, todo: int = 0) -> None:
         self.todo = todo
         self.is_dry = False  # it may have fetched, and found nothing to fetch
-        self.report = Report(sent={}, heard={})
+        self.report = Report(sent={}, received={})
 
     def obey(self, order: AgentOrder) -> None:
         self.report.wave = order.wave or self.report.wave
@@ -36,7 +36,7 @@ class FakeAgent:
             self.report.pages, self.todo = self.report.pages + 1, self.todo - 1
         at_limit = self.report.pages >= self.report.may_have
         self.is_dry |= not at_limit and not self.todo
-        self.report.resting = "nothing left" if self.is_dry else "limits.max_pages reached" if at_limit else ""
+        self.report.idle = "nothing left" if self.is_dry else "limits.max_pages reached" if at_limit else ""
 
 
 class Stage:
@@ -53,18 +53,18 @@ class Stage:
         self.orders.clear()
 
     def hear(self, agent: int) -> str:
-        return self.termination.heard(agent, msgspec.structs.replace(self.agents[agent].report))
+        return self.termination.on_report(agent, msgspec.structs.replace(self.agents[agent].report))
 
 
-def resting(**counts: dict[str, int]) -> FakeAgent:
+def idle(**counts: dict[str, int]) -> FakeAgent:
     agent = FakeAgent()
-    agent.report.resting = "nothing left"
-    agent.report.sent, agent.report.heard = counts.get("sent", {}), counts.get("heard", {})
+    agent.report.idle = "nothing left"
+    agent.report.sent, agent.report.received = counts.get("sent", {}), counts.get("received", {})
     return agent
 
 
 def test_the_end_is_the_second_of_two_equal_waves() -> None:
-    stage = Stage([resting(sent={"1": 4}, heard={"1": 0}), resting(sent={"0": 0}, heard={"0": 4})])
+    stage = Stage([idle(sent={"1": 4}, received={"1": 0}), idle(sent={"0": 0}, received={"0": 4})])
     assert [stage.hear(0), stage.hear(1)] == ["", ""]
     assert stage.hear(0) == "", "no answer to the wave yet"
     stage.deliver()
@@ -72,8 +72,8 @@ def test_the_end_is_the_second_of_two_equal_waves() -> None:
 
 
 def test_when_all_rest_their_tails_are_served_and_the_end_is_when_nobody_has_one() -> None:
-    """Mutation: the crawl ended with what filters had postponed."""
-    stage = Stage([resting(), resting()])
+    """Mutation: the crawl ended with what filters had held."""
+    stage = Stage([idle(), idle()])
     stage.agents[1].report.has_tail = True
     stage.hear(0)
     stage.hear(1)
@@ -90,11 +90,11 @@ def test_when_all_rest_their_tails_are_served_and_the_end_is_when_nobody_has_one
 
 def test_a_message_between_two_waves_puts_the_end_off() -> None:
     """Agent 0 is asked, then heard of by agent 1, which is asked late: one wave alone would end the crawl with work left."""
-    stage = Stage([resting(sent={"1": 4}, heard={"1": 0}), resting(sent={"0": 0}, heard={"0": 4})])
+    stage = Stage([idle(sent={"1": 4}, received={"1": 0}), idle(sent={"0": 0}, received={"0": 4})])
     stage.hear(0)
     stage.hear(1)
     stage.deliver()
-    stage.agents[0].report.heard = {"1": 1}
+    stage.agents[0].report.received = {"1": 1}
     stage.agents[1].report.sent = {"0": 1}
     assert [stage.hear(0), stage.hear(1)] == ["", ""]
     stage.deliver()
@@ -105,11 +105,11 @@ def test_a_message_between_two_waves_puts_the_end_off() -> None:
 
 
 def test_no_end_while_a_message_is_on_its_way_or_an_agent_is_dead() -> None:
-    stage = Stage([resting(sent={"1": 5}), resting(heard={"0": 4})])
+    stage = Stage([idle(sent={"1": 5}), idle(received={"0": 4})])
     for _ in range(4):
         assert stage.hear(0) == stage.hear(1) == ""
         stage.deliver()
-    stage.agents[1].report.heard = {"0": 5}
+    stage.agents[1].report.received = {"0": 5}
     stage.hear(1)
     stage.termination.started(0)
     stage.deliver()

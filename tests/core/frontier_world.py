@@ -184,9 +184,9 @@ class World:
             cause = self.unresolvable.get(name)
             if cause is None:
                 self.addresses.unknown.discard(name)
-                self.frontier.resolved(name, self.now)
+                self.frontier.on_resolved(name, self.now)
             else:
-                gone = self.frontier.unresolvable(name, cause, "no such name", self.now)
+                gone = self.frontier.unresolvable(name, cause, self.now)
                 self.terminal_lookups += gone
                 self.ended += gone
         return bool(names)

@@ -107,12 +107,12 @@ def test_a_later_cookie_of_the_same_name_replaces_the_first_and_longer_paths_go_
 
 def test_a_circle_is_gone_round_again_only_while_it_learns() -> None:
     jars = ChainCookies()
-    assert jars.redirected("https://a.test/", "https://a.test/", ["seen=1"], NOW, at_most=5)
+    assert jars.on_redirect("https://a.test/", "https://a.test/", ["seen=1"], NOW, at_most=5)
     assert jars.header("https://a.test/") == "seen=1"
-    assert not jars.redirected("https://a.test/", "https://a.test/", ["seen=1"], NOW, at_most=5)
+    assert not jars.on_redirect("https://a.test/", "https://a.test/", ["seen=1"], NOW, at_most=5)
     endless = ChainCookies()
     rounds = 0
-    while endless.redirected("https://a.test/", "https://a.test/", [f"n={rounds}"], NOW, at_most=5):
+    while endless.on_redirect("https://a.test/", "https://a.test/", [f"n={rounds}"], NOW, at_most=5):
         rounds += 1
     assert rounds == 5
 
@@ -120,11 +120,11 @@ def test_a_circle_is_gone_round_again_only_while_it_learns() -> None:
 def test_one_chain_knows_nothing_of_another_and_few_are_kept() -> None:
     jars = ChainCookies()
     for i in range(1_500):
-        jars.redirected(f"https://a.test/{i}", f"https://a.test/to/{i}", [f"n={i}; Path=/"], NOW, at_most=5)
+        jars.on_redirect(f"https://a.test/{i}", f"https://a.test/to/{i}", [f"n={i}; Path=/"], NOW, at_most=5)
     assert jars.header("https://a.test/to/1499") == "n=1499"
     assert jars.header("https://a.test/to/0") == ""
     assert jars.header("https://a.test/other") == ""
-    jars.ended("https://a.test/to/1499")
+    jars.on_end("https://a.test/to/1499")
     assert jars.header("https://a.test/to/1499") == ""
 
 

@@ -91,7 +91,7 @@ def test_probes_and_audits_go_ahead_of_the_queue_under_the_same_delay() -> None:
 def test_a_host_that_is_given_back_waits_and_wakes() -> None:
     world = World(configured(politeness=CALM))
     world.push("http://a.example/")
-    world.frontier.give_back(leased(world), world.now, until=world.now + 600.0, why="robots.txt redirected")
+    world.frontier.defer(leased(world), world.now, until=world.now + 600.0, why="robots.txt redirected")
     assert waited(world).until == world.now + 600.0
     assert next(world.frontier.hosts(world.now)).state == "robots.txt redirected"
     world.frontier.wake(queue_of("http://a.example/"), world.now)
@@ -103,7 +103,7 @@ def test_a_robots_txt_fetched_in_a_urls_place_starts_the_hosts_clock_and_costs_t
     world = World(configured(politeness=CALM))
     world.push("http://a.example/")
     lease = leased(world)
-    world.frontier.give_back(lease, world.now, requested=page(replace(lease.entry.url, purpose=Purpose.ROBOTS)))
+    world.frontier.defer(lease, world.now, requested=page(replace(lease.entry.url, purpose=Purpose.ROBOTS)))
     assert waited(world).until == world.now + 1.0
     world.now += 1.0
     assert leased(world).entry == lease.entry
@@ -116,7 +116,7 @@ def test_a_robots_redirect_hop_goes_through_though_its_host_is_blocked() -> None
     world.push("http://a.example/page")
     lease = leased(world)
     redirected = page(replace(lease.entry.url, purpose=Purpose.ROBOTS))
-    world.frontier.give_back(lease, world.now, until=world.now + 600.0, why="robots.txt redirected", requested=redirected)
+    world.frontier.defer(lease, world.now, until=world.now + 600.0, why="robots.txt redirected", requested=redirected)
     assert world.frontier.request_ahead(URLS.url("http://www.a.example/robots.txt", purpose=Purpose.ROBOTS), world.now)
     assert waited(world).until == world.now + 1.0
     world.now += 1.0
@@ -163,7 +163,7 @@ def test_a_url_found_again_nearer_moves_forward() -> None:
     assert (lease.entry.url.text, lease.entry.url.site_depth) == ("http://a.example/far", 1)
     again = far._replace(rank=rank(1, 0), url=replace(far.url, site_depth=0))
     assert world.frontier.raise_rank(again, rank(0, 0)) is None, "it is leased"
-    world.frontier.give_back(lease, world.now, requested=page(lease.entry.url))  # it was its host's robots.txt that was asked for
+    world.frontier.defer(lease, world.now, requested=page(lease.entry.url))  # it was its host's robots.txt that was asked for
     assert world.frontier.raise_rank(again, rank(0, 0))
     world.now += 2.0
     lease = leased(world)
@@ -204,7 +204,7 @@ def test_in_a_new_life_every_host_first_waits_its_whole_delay() -> None:
     world.push("http://b.example/")
     lease = leased(world)
     world.frontier.set_crawl_delay(lease.queue, 50.0)
-    world.frontier.give_back(lease, world.now)
+    world.frontier.defer(lease, world.now)
     world.crash()
     world.now += 0.001
     assert waited(world).until == world.started_at + 5.0
@@ -243,9 +243,9 @@ def test_a_host_that_joins_comes_after_the_cursor_even_at_the_same_microsecond()
     store = Queues()
     hosts = WaitingHosts(store, START)
     late, early = HostRecord(name="late", site=""), HostRecord(name="early", site="")
-    hosts.postpone(b"z" * 16, late, START + 5.0)
+    hosts.push(b"z" * 16, late, START + 5.0)
     assert [queue for _, queue in hosts.read(START + 5.0, 10)] == [b"z" * 16]
-    hosts.join(b"a" * 16, early, START + 5.0)
+    hosts.push_due(b"a" * 16, early, START + 5.0)
     assert [queue for _, queue in hosts.read(START + 5.0, 10)] == [b"a" * 16]
 
 

@@ -88,7 +88,7 @@ def test_a_name_is_asked_for_once_and_its_hosts_wait() -> None:
     waited(world)
     assert world.frontier.lookups() == []
     world.addresses.unknown.clear()
-    world.frontier.resolved("a.example", world.now)
+    world.frontier.on_resolved("a.example", world.now)
     assert leased(world).entry.seq == 1
     world.now += 0.2
     assert leased(world).entry.seq == 2
@@ -135,7 +135,7 @@ def test_a_hop_whose_name_does_not_resolve_is_returned() -> None:
     world.frontier.request_ahead(URLS.url("http://gone.example/robots.txt", purpose=Purpose.ROBOTS), world.now)
     waited(world)
     assert world.frontier.lookups() == ["gone.example"]
-    entries = world.frontier.unresolvable("gone.example", Cause.DNS_FAIL, "", world.now)
+    entries = world.frontier.unresolvable("gone.example", Cause.DNS_FAIL, world.now)
     assert [entry.seq for entry in entries] == [0]
     assert waited(world).until is None
 
@@ -222,7 +222,7 @@ def test_a_crawl_delay_holds_from_the_request_that_found_it() -> None:
     world.push("http://a.example/1")
     lease = leased(world)
     world.frontier.set_crawl_delay(lease.queue, 7.0)
-    world.frontier.give_back(lease, world.now, requested=page(lease.entry.url))
+    world.frontier.defer(lease, world.now, requested=page(lease.entry.url))
     assert waited(world).until == world.now + 7.0
     world.frontier.set_crawl_delay(lease.queue, None)
     world.now += 7.0

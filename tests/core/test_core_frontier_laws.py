@@ -220,7 +220,7 @@ def take_and_leave(world: World, rng: random.Random) -> set[int]:
     if requested is not None:
         world.log.append(Request(world.now, world.now, popped.queue, popped.address, popped.entry._replace(seq=0), requested))
     until = rng.choice([0.0, world.now + 2.0, world.now + 100.0])
-    world.frontier.give_back(popped, world.now, until=until, why="robots.txt unreachable", requested=requested)
+    world.frontier.defer(popped, world.now, until=until, why="robots.txt unreachable", requested=requested)
     return set()
 
 

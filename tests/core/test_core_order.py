@@ -127,8 +127,8 @@ def test_a_host_that_stands_in_line_gets_ahead_when_more_sites_come_to_link_to_i
     later = URLS.queue_key("http://later.example")[:8]
     for n_linking in (0, 3):
         made.store.save_site(later, SiteRecord(name="later.example", n_hosts=1, n_linking=n_linking))
-        made.frontier.linked(later)
-    made.frontier.linked(b"nobody s")
+        made.frontier.on_link(later)
+    made.frontier.on_link(b"nobody s")
     finished(made, busy)
     assert taken(made, 2) == ["later.example/", "first.example/"]
 

@@ -1,4 +1,4 @@
-"""Rules of a round: validators by RFC 9110, lots, lies, gone pages, halted hosts, --where."""
+"""Rules of a round: validators by RFC 9110, lots, lies, gone pages, parked hosts, --where."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_gone_takes_410_or_404_on_two_days() -> None:
     assert not is_gone(403, NOW - DAY, NOW, is_doubted=False)
 
 
-def test_a_host_is_halted_by_half_of_its_last_answers() -> None:
+def test_a_host_is_parked_by_half_of_its_last_answers() -> None:
     assert is_sudden((1 << MOST_LOST) - 1)
     assert not is_sudden((1 << (MOST_LOST - 1)) - 1)
     assert not is_sudden((1 << MOST_LOST) - 1 << WINDOW)  # long ago

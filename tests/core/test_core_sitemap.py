@@ -72,10 +72,10 @@ def test_a_sitemap_is_read_as_its_author_meant_it(kind: str) -> None:
 
 
 def test_what_a_sitemap_says_of_a_page_is_kept_where_it_is_sound() -> None:
-    told = "<lastmod>2024-05-01T12:00:00+02:00</lastmod><changefreq>Daily</changefreq><priority>0.8</priority>"
+    notes = "<lastmod>2024-05-01T12:00:00+02:00</lastmod><changefreq>Daily</changefreq><priority>0.8</priority>"
     wrong = "<lastmod>yesterday</lastmod><changefreq>often</changefreq><priority>7</priority>"
     news = "<news:news><news:publication_date>1970-01-02</news:publication_date></news:news>"
-    assert entries(read(urlset(ONE + told, ONE + wrong, ONE + news), LIMITS)) == [
+    assert entries(read(urlset(ONE + notes, ONE + wrong, ONE + news), LIMITS)) == [
         Entry("http://a.example/1", "page", 1714557600.0, "daily", 0.8),
         Entry("http://a.example/1", "page", 0.0, "", -1.0),
         Entry("http://a.example/1", "page", 86400.0, "", -1.0),
@@ -119,7 +119,7 @@ def test_a_hostile_or_broken_file_ends_at_a_limit_that_is_told(kind: str) -> Non
     """S24: documents with entities and DTDs are refused where those are declared; nothing outside is asked for (T-0 would say so)."""
     body, word = HOSTILE[kind]
     reading = read(body, SitemapLimits(1 << 20, 100, feeds=False))
-    assert word in " ".join(reading.told)
+    assert word in " ".join(reading.notes)
     assert len(entries(reading)) <= 201
     assert not any("passwd" in loc or "ha" in loc for loc in locs(reading))
 
@@ -139,6 +139,6 @@ def test_gigabytes_in_a_gzip_are_not_unpacked() -> None:
     head, mebibyte = b"<urlset>", b" " * (1 << 20)
     body = pack.compress(head) + b"".join(pack.compress(mebibyte) for _ in range(8)) + pack.flush()
     reading = read(body, LIMITS)
-    assert reading.told[0] == "larger than 1,048,576 bytes; what came before was taken"
+    assert reading.notes[0] == "larger than 1,048,576 bytes; what came before was taken"
     zeros = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS | 16)
-    assert read(zeros.compress(bytes(1 << 22)) + zeros.flush(), LIMITS).told == ["no sitemap: neither XML nor a list of URLs"]
+    assert read(zeros.compress(bytes(1 << 22)) + zeros.flush(), LIMITS).notes == ["no sitemap: neither XML nor a list of URLs"]

@@ -227,10 +227,10 @@ def _live(life: Life, tail: Tail, rng: random.Random, tally: Tally, most_kills: 
         if rng.random() < _EARLY:
             pause_s = rng.random()
             began = time.monotonic()
-            wait_until(lambda: not life.running or time.monotonic() > began + pause_s)  # noqa: B023
+            wait_until(lambda: not life.running or time.monotonic() > began + pause_s)  # noqa: B023 - called here and now
         else:
             at = tail.count() + rng.randint(1, stride)
-            wait_until(lambda: not life.running or tail.count() >= at)  # noqa: B023
+            wait_until(lambda: not life.running or tail.count() >= at)  # noqa: B023 - called here and now
         if not life.running:
             break
         tally.kills[action] += _do(action, life, rng)

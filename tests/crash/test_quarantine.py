@@ -42,7 +42,7 @@ POISON = """
     from thresher.crawler.settlement.settler import Settler
     before, mark = Settler.admit_foreign, Path(sys.argv[1]) / "poison"
     def poisoned(self, source, sifted, gift, now, *, is_redirect):
-        number = self._store.tables.channels.heard(1 - self._context.ownership.me) + 1
+        number = self._store.tables.channels.received(1 - self._context.ownership.me) + 1
         if not mark.exists():
             mark.write_text(str(number))
         before(self, source, sifted, gift, now, is_redirect=is_redirect)

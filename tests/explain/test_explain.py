@@ -62,9 +62,9 @@ def test_a_filter_that_learns_is_asked_with_its_memory_as_it_is(small: SmallStor
     fill_a_directory(small)
     story = told(small, "https://a.example/d/3")
     assert story.today is not None
-    assert story.today.outcome == "be postponed (path_trap; by path_trap https://a.example/d/#)"
+    assert story.today.outcome == "be held (path_trap; by path_trap https://a.example/d/#)"
     learned = [ruling for ruling in story.today.rulings if ruling.gate == "learned"]
-    assert [(ruling.by, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("path_trap", "postponed")]
+    assert [(ruling.by, ruling.answer) for ruling in learned if ruling.answer != "pass"] == [("path_trap", "held")]
 
 
 def test_what_an_observing_filter_would_refuse_is_told_and_does_not_count(small: SmallStore) -> None:

@@ -220,7 +220,7 @@ async def _tell(directory: Path, story: Sequence[Step], chosen: Settings) -> Lef
         finally:
             await agent.close()
         records = [record for _, record in store.tables.quarantine.all()]
-        heard = store.tables.channels.heard(OTHER)
+        heard = store.tables.channels.received(OTHER)
     with View(directory / "store") as view:
         return Left(records, list(_of_shard(view, "shard 0: ", bodies=False)), heard)
 

@@ -49,7 +49,7 @@ class Team:
                 continue
             to = self.owners[0].owner(effect.key)
             for _ in range(self._n_times):
-                more, record = self.benches[to].panel.told(who, effect.news)
+                more, record = self.benches[to].panel.on_news(who, effect.news)
                 self.journals[to] += [record] if record else []
                 waiting += more
             self.n_news += 1

@@ -344,7 +344,7 @@ def test_a_mirror_that_has_come_to_show_pages_of_its_own_is_held_no_longer() -> 
     assert not _held(bench, f"{B}/new")
 
 
-def test_a_mirror_is_only_said_to_be_set_back_by_one_that_observes() -> None:
+def test_the_urls_of_a_mirror_are_not_held_by_a_filter_that_observes() -> None:
     bench = Bench()
     _mirrored(bench, 30)
     of = spec(NearReplica(mode="observe"), tells_copies=False)

@@ -151,7 +151,7 @@ def test_a_large_forum_is_found_whole_in_the_default_configuration(form: str) ->
     assert site.find(numbered(form + "&new", 10)) == numbered(form + "&new", 10)
 
 
-def test_a_shape_is_postponed_for_barren_answers_alone_and_then_at_once() -> None:
+def test_a_shape_is_held_for_barren_answers_alone_and_then_at_once() -> None:
     """F60. An opinion refuses nothing. Mutation: the bound counted `answered`; `again` was left out of the spec."""
     site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), alike)
     site.fetch(site.find(numbered("http://a.example/trap/{}", 1_000)))
@@ -217,7 +217,7 @@ def days(n: int) -> list[str]:
     return [f"http://a.example/cal?day={d}&month={m}&year={y}" for y in range(2000, 2100) for m in range(1, 13) for d in range(1, 29)][:n]
 
 
-def test_a_calendar_is_postponed_after_few_barren_days() -> None:
+def test_a_calendar_is_held_after_few_barren_days() -> None:
     """F60. What a page says of its date its URL has said."""
     site = Site(Filters(path_trap=PathTrap(max_calendar=24)), lambda url: f"nothing is planned {BOILERPLATE}")
     site.crawl(days(300))

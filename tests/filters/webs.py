@@ -116,7 +116,7 @@ class Bench:
         records: list[Record | None] = []
         for subject in story:
             if isinstance(subject, Answer):
-                records += [self.panel.answered(spec.name, subject)[1] for spec in self.panel.specs if spec.prober]
+                records += [self.panel.on_answer(spec.name, subject)[1] for spec in self.panel.specs if spec.prober]
             else:
                 records.append(self.panel.learn(self.judge(subject))[1])
         return [record for record in records if record is not None]

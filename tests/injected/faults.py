@@ -184,7 +184,7 @@ class _Injector(MetaPathFinder):
                 for function, wrap in wrappers:
                     replace(module, function, wrap)
 
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]  # the code of this one module is changed
         return spec
 
 

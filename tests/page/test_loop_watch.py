@@ -62,7 +62,7 @@ async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_
     async with batch_reader(tmp_path, clock=time.monotonic) as table:
 
         def accuse(host: str) -> None:
-            table.set_apart(host)
+            table.isolate(host)
             accused.set()
 
         watch = LoopWatch(table.step, accuse)

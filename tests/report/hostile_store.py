@@ -102,7 +102,7 @@ class HostileStore(SmallStore):
             url = self.url(f"https://a.example/failed/{cause}/{self.text()}")
             self.known(url, State.DONE)
             self.store.tables.failures.put(url.key, FailureRecord(cause, self.text(), NOW, 4, True, 0))
-            self.totals.failed(cause, terminal=True)
+            self.totals.count_failure(cause, terminal=True)
             self.settle(url)
         self.store.tables.robots.put(self.space.origin_key("https://a.example"), RobotsRecord(self.text(), "allow", NOW, NOW + 1, 404), b"")
 
@@ -126,7 +126,7 @@ class HostileStore(SmallStore):
             url = self.url(f"https://a.example/held/{self.text()}")
             self.known(url, State.HELD, Reason.HELD_BY_FILTER)
             self.store.tables.held.hold(url.key, holder)
-            self.totals.saved(holder.partition(" ")[0])
+            self.totals.count_saved(holder.partition(" ")[0])
         alias, rule = self.url(f"https://a.example/alias/{self.text()}"), f"dust:{self.text()}"
         self.known(alias, State.ALIAS, Reason.REWRITTEN)
         self.store.tables.aliases.put(alias.key, self.text(), rule)

@@ -55,7 +55,7 @@ def test_a_crawl_of_failures_alone_has_a_page(tmp_path: Path) -> None:
         url = small.url(f"/{number}")
         small.known(url, State.DONE)
         small.store.tables.failures.put(url.key, FailureRecord(Cause.CONN_REFUSED, "nobody listens", NOW, 4, True))
-        small.totals.failed(Cause.CONN_REFUSED, terminal=True)
+        small.totals.count_failure(Cause.CONN_REFUSED, terminal=True)
         small.settle(url)
     small.close()
     page = page_of(tmp_path / "failed")

@@ -1,4 +1,4 @@
-"""A model of tails: postponed, drawn, settled, freed, closed, opened again, killed, moved to another shard, each URL is in one place."""
+"""A model of tails: held, drawn, settled, freed, closed, opened again, killed, moved to another shard, each URL is in one place."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class TailModel(RuleBasedStateMachine):
             self.drawn[key] = self.waiting.pop(key)
 
     @rule(queue=st.sampled_from(QUEUES), holder=st.sampled_from(HOLDERS), n=st.integers(1, 40), is_inherited=st.booleans())
-    def postpone(self, queue: bytes, holder: str, n: int, is_inherited: bool) -> None:
-        """A page names URLs that an opinion postpones."""
+    def hold(self, queue: bytes, holder: str, n: int, is_inherited: bool) -> None:
+        """A page names URLs that an opinion holds."""
         for _ in range(n):
             self.n_made += 1
             key = queue[:8] + self.n_made.to_bytes(8, "big")
             self.waiting[key] = queue, holder
             self.n_known[queue, holder] = self.n_known.get((queue, holder), 0) + 1
-            self._draw(self.tails.postpone(queue, key, holder, is_inherited=is_inherited, n_useful=10))
+            self._draw(self.tails.hold(queue, key, holder, is_inherited=is_inherited, n_useful=10))
 
     @rule(queue=st.sampled_from(QUEUES), n=st.integers(1, 60))
     def serve(self, queue: bytes, n: int) -> None:

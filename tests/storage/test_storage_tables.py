@@ -304,7 +304,7 @@ def test_a_redirect_that_changed_leads_only_where_it_leads_now(store: Store) -> 
 
 def release(store: Store, holder: str) -> list[bytes]:
     store.tables.held.release(holder)
-    return store.tables.held.free(10, holder)
+    return store.tables.held.take_released(10, holder)
 
 
 def test_a_url_is_free_when_its_last_holder_lets_go(store: Store) -> None:
@@ -327,10 +327,10 @@ def test_what_a_holder_holds_is_freed_a_part_at_a_time_kills_in_between_included
         store.tables.held.hold(key, "pattern")
     store.tables.held.hold(keys[3], "dust")
     store.tables.held.release("pattern")
-    assert store.tables.held.free(10, "pattern") == [key for key in keys[:10] if key != keys[3]]
+    assert store.tables.held.take_released(10, "pattern") == [key for key in keys[:10] if key != keys[3]]
     after_a_kill = Held(store)
     assert after_a_kill.is_releasing
-    assert [after_a_kill.free(10) for _ in range(3)] == [keys[10:20], keys[20:], []]
+    assert [after_a_kill.take_released(10) for _ in range(3)] == [keys[10:20], keys[20:], []]
     assert not after_a_kill.is_releasing
     assert (store.tables.held.keys("pattern"), store.tables.held.holders(keys[3])) == ([], ["dust"])
 
@@ -353,15 +353,15 @@ def test_the_aliases_of_a_url_are_let_go_a_part_at_a_time(store: Store) -> None:
         store.tables.aliases.put(key, "https://a.example/b", "sessionid", url("b").key)
     store.tables.aliases.forget(keys[0])
     assert (store.tables.aliases.has_any(url("b").key), store.tables.aliases.has_any(url("c").key)) == (True, False)
-    assert store.tables.aliases.free(10) == [], "none was let go"
-    store.tables.aliases.let_go(url("b").key)
+    assert store.tables.aliases.take_released(10) == [], "none was let go"
+    store.tables.aliases.release(url("b").key)
     freed = []
-    while found := store.tables.aliases.free(3):
+    while found := store.tables.aliases.take_released(3):
         freed.append(found)
         for key in found:
             store.tables.aliases.forget(key)
     assert freed == [keys[1:4], keys[4:]]
-    assert not store.tables.aliases.is_freeing
+    assert not store.tables.aliases.is_releasing
 
 
 def test_a_request_waits_with_a_number_and_a_name(store: Store) -> None:

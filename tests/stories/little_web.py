@@ -50,7 +50,7 @@ class LittleWeb:
         self.generate: Callable[[str], Sequence[str]] | None = None  # the links of a place that was not put here
         self.generated_text = ""  # of all such places; "": each has its own
         self.missing: dict[str, Callable[[str], None]] = {}  # prefix of places that were not put here → what puts one
-        self.heard: Callable[[str], None] = lambda _: None  # called with the place of each request
+        self.on_request: Callable[[str], None] = lambda _: None  # called with the place of each request
         self._times: dict[str, list[tuple[float, float]]] = {}  # host → (arrival, answer) of each request
         self._answers: dict[str, tuple[int, str, bytes]] = {}  # place → status, headers, body
         self._cookies: dict[str, tuple[str, str]] = {}
@@ -98,7 +98,7 @@ class LittleWeb:
         times = self._times[host]
         return [arrival - answer for (_, answer), (arrival, _) in pairwise(times)]
 
-    def hold_back(self, place: str) -> asyncio.Event:
+    def stall(self, place: str) -> asyncio.Event:
         """Answer a place only once the event is set."""
         return self._gates.setdefault(place, asyncio.Event())
 
@@ -136,7 +136,7 @@ class LittleWeb:
     async def _answer(self, place: str, writer: asyncio.StreamWriter, sends_away: str = "") -> None:
         arrival = time.monotonic()
         (self.robots_requests if place.endswith(ROBOTS) else self.requests).append(place)
-        self.heard(place)
+        self.on_request(place)
         if gate := self._gates.get(place):
             await gate.wait()
         if place not in self._answers and self.generate is not None and not place.endswith(ROBOTS):
@@ -152,7 +152,7 @@ class LittleWeb:
         await writer.drain()
 
 
-def nothing_postponed_is_fetched(configuration: Settings) -> Settings:
+def no_held_url_is_fetched(configuration: Settings) -> Settings:
     """Return the configuration with the tails of hosts left alone."""
     return msgspec.structs.replace(configuration, filters=msgspec.structs.replace(configuration.filters, tail_yield=1.0))
 

@@ -111,7 +111,7 @@ def test_a_probe_is_followed_to_the_site_of_another_agent_and_its_answer_comes_b
 
 @pytest.mark.parametrize("limits", [{}, {"max_pages": 10_000}], ids=["no budget", "a budget"])
 def test_the_tails_of_both_agents_are_served_before_the_crawl_ends(tmp_path: Path, limits: dict[str, Any]) -> None:
-    """What only copies name is postponed. Mutation: the supervisor gave no order, and under a budget the crawl ended without it."""
+    """What only copies name is held. Mutation: the supervisor gave no order, and under a budget the crawl ended without it."""
     same = "The same words for everybody here, and enough of them to be told apart from any other page. " * 3
 
     def answer(request: Request) -> bytes:

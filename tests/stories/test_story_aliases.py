@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from little_web import Crawled, LittleWeb, crawl, nothing_postponed_is_fetched, settings
+from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settings
 from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
@@ -28,7 +28,7 @@ def without_ref(*, again: bool = False) -> FilterSpec:
 
 
 async def crawled(path: Path, web: LittleWeb, *others: FilterSpec, again: bool = False, **sections: Any) -> Crawled:
-    configuration = nothing_postponed_is_fetched(settings(web, ["a.test/"], **sections))
+    configuration = no_held_url_is_fetched(settings(web, ["a.test/"], **sections))
     return await crawl(path, configuration, [without_ref(again=again), *others])
 
 

@@ -52,4 +52,4 @@ async def test_a_space_of_copies_without_end_ends_within_its_budget(tmp_path: Pa
     n_sessions = sum("sid=" in place for place in web.requests)
     assert 50 <= n_sessions <= 100
     assert crawled.pages[web.url("a.test/doc/real")].keep
-    assert crawled.ending.why.startswith("nothing is left to do; postponed by filters: ")
+    assert crawled.ending.why.startswith("nothing is left to do; held by filters: ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from little_web import LittleWeb, crawl, nothing_postponed_is_fetched, settings, space
+from little_web import LittleWeb, crawl, no_held_url_is_fetched, settings, space
 from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
@@ -83,10 +83,10 @@ async def test_what_is_in_flight_or_done_is_not_rewritten(tmp_path: Path) -> Non
         web.page("a.test/", "b.test/slow", "a.test/1")
         web.page("a.test/1")
         web.page("b.test/slow")
-        late = web.hold_back("b.test/slow")
+        late = web.stall("b.test/slow")
         rewrites = tuple(Rewrite(web.url(place), web.url("a.test/never"), RULE) for place in ("b.test/slow", "a.test/", "c.test/unknown"))
         script = PageScript("dust", asks={web.url("a.test/1"): rewrites})
-        script.heard = lambda url: late.set() if url == web.url("a.test/1") else None
+        script.on_learn = lambda url: late.set() if url == web.url("a.test/1") else None
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(script)])
     assert sorted(web.requests) == ["a.test/", "a.test/1", "b.test/slow"]
     assert not crawled.aliases
@@ -139,12 +139,12 @@ async def test_a_held_url_is_fetched_once_its_last_holder_lets_go(tmp_path: Path
                 web.url("a.test/2"): (Release("rule 2"),),
             },
         )
-        crawled = await crawl(tmp_path / "c", nothing_postponed_is_fetched(settings(web, ["a.test/"])), [links(one), pages(two)])
+        crawled = await crawl(tmp_path / "c", no_held_url_is_fetched(settings(web, ["a.test/"])), [links(one), pages(two)])
     assert web.requests == ["a.test/", "a.test/0", "a.test/1", "a.test/2", "a.test/held", "a.test/3"]
     assert crawled.state(web.url("a.test/held")) is State.DONE
     assert crawled.held_by == {web.url("a.test/kept-back"): ["rule 3"]}
     assert crawled.state(web.url("a.test/kept-back")) is State.HELD
-    assert "postponed by filters: 1 URL" in crawled.ending.why
+    assert "held by filters: 1 URL" in crawled.ending.why
     assert crawled.status.saved == {"one": 2}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from injecting import crash_at
-from little_web import Crawled, LittleWeb, crawl, nothing_postponed_is_fetched, settings
+from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settings
 from planted import LinkScript
 
 from thresher.config.settings import Settings
@@ -179,14 +179,14 @@ async def test_bad_input_is_said_and_changes_nothing(tmp_path: Path) -> None:
     assert verify(crawled.path) == []
 
 
-async def test_a_takedown_of_what_filters_postponed_leaves_the_rest_of_its_class(tmp_path: Path) -> None:
+async def test_a_takedown_of_what_filters_held_leaves_the_rest_of_its_class(tmp_path: Path) -> None:
     """Mutation: a class that counts more URLs than it has is drawn from for ever, or never again."""
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/list/{i}" for i in range(12)])
         for i in range(12):
             web.page(f"a.test/list/{i}")
         holder = FilterSpec("judge", Mode.ENFORCE, learned=LinkScript("judge", asks=lambda url: [Hold(url, "judge rule")]))
-        await crawl(tmp_path / "c", nothing_postponed_is_fetched(settings(web, ["a.test/"])), [holder])
+        await crawl(tmp_path / "c", no_held_url_is_fetched(settings(web, ["a.test/"])), [holder])
         assert len(web.requests) == 1
         for i in (2, 7, 8):
             assert run("forget", tmp_path / "c", web.url(f"a.test/list/{i}")).returncode == 0

@@ -21,7 +21,7 @@ from thresher.storage.view import View
 def imported(store: Path, *sources: Path) -> tuple[int, str]:
     """Run the command in a process of its own; return its exit code and what it said."""
     words = [*command("thresher.crawler.api"), "import", *map(str, sources), "-o", str(store)]
-    run = subprocess.run(words, env=environment(), capture_output=True, text=True)
+    run = subprocess.run(words, env=environment(), capture_output=True, text=True, check=False)
     return run.returncode, run.stderr
 
 

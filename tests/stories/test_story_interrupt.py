@@ -16,7 +16,7 @@ async def test_the_second_ctrl_c_gives_up_what_is_in_flight(tmp_path: Path) -> N
     """A server that never answers; without the second the crawl waits for it."""
     async with LittleWeb() as web:
         web.page("a.test/")
-        gate = web.hold_back("a.test/")
+        gate = web.stall("a.test/")
         crawl = thresher.Crawl(tmp_path / "x", settings=settings(web, seeds=["a.test/"]))
 
         def twice(place: str) -> None:
@@ -24,7 +24,7 @@ async def test_the_second_ctrl_c_gives_up_what_is_in_flight(tmp_path: Path) -> N
                 asyncio.get_running_loop().call_soon(crawl.interrupt)
                 asyncio.get_running_loop().call_soon(crawl.interrupt)
 
-        web.heard = twice
+        web.on_request = twice
         with pytest.raises(KeyboardInterrupt):
             await crawl.run()
         gate.set()

@@ -149,8 +149,8 @@ async def test_pairs_of_a_random_web_are_what_following_by_hand_gives(tmp_path: 
                 web.page(name, status=rng.choice((200, 200, 404)))
         crawled, _ = await crawl_pairs(tmp_path, web, "z.test/", limits=Limits(min_free_disk=0, max_wait=5.0, max_redirects=20))
     expected = {}
-    for name in to:
-        end, hops = to[name], 1
+    for name, first in to.items():
+        end, hops = first, 1
         while end in to and hops <= 5:
             end, hops = to[end], hops + 1
         if end not in to and hops <= 5:

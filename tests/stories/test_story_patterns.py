@@ -48,7 +48,7 @@ async def test_a_barren_pattern_is_held_its_queued_urls_too_and_nothing_else_is_
     assert len(held) == N - len(logins) == crawled.status.saved["pattern_yield"]
     name = web.url("a.test/").removeprefix("http://")
     assert {holder for url in held for holder in crawled.held_by[url]} == {f"pattern_yield {name}login?return=<w>"}
-    assert "postponed by filters" in crawled.ending.why
+    assert "held by filters" in crawled.ending.why
 
 
 async def test_observing_says_what_would_be_saved_and_changes_nothing(tmp_path: Path) -> None:

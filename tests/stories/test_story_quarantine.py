@@ -19,7 +19,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
-from thresher.storage.tables.channels import heard_durably
+from thresher.storage.tables.channels import received_durably
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -31,11 +31,11 @@ class Frail(PageScript):
 
     is_mended = False
 
-    def answered(self, reduced: SeenAnswer, memory: Memory, /) -> Effects:
+    def on_answer(self, reduced: SeenAnswer, memory: Memory, /) -> Effects:
         if not self.is_mended:
             memory.put(bytes(8) + b"half", b"done")
             raise RuntimeError("planted")
-        return super().answered(reduced, memory)
+        return super().on_answer(reduced, memory)
 
 
 async def test_an_answer_that_kills_the_agent_is_set_aside_and_requested_again_when_it_is_offered(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ class Pupil:
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
         yield b""
 
-    def found(self, site: bytes, finding: str, memory: Memory, /) -> Effects:
+    def on_finding(self, site: bytes, finding: str, memory: Memory, /) -> Effects:
         if not self.is_mended:
             raise RuntimeError("planted")
         self.findings.append(finding)
@@ -112,7 +112,7 @@ async def test_a_finding_that_kills_the_agent_is_set_aside_not_studied_again_and
     spec = FilterSpec("pupil", Mode.ENFORCE, learner=pupil)
 
     def study(agent: Agent) -> None:
-        agent._studied("pupil", SITE, b"\xa4rule")
+        agent._on_finding("pupil", SITE, b"\xa4rule")
 
     with pytest.raises(ExceptionGroup):
         await _life(path, spec, study)
@@ -147,4 +147,4 @@ async def test_what_cannot_be_read_is_set_aside_in_the_visit_that_acknowledges_i
     (record,) = _offered(path)
     assert (record.what, record.sender, record.number, record.why.split(":")[0]) == ("unreadable messages", 3, 1, "cannot be read")
     with Store.open(path, None, 0.0) as store:
-        assert heard_durably(store, 3) == 1
+        assert received_durably(store, 3) == 1

@@ -135,7 +135,7 @@ async def test_a_page_that_redirects_now_has_moved_and_its_target_is_fetched(tmp
         assert sorted(web.asked()) == ["/", "/a", "/b", "/c", "/d"]
 
 
-async def test_a_sudden_mass_of_404s_halts_the_host_and_asks(tmp_path: Path) -> None:
+async def test_a_sudden_mass_of_404s_parks_the_host_and_asks(tmp_path: Path) -> None:
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(40)))
         for i in range(40):
@@ -150,7 +150,7 @@ async def test_a_sudden_mass_of_404s_halts_the_host_and_asks(tmp_path: Path) -> 
         assert kinds(tmp_path / "c") == {}
         with View(tmp_path / "c") as view:
             said = "\n".join(round_rows(view, tmp_path / "c"))
-        assert f"{HOST}:{web.port} is halted: 10 of its last {n_asked} answers were losses" in said
+        assert f"{HOST}:{web.port} is parked: 10 of its last {n_asked} answers were losses" in said
         assert "--trust" in said
         await again(tmp_path / "c", web, days=1.0)  # another day of the same: still nothing is gone
         assert kinds(tmp_path / "c") == {}
@@ -193,7 +193,7 @@ async def test_a_host_that_is_gone_loses_no_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["moved to one place", "one text for all"])
-async def test_a_host_that_answers_everything_alike_is_halted(tmp_path: Path, how: str) -> None:
+async def test_a_host_that_answers_everything_alike_is_parked(tmp_path: Path, how: str) -> None:
     """A login that every page leads to, a notice of maintenance with status 200: no 404, and an outage all the same."""
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(40)))
@@ -212,7 +212,7 @@ async def test_a_host_that_answers_everything_alike_is_halted(tmp_path: Path, ho
         assert crawled.status.hosts_parked == {"sudden_loss": 1}
 
 
-async def test_a_site_that_moves_page_by_page_is_not_halted(tmp_path: Path) -> None:
+async def test_a_site_that_moves_page_by_page_is_not_parked(tmp_path: Path) -> None:
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(40)))
         for i in range(40):

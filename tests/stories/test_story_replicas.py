@@ -119,7 +119,7 @@ async def test_replicas_are_named_and_pages_of_one_text_with_other_children_are_
     assert len(outcome.mirror_of) == len(outcome.planted), "of each text's hosts one is no mirror"
 
 
-async def test_mirrors_are_set_back_and_next_to_nothing_is_lost(tmp_path: Path) -> None:
+async def test_mirrors_are_held_and_next_to_nothing_is_lost(tmp_path: Path) -> None:
     outcome = await crawl_replicas(tmp_path / "c", tail_yield=1.0)  # what is set back is left alone
     assert outcome.crawled.status.hosts_parked == {}
     lost = outcome.web.truth().documents().keys() - {outcome.document(url) for url in outcome.crawled.pages}
@@ -128,8 +128,8 @@ async def test_mirrors_are_set_back_and_next_to_nothing_is_lost(tmp_path: Path) 
     assert len(unfetched) >= 0.1 * len(outcome.web.truth().urls)
 
 
-@pytest.mark.parametrize(("mirrors", "state"), [("set_back", State.HELD), ("drop", State.REFUSED)])
-async def test_the_queue_of_a_mirror_is_set_back_or_dropped(mirrors: str, state: State, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("mirrors", "state"), [("hold", State.HELD), ("drop", State.REFUSED)])
+async def test_the_queue_of_a_mirror_is_held_or_dropped(mirrors: str, state: State, tmp_path: Path) -> None:
     """Broken once (nobody asked again when a URL's turn comes): fails."""
     async with LittleWeb() as web:
         for host in ("a.test", "b.test"):

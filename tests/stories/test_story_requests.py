@@ -31,7 +31,7 @@ async def test_a_probe_is_answered_to_its_filter_and_is_no_page_of_the_crawl(tmp
         web.page("a.test/probe", "a.test/behind", text="what a probe finds")
         web.page("a.test/missing", status=404)
         prober = PageScript("prober", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
-        prober.on_answer = {web.url("a.test/probe"): (Request(web.url("a.test/missing"), Purpose.VALIDATION),)}
+        prober.asks_on_answer = {web.url("a.test/probe"): (Request(web.url("a.test/missing"), Purpose.VALIDATION),)}
         other = PageScript("other")
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(prober), pages(other)])
     assert web.requests == ["a.test/", "a.test/probe", "a.test/missing", "a.test/1", "a.test/2"], "ahead of their host's queue"
@@ -71,14 +71,14 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
         asked = [*(web.url(place) for place in places), "http://[bad/"]
         prober = PageScript("prober", asks={web.url("x.site.test/"): tuple(Request(url, Purpose.PROBE) for url in asked)})
         vain = "http://[bad/", web.url("y.site.test/")
-        prober.on_answer = {url: (Request(url, Purpose.PROBE), Release(url)) for url in vain}  # asked again in vain; the rest is heard
+        prober.asks_on_answer = {url: (Request(url, Purpose.PROBE), Release(url)) for url in vain}  # asked again in vain; the rest is heard
         holder = LinkScript("holder", asks=lambda url: [Hold(url, name) for name in vain] if url.endswith("held") else [])
         configuration = settings(
             web,
             ["a.test/"],
             limits=Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=1),
             retry=Retry(scale=1e-6, max_tries=2),
-            dns=Dns(static={".test": web.address}, servers=["127.0.0.1:9"], timeout=0.05),
+            dns=Dns(static={".test": web.address}, servers=["127.0.0.1:9"]),
         )
         crawled = await crawl(tmp_path / "c", configuration, [pages(prober), links(holder)])
     told = {web.place(answer.url): (answer.failure or web.place(answer.target), answer.status) for answer in prober.answers}

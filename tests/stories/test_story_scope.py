@@ -158,10 +158,10 @@ async def test_a_waiting_url_that_is_found_nearer_to_a_seed_leads_as_far_as_if_i
         web.page("a.test/1", "a.test/2")
         web.page("a.test/2", "b.test/first", place)
         web.page(place, "b.test/3")
-        late, busy = web.hold_back("slow.test/"), web.hold_back("b.test/first")
-        web.heard = lambda place: late.set() if place == "b.test/first" else None
+        late, busy = web.stall("slow.test/"), web.stall("b.test/first")
+        web.on_request = lambda place: late.set() if place == "b.test/first" else None
         clerk = PageScript("clerk")
-        clerk.heard = lambda url: busy.set() if url == web.url("slow.test/") else None
+        clerk.on_learn = lambda url: busy.set() if url == web.url("slow.test/") else None
         configuration = settings(web, ["slow.test/", "a.test/"], limits=Limits(min_free_disk=0, max_depth=3))
         crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert crawled.rows[web.url(place)].seed_distance == crawled.pages[web.url(place)].seed_distance == 1
@@ -179,11 +179,11 @@ async def test_a_url_found_nearer_while_robots_txt_is_asked_for_in_its_name_lead
         web.page("a.test/1", "a.test/2")
         web.page("a.test/2", "b.test/x/target")
         web.page("b.test/x/target", "b.test/3")
-        slow, late, robots = web.hold_back("slow.test/"), web.hold_back("late.test/1"), web.hold_back("b.test/robots.txt")
-        web.heard = lambda place: slow.set() if place == "b.test/robots.txt" else None
+        slow, late, robots = web.stall("slow.test/"), web.stall("late.test/1"), web.stall("b.test/robots.txt")
+        web.on_request = lambda place: slow.set() if place == "b.test/robots.txt" else None
         clerk = PageScript("clerk")
         next_gate = {web.url("slow.test/"): late, web.url("late.test/1"): robots}
-        clerk.heard = lambda url: next_gate[url].set() if url in next_gate else None
+        clerk.on_learn = lambda url: next_gate[url].set() if url in next_gate else None
         configuration = settings(web, ["slow.test/", "late.test/", "a.test/"], limits=Limits(min_free_disk=0, max_depth=3))
         crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     target = web.url("b.test/x/target")
@@ -201,10 +201,10 @@ async def test_a_waiting_url_that_a_link_finds_again_has_no_redirects_behind_it(
         web.page("a.test/1", "t.test/x")
         web.redirect("t.test/x", "t.test/end")
         web.page("t.test/end")
-        late, busy = web.hold_back("a.test/1"), web.hold_back("t.test/")
-        web.heard = lambda place: late.set() if place == "b.test/first" else None
+        late, busy = web.stall("a.test/1"), web.stall("t.test/")
+        web.on_request = lambda place: late.set() if place == "b.test/first" else None
         clerk = PageScript("clerk")
-        clerk.heard = lambda url: busy.set() if url == web.url("a.test/1") else None
+        clerk.on_learn = lambda url: busy.set() if url == web.url("a.test/1") else None
         configuration = settings(web, ["t.test/", "a.test/"], limits=Limits(min_free_disk=0, max_redirects=2))
         crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert crawled.state(web.url("t.test/end")) is State.DONE
@@ -221,9 +221,9 @@ async def test_a_host_s_pages_come_by_their_depth_in_the_site_then_by_worth_then
         web.page("b.test/x/mid", "b.test/x/two-down")
         for place in ("a.test/111", "b.test/", "b.test/x/y/deep", "b.test/z/z/one-down", "b.test/x/two-down"):
             web.page(place)
-        gate = web.hold_back("b.test/robots.txt")
+        gate = web.stall("b.test/robots.txt")
         clerk = PageScript("clerk")
-        clerk.heard = lambda url: gate.set() if url == web.url("a.test/111") else None
+        clerk.on_learn = lambda url: gate.set() if url == web.url("a.test/111") else None
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert [place for place in web.requests if place.startswith("a")] == ["a.test/", "a.test/1", "a.test/11", "a.test/12", "a.test/111"]
     of_b = [place for place in web.requests if place.startswith("b")]
@@ -239,7 +239,7 @@ async def test_a_second_site_s_link_brings_a_page_to_the_front_of_its_site(tmp_p
         web.page("c.test/", "b.test/x/y/deep")
         web.page("b.test/flat")
         web.page("b.test/x/y/deep")
-        gate = web.hold_back("b.test/robots.txt")
+        gate = web.stall("b.test/robots.txt")
         clerk, heard = PageScript("clerk"), set[str]()
 
         def hear(url: str) -> None:
@@ -247,7 +247,7 @@ async def test_a_second_site_s_link_brings_a_page_to_the_front_of_its_site(tmp_p
             if {"a.test/1", "c.test/"} <= heard:
                 gate.set()
 
-        clerk.heard = hear
+        clerk.on_learn = hear
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/", "c.test/"]), [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert [place for place in web.requests if place.startswith("b")] == ["b.test/x/y/deep", "b.test/flat"]
     assert crawled.rows[web.url("b.test/x/y/deep")].site_depth == 0

@@ -122,7 +122,7 @@ async def test_a_sitemap_is_guessed_for_seeds_alone_and_only_where_none_is_named
         web.page("c.test/told")
         crawled = await crawl(tmp_path / "c", options(web, "a.test/docs/x", "c.test/"))
         assert sorted(web.requests) == ["a.test/docs/x", "a.test/sitemap.xml", "b.test/", "c.test/", "c.test/mine.txt", "c.test/told"]
-        assert sitemap_of(crawled, web.url("a.test/sitemap.xml")).told == ["status 404"]
+        assert sitemap_of(crawled, web.url("a.test/sitemap.xml")).notes == ["status 404"]
         assert crawled.status.failed == 0
 
 
@@ -192,7 +192,7 @@ async def test_indexes_are_read_one_level_deep_and_loops_end(tmp_path: Path) -> 
         assert sorted(web.requests) == sorted(
             ["a.test/", "a.test/i.xml", "a.test/r1", "a.test/r2", *(f"a.test/i{n}.xml" for n in range(7))]
         )
-        assert sitemap_of(crawled, web.url("a.test/i0.xml")).told == ["an index in an index: its 2 sitemaps are not read"]
+        assert sitemap_of(crawled, web.url("a.test/i0.xml")).notes == ["an index in an index: its 2 sitemaps are not read"]
         assert crawled.status.skipped == {"sitemap_limit": 23}
 
 
@@ -270,7 +270,7 @@ async def test_a_kill_between_reading_and_admitting_loses_nothing(tmp_path: Path
             web.page(f"a.test/o{i}")
         limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=1)
         first = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
-        web.heard = lambda place: None
+        web.on_request = lambda place: None
         assert first.ending.code == 0
         crawled = await crawl(tmp_path / "c", options(web, "a.test/"))
         assert len(web.requests) == len(set(web.requests)) == 202
@@ -298,9 +298,9 @@ async def test_a_large_sitemap_is_read_in_a_child_and_a_bomb_harms_nobody(tmp_pa
         crawled = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
         said = {name: sitemap_of(crawled, web.url(f"a.test/{name}")) for name in names}
         assert said["bomb.gz"].n_urls == 0
-        assert "not well-formed" in said["bomb.gz"].told[0]
-        assert said["laughs.xml"].told == ["refused: it has a DTD"]
+        assert "not well-formed" in said["bomb.gz"].notes[0]
+        assert said["laughs.xml"].notes == ["refused: it has a DTD"]
         assert (said["large.xml"].state, said["large.xml"].n_urls) == ("read", 5000)
         assert said["large.xml"].counts == {"depth_limit": 5000}
-        assert said["large.xml"].told == said["lines.txt"].told == ["more than 5,000 URLs; what came before was taken"]
+        assert said["large.xml"].notes == said["lines.txt"].notes == ["more than 5,000 URLs; what came before was taken"]
         assert said["lines.txt"].counts == {"not_its_host": 5000}

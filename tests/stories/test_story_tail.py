@@ -1,4 +1,4 @@
-"""What filters postpone, in whole crawls, judged by what the server was asked for and in which order."""
+"""What filters hold, in whole crawls, judged by what the server was asked for and in which order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def held(crawled: Crawled) -> set[str]:
     return {url for url, row in crawled.rows.items() if row.state is State.HELD}
 
 
-async def test_with_a_threshold_of_nought_all_of_a_finite_site_is_fetched_and_what_was_postponed_comes_last(tmp_path: Path) -> None:
+async def test_with_a_threshold_of_nought_all_of_a_finite_site_is_fetched_and_what_was_held_comes_last(tmp_path: Path) -> None:
     """The threads name the forms; when the pattern has proved barren, the other forms wait for all else. Mutation: nothing was drawn."""
     async with LittleWeb() as web:
         forum(web)
@@ -64,10 +64,10 @@ async def test_with_a_threshold_of_nought_all_of_a_finite_site_is_fetched_and_wh
     assert len(web.requests) == len(set(web.requests)) == 2 * N + 1
     assert held(crawled) == set()
     assert crawled.status.held == 0
-    assert n_saved > N / 3, "it was postponed"
+    assert n_saved > N / 3, "it was held"
 
 
-async def test_with_a_threshold_of_one_nothing_that_was_postponed_is_fetched(tmp_path: Path) -> None:
+async def test_with_a_threshold_of_one_nothing_that_was_held_is_fetched(tmp_path: Path) -> None:
     """Mutation: the threshold was not looked at."""
     async with LittleWeb() as web:
         forum(web)
@@ -136,7 +136,7 @@ async def test_the_classes_and_what_became_of_them_are_told(tmp_path: Path) -> N
         forum(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=1.0)))
     left = held(crawled)
-    assert f"postponed by filters: {len(left)} URLs, {len(left)} of them left alone" in crawled.ending.why
+    assert f"held by filters: {len(left)} URLs, {len(left)} of them left alone" in crawled.ending.why
     with View(tmp_path / "c") as view:
         (of,) = classes(view)
         story = Explainer(view, view.settings, 0.0).story(min(left))

@@ -2,7 +2,7 @@
 
 Simulated crawls of graphs, recorded ones (`--record DIR` crawls the living sites of benchmarks.living, as far as their
 packages are installed, and writes DIR/NAME.jsonl.gz) and made-up ones: five kinds of sites and eight
-adversaries. Each is crawled plainly, breadth-first, and with opinions that postpone (opinions.py) under the real evidence and the real
+adversaries. Each is crawled plainly, breadth-first, and with opinions that hold URLs (opinions.py) under the real evidence and the real
 policy of the tail. On several hosts the curves are those of a crawl with a budget of the plain crawl's requests, what is lost that of a
 crawl without one.
 

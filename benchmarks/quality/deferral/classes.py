@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 
 from thresher.filters.evidence.audits import draw_order
-from thresher.filters.tail.postpone import join
+from thresher.filters.tail.membership import join
 from thresher.filters.tail.records import HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, promote, settle
 

@@ -1,6 +1,6 @@
 """Kinds of aliases, ten honest and ten hostile: sites whose documents have views under addresses of their own.
 
-In an honest kind nearly all views show what the document shows; in a hostile one they begin so, or look so, and do not. What is postponed
+In an honest kind nearly all views show what the document shows; in a hostile one they begin so, or look so, and do not. What is held
 wrongly is to be found by the tail. `python -m benchmarks.quality.deferral --kinds` prints a line a kind.
 """
 

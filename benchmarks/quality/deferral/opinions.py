@@ -43,7 +43,7 @@ class Notes(dict[bytes, bytes]):
 
 @dataclass(frozen=True)
 class Beliefs:
-    """How little is enough to postpone."""
+    """How little is enough to hold a class."""
 
     barren: int = 8  # fetches in a row of a shape that gave nothing
     window: float = 60.0
@@ -106,7 +106,7 @@ class Opinions:
         return f"{root} > {self.shapes(url)[-1]}" if self._beliefs.splits_lineage else root
 
     def recent(self, holder: str) -> Recent:
-        """Return what a class has come to before anything of it was postponed."""
+        """Return what a class has come to before anything of it was held."""
         if holder.startswith(families.CLASS):
             return families.recent(holder, self._memory)
         known = self._recent.get(holder.removeprefix("shape "))

@@ -14,7 +14,11 @@ NAMES = ("breadth_first", "opic", "host_rank", "larger_sites_first", "fifo")  # 
 
 
 def order_by_name(name: str, store: QueueStore) -> Order:
-    """Return an order. store: where it reads what it needs to know of sites."""
+    """Return an order.
+
+    Args:
+        store: Where it reads what it needs to know of sites.
+    """
     match name:
         case "opic":
             return Opic()

@@ -22,7 +22,11 @@ class Cash:
     """Sums by sequence number, in two generations: what was not linked to during a whole one is forgotten."""
 
     def __init__(self, steps: int = 1) -> None:
-        """steps: levels to a doubling."""
+        """Create the cash.
+
+        Args:
+            steps: Levels to a doubling.
+        """
         self._begins: list[float] = [2.0 ** (level / steps) for level in range(HIGHEST + 1)]
         self._ends = [*self._begins[1:], inf]
         self._young: dict[int, float] = {}

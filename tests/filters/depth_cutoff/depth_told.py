@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import Free, Hold, Judgement, Page
-from thresher.filters.base import Effects, LinkJudgement, Naming
+from thresher.crawler.core.model import Hold, Judgement, Page, ReleaseURL
+from thresher.filters.base import Effects, LinkJudgement, Relinks
 from thresher.filters.depth_cutoff.evidence import UNLIMITED
 from thresher.filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, NamedAgain, rule_of
 from thresher.filters.depth_cutoff.ledger import Ledger
@@ -47,7 +47,7 @@ class Crawled:
         self.memory = DictMemory()
         self.sites = sites = Sites()
         self.pages, self.links = DepthOfPages(sites, self.settings), DepthOfLinks(sites, self.settings)
-        self.redirects, self.hears = DepthOfRedirects(sites, self.settings), NamedAgain(sites)
+        self.redirects, self.relinks = DepthOfRedirects(sites, self.settings), NamedAgain(sites)
 
     def fetch(self, url: str, text: str, depth: int, judgement: Judgement = KEPT, status: int = 200, via: str = HOST + "/") -> Effects:
         if via != HOST + "/":
@@ -79,9 +79,9 @@ class Crawled:
 
     def name_again(self, on: str, *urls: str, judgement: Judgement = KEPT) -> list[str]:
         """Let a page that was fetched name known URLs; return those that it frees."""
-        assert self.hears.listens(SPACE.url(on), self.memory)
-        measure = self.hears.measure(Naming(SPACE.url(on), [SPACE.key(url) for url in urls]))
-        freed = {effect.key for effect in self.hears.observe(measure, judgement, self.memory) if isinstance(effect, Free)}
+        assert self.relinks.listens(SPACE.url(on), self.memory)
+        measure = self.relinks.measure(Relinks(SPACE.url(on), [SPACE.key(url) for url in urls]))
+        freed = {effect.key for effect in self.relinks.observe(measure, judgement, self.memory) if isinstance(effect, ReleaseURL)}
         return [url for url in urls if SPACE.key(url) in freed]
 
     def limit(self, url: str) -> int:

@@ -10,7 +10,7 @@ from subjects import SPACE
 
 from thresher.config.settings import DepthCutoff
 from thresher.crawler.core.model import CrawlURL, Hold, LinkBatch, Release
-from thresher.filters.base import LinkJudgement, Naming
+from thresher.filters.base import LinkJudgement, Relinks
 from thresher.filters.depth_cutoff.filter import NamedAgain
 
 
@@ -71,11 +71,11 @@ def test_what_was_freed_is_freed_again_by_the_journal() -> None:
     crawled = of_wiki()
     crawled.name(view(7), view(99))
     before = dict(crawled.memory.rows)
-    measure = crawled.hears.measure(Naming(SPACE.url(f"{HOST}/w/wiki?id=8"), [SPACE.key(view(99))]))
-    crawled.hears.observe(measure, KEPT, crawled.memory)
+    measure = crawled.relinks.measure(Relinks(SPACE.url(f"{HOST}/w/wiki?id=8"), [SPACE.key(view(99))]))
+    crawled.relinks.observe(measure, KEPT, crawled.memory)
     after, crawled.memory.rows = dict(crawled.memory.rows), dict(before)
     written = msgspec.msgpack.encode(measure)
-    crawled.hears.observe(msgspec.msgpack.decode(written, type=NamedAgain.measure_type), KEPT, crawled.memory)
+    crawled.relinks.observe(msgspec.msgpack.decode(written, type=NamedAgain.measure_type), KEPT, crawled.memory)
     assert crawled.memory.rows == after != before
 
 
@@ -91,7 +91,7 @@ def test_no_place_is_closed_on_four_fertile_pages_or_eight_drops() -> None:
     assert crawled.held(f"{HOST}/?sid=99", 2) == ""
 
 
-def test_a_place_without_novelty_is_postponed_whoever_names_it_and_its_kept_pages_count_half() -> None:
+def test_a_place_without_novelty_is_held_whoever_names_it_and_its_kept_pages_count_half() -> None:
     """Novelty orders the tail. Mutations: good pages vouched for facets for ever; what was kept was expected to yield nothing."""
     crawled = of_wiki(30)
     kept = crawled.held(view(99), 4, on=f"{HOST}/w/wiki?id=7")
@@ -105,7 +105,7 @@ def test_a_place_without_novelty_is_postponed_whoever_names_it_and_its_kept_page
     assert crawled.expected(dropped) == 0.0
 
 
-def test_what_is_postponed_comes_back_when_that_was_wrong_and_not_for_one_new_page() -> None:
+def test_what_is_held_comes_back_when_that_was_wrong_and_not_for_one_new_page() -> None:
     """Mutation: a limit that rose released all that was held below it."""
     crawled = of_wiki(30)
     holder = crawled.held(view(99), 4, on=f"{HOST}/w/wiki?id=7")
@@ -174,7 +174,7 @@ def test_a_worthless_page_leads_on_through_redirects() -> None:
     assert turn(crawled, replace(SPACE.url(day(99)), site_depth=3))
 
 
-def test_what_visitors_do_not_reach_is_postponed_and_what_lies_beyond_the_ceiling_refused() -> None:
+def test_what_visitors_do_not_reach_is_held_and_what_lies_beyond_the_ceiling_refused() -> None:
     """Whoever names it. What logs tell is an opinion, a ceiling is the user's word. Mutation: the tail went beyond the ceiling."""
     for settings in ({"q": 0.6}, {"ceiling": 4}):
         crawled = Crawled(**settings)

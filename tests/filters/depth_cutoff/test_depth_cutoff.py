@@ -225,7 +225,7 @@ def test_a_plain_site_s_pages_are_passed_over_until_one_is_old() -> None:
     passed = [crawled.fetch(f"{HOST}/docs/{i}", prose(), 2) is NOTHING_LEARNED for i in range(200)]
     assert passed[:2] == [False, False], "the first of their kind"
     assert 170 <= sum(passed) < 198
-    assert not crawled.hears.listens(HOME, crawled.memory), "nothing worthless has named anything"
+    assert not crawled.relinks.listens(HOME, crawled.memory), "nothing worthless has named anything"
     level = crawled.ledger().head.levels[2]
     assert level.fetched == level.new == 2 + SAMPLE * (198 - sum(passed))
     assert crawled.fetch(f"{HOST}/docs/300", prose(), 2, status=404) is not NOTHING_LEARNED

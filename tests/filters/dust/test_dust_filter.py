@@ -52,7 +52,7 @@ def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[Record]]
 
 def studied(at: Bench) -> tuple[list[Effect], Record | None]:
     """Do the study that the filter asked for; return what it asks for then."""
-    asked, record = at.panel.found(NAME, SITE, study(b"".join(at.panel.gather(NAME, SITE))))
+    asked, record = at.panel.on_finding(NAME, SITE, study(b"".join(at.panel.gather(NAME, SITE))))
     return [effect for _, effect in asked], record
 
 
@@ -125,7 +125,7 @@ def test_a_rule_that_is_withdrawn_while_a_study_is_under_way_stays_so() -> None:
     assert book is not None
     book.rules = [msgspec.structs.replace(learned, standing="withdrawn") for learned in book.rules]
     write_book(memory, SITE, book)
-    at.panel.found(NAME, SITE, study(material))
+    at.panel.on_finding(NAME, SITE, study(material))
     assert standings(at)[RULE] == "withdrawn"
 
 
@@ -190,7 +190,7 @@ def test_a_study_that_only_judges_puts_no_mining_off() -> None:
     assert before.is_judging
     material = b"".join(at.panel.gather(NAME, SITE))
     learn(at, stories(range(200, 300), ["story_"]))
-    at.panel.found(NAME, SITE, study(material))
+    at.panel.on_finding(NAME, SITE, study(material))
     after = read_progress(memory, SITE)
     assert after is not None
     assert after.n_pages > after.next_at == before.next_at

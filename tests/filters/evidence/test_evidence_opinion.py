@@ -1,4 +1,4 @@
-"""A weak belief: when it postpones, when it says no more, when it was wrong."""
+"""A weak belief: when it holds URLs, when it no longer does, when it was wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def told(outcomes: list[bool], of: Opinion | None = None) -> tuple[Opinion, int]
     return of, sum(BELIEF.learn(of, is_good) for is_good in outcomes)
 
 
-def test_eight_barren_fetches_in_a_row_postpone_and_seven_do_not() -> None:
+def test_eight_barren_fetches_in_a_row_hold_and_seven_do_not() -> None:
     """Cause 6: a proof took 63."""
     assert told([False] * 8)[0].is_held
     assert not told([False] * 7)[0].is_held

@@ -197,7 +197,7 @@ def test_home_pages_are_never_held() -> None:
     assert not crawl.sit(batch("http://a.example/", "http://u1.a.example/")).effects
 
 
-def test_an_observer_says_what_it_would_set_back_and_asks_for_nothing() -> None:
+def test_an_observer_says_what_it_would_hold_and_asks_for_nothing() -> None:
     crawl = Crawl(DictMemory(), msgspec.structs.replace(SURE, mode="observe"))
     barren(crawl)
     deliberation = crawl.sit(batch("http://a.example/edit/70"))

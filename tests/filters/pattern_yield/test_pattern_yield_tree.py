@@ -11,7 +11,7 @@ def logins(n: int) -> list[tuple[str, str]]:
     return [(f"/login?return={word(i)}", LOGIN) for i in range(n)]
 
 
-def test_a_login_form_with_return_addresses_is_postponed_after_a_dozen_fetches() -> None:
+def test_a_login_form_with_return_addresses_is_held_after_a_dozen_fetches() -> None:
     """Mutation: what a run of one text left pending was never taught."""
     site = Site()
     site.tell_all(mixed(pages(400), logins(400)))
@@ -28,7 +28,7 @@ def test_a_late_bloomer_is_found_out_by_what_is_drawn_of_it() -> None:
     assert site.barren() == {"/items/<n>"}
     fetched = [site.tell(f"/items/{i}", f"document {i}") for i in range(2_000, 2_400)]
     assert not site.barren()
-    assert all(fetched[200:]), "once a fifth of the draws is worth it, nothing more is postponed"
+    assert all(fetched[200:]), "once a fifth of the draws is worth it, nothing more is held"
 
 
 def test_paginated_archives_are_never_cut() -> None:

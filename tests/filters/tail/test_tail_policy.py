@@ -1,4 +1,4 @@
-"""What is postponed is served last, best first, a random sample at a time, until the bound closes it; every URL stays counted."""
+"""What is held is served last, best first, a random sample at a time, until the bound closes it; every URL stays counted."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.tail.postpone import (
+from thresher.filters.tail.membership import (
     Membership,
     Outcome,
     Source,
     drop,
-    frees,
     join,
     keeps,
     leave,
     membership,
     refill,
     refills,
+    releases,
 )
 from thresher.filters.tail.records import Cost, Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
@@ -133,8 +133,8 @@ def test_the_lineage_of_links() -> None:
     assert membership(copy, "") == Membership("links of copies", is_inherited=True)
     assert membership(deferred, "") == membership(hit, "") == Membership("p", is_inherited=True)
     inherited, own = Membership("p", is_inherited=True), Membership("p", is_inherited=False)
-    assert [frees(source, inherited) for source in (good, copy, deferred, hit)] == [True, False, False, False]
-    assert not frees(good, own), "an opinion of its own is not refuted by a link"
+    assert [releases(source, inherited) for source in (good, copy, deferred, hit)] == [True, False, False, False]
+    assert not releases(good, own), "an opinion of its own is not refuted by a link"
 
 
 def test_beyond_the_cap_the_first_of_the_order_are_stored_and_all_are_counted() -> None:

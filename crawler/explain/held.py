@@ -1,6 +1,6 @@
-"""What the journal tells of a URL that filters have postponed: when it began to wait, when its class closed, when it was drawn, and why.
+"""What the journal tells of a URL that filters have held: when it began to wait, when its class closed, when it was drawn, and why.
 
-Time: 3 µs a visit since the page that named the URL; nothing for a URL that was never postponed.
+Time: 3 µs a visit since the page that named the URL; nothing for a URL that was never held.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 
 from thresher.crawler.analysis.tail_replay import notes
 from thresher.crawler.core.model import Purpose, State
-from thresher.filters.tail.history import Closed, Left, Passed, Postponed, Reopened, Served, Settled, Step, Unasked
+from thresher.filters.tail.history import Closed, Held, Left, Passed, Reopened, Served, Settled, Step, Unasked
 from thresher.storage.export.fields import iso
 from thresher.storage.schema import SeenRow
 from thresher.storage.view import View
@@ -25,7 +25,7 @@ class Event(msgspec.Struct, kw_only=True):
 
 
 def history(view: View, key: bytes, row: SeenRow) -> list[Event]:
-    """Return what befell a URL since it was postponed, [] if it never was."""
+    """Return what befell a URL since it was held, [] if it never was."""
     if row.state is not State.HELD and row.purpose != Purpose.AUDIT:
         return []
     via = view.tables.seen.row(view.tables.seen.record(row.seq).via)
@@ -48,13 +48,13 @@ class _Story:
 
     def words(self, step: Step) -> Iterator[str]:
         match step:
-            case Postponed() if self._key in step.keys:
+            case Held() if self._key in step.keys:
                 self._queue, self._holder = step.queue, step.holder
                 why = "only pages of it name it" if step.is_inherited else "held by it"
                 yield f"waits in the class {step.holder}: {why}"
                 if self._key in step.audited:
                     yield "drawn at once, as an audit"
-            case Postponed() if self._key in step.audited:
+            case Held() if self._key in step.audited:
                 yield "drawn as an audit"
             case Served() if self._key in step.keys:
                 yield "drawn, since its host had nothing else"

@@ -14,7 +14,7 @@ from thresher.storage.store import Store
 _HOSTS_AT_ONCE = 200  # whose tails are looked at in one commit: some milliseconds
 
 
-class Postponed:
+class TailService:
     """Tells the tails what visits came to, and draws from them."""
 
     def __init__(self, store: Store, context: VisitContext, effects: Effector, *, close: Callable[[float], None]) -> None:
@@ -24,7 +24,7 @@ class Postponed:
         self._effects = effects
         self._close = close
 
-    def settled(self, visit: Visit, now: float) -> None:
+    def on_settled(self, visit: Visit, now: float) -> None:
         """Tell the tail what the visit came to; let its host go on with what was postponed if it has nothing else."""
         url, queue = visit.lease.entry.url, visit.lease.queue
         if not self._effects.tails.has_tail(queue) or url.purpose in (Purpose.ROBOTS, Purpose.REVISIT, *FILTERS_OWN):
@@ -32,7 +32,7 @@ class Postponed:
         row = self._store.tables.seen.row(url.key)
         if row is not None and row.state is not State.QUEUED:
             is_good = self.is_good(visit)
-            if not self._effects.ended(url.key, was_asked=visit.outcome is not None, is_good=is_good) and is_good:
+            if not self._effects.on_end(url.key, was_asked=visit.outcome is not None, is_good=is_good) and is_good:
                 self._effects.tails.useful(queue)
         if self._may_serve_beside_others:
             self._effects.serve_tail(queue, now)

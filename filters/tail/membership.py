@@ -39,14 +39,14 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 def membership(source: Source, opinion: str) -> Membership | None:
-    """Return the class that a URL first named by this page waits in; None: it is fresh.    opinion: class that holds it, or none: "" """
+    """Return the class that a URL first named by this page waits in; None: it is fresh.    opinion: class that holds it; "": none."""
     if opinion:
         return Membership(opinion, is_inherited=False)
     inherited = source.holder or source.follow_holder
     return Membership(inherited, is_inherited=True) if inherited else None
 
 
-def frees(source: Source, of: Membership) -> bool:
+def releases(source: Source, of: Membership) -> bool:
     """Return whether a waiting URL is fresh once this page has named it."""
     return of.is_inherited and source.outcome is Outcome.NEW and not source.holder and not source.follow_holder
 
