@@ -257,13 +257,13 @@ class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    mode: FilterMode = "off"
+    mode: FilterMode = "enforce"
     min_tokens: Count = 50  # shorter texts are never called replicas
     max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.3  # D: of texts, exclusive; nothing that resembles by .8 lies further apart
     max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.03  # C: of neighbourhoods, exclusive
     resemblance: Share = 0.8  # least share of five-word shingles in common: reported as a replica
-    drop_resemblance: Annotated[float, Meta(ge=0, lt=1)] = 0.9  # the same, with 95 % confidence: dropped as a replica
-    store_replicas: bool = False  # keep the body of what is to be dropped too
+    drop_resemblance: Annotated[float, Meta(ge=0, lt=1)] = 0.9  # the same, with 95 % confidence: a replica, which is nothing new
+    store_replicas: bool = True  # keep the document of a replica too
     max_links: Count = 50  # new links per kind of URL followed from replicas that led to replicas only; ten kinds per site
     mirror_share: Annotated[float, Meta(gt=0, le=1)] = 0.8  # of a host's pages that replicate another host's at the same paths
     mirrors: Literal["keep", "hold", "drop"] = "hold"

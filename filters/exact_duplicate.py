@@ -27,7 +27,8 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.spec import FilterSpec
 
 NAME = "exact_duplicate"
 _FOOT: Final = 32  # words
@@ -96,7 +97,7 @@ class ExactDuplicateFilter:
             return NO_EFFECTS
         kept = self._kept(measure, memory)
         replaces = kept is not None and measure.names_itself and not kept[1]
-        if judgement.is_new and (kept is None or replaces):
+        if judgement.keep and (kept is None or replaces):  # of a near copy that is kept there may be copies, too
             memory.put(measure.cell, measure.page + bytes([measure.names_itself]))
         if kept is None:
             copy_links.pay(measure.via, memory)

@@ -16,8 +16,8 @@ from thresher.crawler.core.document_types import accepted_types
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters import exact_duplicate, media, path_trap, scope
-from thresher.filters.base import FilterSpec
 from thresher.filters.plugin import plugged
+from thresher.filters.spec import FilterSpec
 
 
 def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[FilterSpec, ...]:

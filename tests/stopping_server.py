@@ -23,7 +23,7 @@ def main() -> None:
         if self.n_requests in counts:
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    server.Server.record = recorded  # type: ignore[method-assign]
+    server.Server.record = recorded  # type: ignore[method-assign]  # a server that stops is what is served
     server.main()
 
 

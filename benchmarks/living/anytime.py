@@ -6,8 +6,9 @@ sets them; so each of the N runs of a site differs in them. A crawl with filters
 that of one more crawl with the plain crawl's requests as its budget. robots.txt is counted for neither.
 
 A line a site and run: documents found by 10, 25, 50, 75 and 100 % of the plain crawl's requests over what plain has by then, and after the
-slash what an oracle has, near copies counted once, by the clusters of `thresher replicas` over the plain crawl; `gain`: the share of the
-oracle's logarithmic gain at half; the same curve by bytes; requests; documents lost (the texts that plain has and this crawl did not
+slash what an oracle has, near copies counted once, by the clusters of `thresher replicas` over the plain crawl, and so are texts of the
+same words in another order, as a folder's list shows them when it is sorted otherwise; `gain`: the share of the oracle's logarithmic gain
+at half; the same curve by bytes; requests; documents lost (the texts that plain has and this crawl did not
 keep), without and with a near copy that was kept; the tail: the end of the crawl, most of which went to what filters had put off. Then
 what was lost, and to which kinds of URLs the requests went that brought nothing new, before the tail and in it. Exit 1 if a goal is
 missed: 75 % of the oracle's gain at half over all sites, 50 % on each where it has 1.1 times or more, nowhere below plain by more than
@@ -21,7 +22,7 @@ import json
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -112,7 +113,10 @@ def run_of(crawl: Crawl, is_empty: Judge) -> Run:
 
 
 def clusters(base: Crawl) -> dict[str, int]:
-    """Return document → the number of its cluster, by the product's own near-replicas of the crawl's pages; a lone document is in none."""
+    """Return document → the number of its cluster, by the product's own near-replicas of the crawl's pages; a lone document is in none.
+
+    Documents of the same words in another order are of one cluster.
+    """
     documents = {answer.url: answer.document for answer in base.answers if answer.document}
     found: dict[str, int] = {}
     for number, line in enumerate(thresher("replicas", str(base.directory)).splitlines()):
@@ -120,7 +124,25 @@ def clusters(base: Crawl) -> dict[str, int]:
         for url in [cluster["representative"], *(member["url"] for member in cluster["members"])]:
             if url in documents:
                 found.setdefault(documents[url], number)
-    return found
+    return reordered(found, {answer.document: answer.text for answer in base.answers if answer.document})
+
+
+def reordered(clusters: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:
+    """Return the clusters with those in one that hold a text of the same words in another order.    texts: by document"""
+    by_words: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for document, text in texts.items():
+        by_words[tuple(sorted(text.split()))].append(document)
+    groups = [of for of in by_words.values() if len(of) > 1]
+    number_of = dict(clusters) | {document: -1 - i for i, of in enumerate(groups) for document in of if document not in clusters}
+    one = {number: number for number in number_of.values()}
+
+    def root(number: int) -> int:
+        return number if one[number] == number else root(one[number])
+
+    for first, *others in groups:
+        for other in others:
+            one[root(number_of[other])] = root(number_of[first])
+    return {document: root(number) for document, number in number_of.items()}
 
 
 def _losses(site: Site, found: Comparison) -> list[str]:

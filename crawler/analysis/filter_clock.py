@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 
 _GATES = ("static", "learned", "redirect", "page", "relinks", "head")
 _STEPS = ("refuses", "listens", "measure", "decide", "observe")

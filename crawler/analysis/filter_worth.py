@@ -31,8 +31,8 @@ from thresher.crawler.core.minhash import minhash
 from thresher.crawler.core.model import U64, Mode
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.settlement.tail import policy_of
-from thresher.filters.base import FilterSpec
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 
 ALL, NONE = "all", "none"
 NEAR = 0.9  # share of minima that a near copy has in common

@@ -33,10 +33,12 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
-from thresher.filters.base import FilterSpec, Gate, LinkJudgement, Relinks
+from thresher.filters.base import Gate, LinkJudgement
+from thresher.filters.capabilities import Relinks
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.panel import Deliberation, Panel
 from thresher.filters.pattern_yield.replay import Rows
+from thresher.filters.spec import FilterSpec
 
 _WORDS = 80  # of a page
 SPACE = URLSpace(bytes(16), URLRules(ports=None))

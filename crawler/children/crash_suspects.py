@@ -1,4 +1,4 @@
-"""What was being worked on when the process died: poison is set aside after a few crashes, pages and all other work.
+"""What was being worked on when the process died: poison is quarantined after a few crashes, pages and all other work.
 
 The work at hand stands in a small mapped file meanwhile. A page cache outlives a crash or a SIGKILL, so the next life finds what it was,
 and counts the death against it before it does anything else. A page is parsed in the isolated parser from then on, and at `limit` deaths it
@@ -194,7 +194,7 @@ class Suspects:
 
 
 def is_about_to_know(directory: Path, tables: Tables) -> bool:
-    """Return whether the next life will set aside what the last one left in the slot, and the last one could not yet.
+    """Return whether the next life will quarantined what the last one left in the slot, and the last one could not yet.
 
     Args:
         directory: The directory of the shard whose agent is gone.

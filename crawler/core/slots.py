@@ -162,7 +162,7 @@ class Slots:
         return address
 
     def release(self, host: HostQueue, now: float, *, n_pages: int, was_used: bool) -> list[HostQueue]:
-        """Free a reservation, as if it had never been if no request was made.
+        """Release a reservation, as if it had never been if no request was made.
 
         Returns the hosts that stand in line although their site's budget is used up: they are to be dropped.
         """

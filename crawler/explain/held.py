@@ -11,9 +11,9 @@ import msgspec
 
 from thresher.crawler.analysis.tail_replay import notes
 from thresher.crawler.core.model import Purpose, State
+from thresher.crawler.core.ports import SeenRow
 from thresher.filters.tail.history import Closed, Held, Left, Passed, Reopened, Served, Settled, Step, Unasked
 from thresher.storage.export.fields import iso
-from thresher.storage.schema import SeenRow
 from thresher.storage.view import View
 
 

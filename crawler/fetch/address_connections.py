@@ -56,7 +56,7 @@ class ConnectionUse(Protocol):
         ...
 
     def disconnect(self, address: str) -> None:
-        """Free a reservation."""
+        """Release a reservation."""
         ...
 
     def has_calls(self) -> bool:

@@ -32,13 +32,14 @@ from thresher.filters.base import LinkColumns
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
 from thresher.filters.registry import static_specs
+from thresher.storage.directory import require_new, require_store
 from thresher.storage.forget import finish, unfinished
 from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
 from thresher.storage.rot import require_sound_pages
 from thresher.storage.schema import META, STATE, Meta
-from thresher.storage.store import Store, require_new, require_store
+from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.unfinished import may_be_new
 from thresher.storage.view import View

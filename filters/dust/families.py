@@ -8,7 +8,8 @@ says so. So a family is one hypothesis, of the place; values and groups with ans
 A belief is an opinion: it postpones, and a low bound is enough, since what it holds is fetched last and not never. What is fetched all the
 same (audits, the tail) is compared like any other page, and a belief that was wrong sinks.
 
-"The same" is the same text, or one original: the page that exact_duplicate or near_replica names.
+"The same" is the same words, in whatever order (a list that is sorted otherwise shows nothing else), or one original: the page that
+exact_duplicate or near_replica names.
 
     site 8 ‖ "g" ‖ group 8            → answers 2 ‖ up to `_PEERS` times text 5 ‖ original 5
     (nobody's) 8 ‖ group 8            → the same, of pages at one path on several hosts
@@ -27,8 +28,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
+import numpy as np
 import xxhash
 
+from thresher.crawler.core.model import Page
 from thresher.crawler.core.ports import Memory
 from thresher.filters.dust.places import HOST, SPELLING, Place, places
 from thresher.filters.evidence.decay import Recent, halved
@@ -61,14 +64,14 @@ _digest = xxhash.xxh3_64_digest
 class Shown(NamedTuple):
     """What a page shows, for comparing."""
 
-    text: bytes  # of its fingerprint
+    text: bytes  # stands for its words
     original: bytes  # of the key of the page whose copy it is said to be, or of its own
     is_copy: bool
 
     @classmethod
-    def of(cls, fingerprint: bytes, key: bytes, original: bytes = b"") -> Shown:
-        """Cut to what is stored.    key: of the page; original: of the page whose copy it is said to be"""
-        return cls(fingerprint[:HASH], (original or key)[-HASH:], bool(original))
+    def of(cls, words: bytes, key: bytes, original: bytes = b"") -> Shown:
+        """Cut to what is stored.    words: stand for those of the page; key: of it; original: of the page whose copy it is said to be"""
+        return cls(words[:HASH], (original or key)[-HASH:], bool(original))
 
 
 class Alias(NamedTuple):
@@ -78,6 +81,13 @@ class Alias(NamedTuple):
     bound: float  # lower bound of the share of pages alike
     compared: int  # by the answers that decided
     alike: int
+
+
+def words_of(page: Page) -> bytes:
+    """Return bytes that are the same for pages of the same words in any order, b"" if there is nothing to compare.    time: 2 µs"""
+    if not page.tokens.size:
+        return page.fingerprint[:HASH]
+    return _digest(int(np.add.reduce(page.tokens)).to_bytes(8, "big") + page.tokens.size.to_bytes(4, "big"))[:HASH]
 
 
 def learn(memory: Memory, site: bytes, url: str, origin: str, shown: Shown) -> int:

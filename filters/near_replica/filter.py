@@ -2,7 +2,8 @@
 those of other agents by sharing.py.
 
 A page whose text resembles a kept one's by `resemblance` is reported (`looks_like`) and kept. One that surely resembles it by
-`drop_resemblance` is a replica: its record says `replica_of`; its content is stored again only with `store_replicas`. Its new links are
+`drop_resemblance` is a replica: its record says `replica_of`, and that it is not new, which other filters learn from (aliases, patterns,
+the tail). Its document is kept unless `store_replicas` is false: a few other words may be what somebody looks for. Its new links are
 followed within a budget (filters/copy_links.py), since the indexes of an archive replicate one another and still discover. Seeds and home
 pages never are replicas. Where two pages replicate one another the canonical one is preferred, whichever came first: if the older names
 the younger in rel=canonical, or only the younger names itself, the verdict on the older is revised.
@@ -37,7 +38,7 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.compare import CompareLimits, Likeness
@@ -75,6 +76,7 @@ from thresher.filters.near_replica.records import (
 )
 from thresher.filters.near_replica.resemblance import SHINGLE
 from thresher.filters.near_replica.sharing import Shared, SharedGate
+from thresher.filters.spec import FilterSpec
 
 _WEIGHTS: Final = bucket_table(COMPONENTS)
 _SILENT: Final = Verdict(NAME)
@@ -160,7 +162,7 @@ class ReplicaGate:
     def _replica(self, found: Likeness, *, follow: bool, keep: bool | None = None) -> Verdict:
         evidence = {"replica_of": found.original.page.hex(), **_measured(found)}
         keep = self._settings.store_replicas if keep is None else keep
-        return Verdict(NAME, keep, follow, round(found.resemblance, 4), Reason.NEAR_REPLICA, evidence)
+        return Verdict(NAME, keep, follow, round(found.resemblance, 4), Reason.NEAR_REPLICA, evidence, new=False)
 
     def observe(self, measure: ReplicaMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         page = measure.known

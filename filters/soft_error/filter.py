@@ -16,7 +16,7 @@ from thresher.config.settings import SoftError
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Mode, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, FilterSpec, LinkJudgement, LinkRuling
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import Kind
 from thresher.filters.soft_error.pages import PageGate
@@ -24,6 +24,7 @@ from thresher.filters.soft_error.prober import Prober
 from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
 from thresher.filters.soft_error.redirect_gate import RedirectGate, target_key, template
 from thresher.filters.soft_error.sharing import Shared, SharedGate, SharedProber
+from thresher.filters.spec import FilterSpec
 
 _SITE = 8
 

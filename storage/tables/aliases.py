@@ -2,7 +2,7 @@
 
 aliases     key 16                       → AliasRecord
 alias_of    key of the target 16 ‖ key   → (empty)
-letting_go  key of the target 16         → (empty)        its aliases are freed a part at a time, in as many commits
+letting_go  key of the target 16         → (empty)        its aliases are released a part at a time, in as many commits
 
 An alias depends on its target: when that comes to nothing, the alias is an ordinary URL again.
 """
@@ -22,7 +22,7 @@ class Aliases:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._may_release = True  # until it is seen that no target's aliases are being freed
+        self._may_release = True  # until it is seen that no target's aliases are being released
 
     def put(self, key: bytes, to_text: str, rule: str, to_key: bytes = b"") -> None:
         """Record an alias.

@@ -2,7 +2,7 @@
 
 held       holder hash 8 ‖ key 16 → holder        release walks one holder's rows
 held_by    key 16 ‖ holder hash 8 → holder        who holds this URL?
-releasing  holder hash 8 → holder                 what it holds is freed a part at a time, in as many commits
+releasing  holder hash 8 → holder                 what it holds is released a part at a time, in as many commits
 """
 
 from __future__ import annotations

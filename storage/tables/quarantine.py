@@ -1,8 +1,8 @@
-"""Work that killed its process: what it is accused of, and, once it is guilty, the work itself, set aside instead of being done.
+"""Work that killed its process: what it is accused of, and, once it is guilty, the work itself, quarantined instead of being done.
 
-A message of another agent is set aside in the visit that moves its sender's watermark, a filter's answer in the one that ends the request:
-so nothing is acknowledged that is neither done nor kept here. Rows are numbered by the shard that they were set aside in, and keep their
-key where they move to another. What is here is counted by what it is, for `thresher status`.
+A message of another agent is quarantined in the visit that moves its sender's watermark, a filter's answer in the one that ends the
+request: so nothing is acknowledged that is neither done nor kept here. Rows are numbered by the shard that they were quarantined in, and
+keep their key where they move to another. What is here is counted by what it is, for `thresher status`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _is_proof(trial: TrialRecord) -> bool:
 
 
 class Quarantine:
-    """What was set aside, in the order in which it was."""
+    """What was quarantined, in the order in which it was."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

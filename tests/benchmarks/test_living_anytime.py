@@ -9,7 +9,7 @@ import pytest
 from tiny_site import N_PAGES, SITE, serving_tiny
 
 from benchmarks.living import __main__ as living
-from benchmarks.living.anytime import main, one_run
+from benchmarks.living.anytime import main, one_run, reordered
 from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, near_lost, tail_start
 from benchmarks.living.sites import SITES
 
@@ -97,3 +97,11 @@ def test_an_unknown_filter_and_an_unknown_site_are_refused(capfd: pytest.Capture
     with pytest.raises(SystemExit):
         main(["nowhere"])
     assert {"anytime", "walls"} == set(living._COMMANDS)
+
+
+def test_texts_of_the_same_words_in_another_order_are_near_copies() -> None:
+    """Two orders of a list join the clusters that each was in; how often a word stands there counts. Mutation: sets of words."""
+    texts = {"a": "x y z", "b": "z y x", "c": "x y", "d": "y x", "e": "x y y"}
+    found = reordered({"a": 4, "p": 4, "b": 7, "q": 7}, texts)
+    assert found["a"] == found["b"] == found["p"] == found["q"] != found["c"] == found["d"]
+    assert "e" not in found

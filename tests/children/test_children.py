@@ -15,6 +15,7 @@ from thresher.crawler.children import python
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.page.parser import Parser
+from thresher.filters.dust.filter import Miner
 from thresher.filters.dust.study import Known, written
 from thresher.storage.store import Store
 
@@ -91,6 +92,7 @@ async def test_the_study_process_imports_nothing_from_the_working_directory(host
 class _Curious:
     """Has a site studied of which it knows no URL."""
 
+    study_of = staticmethod(lambda _who: Miner.study)
     gather = staticmethod(lambda _who, _site: iter((written(Known([], {}, mines=False, max_rules=1)),)))
 
 

@@ -341,8 +341,8 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
         import asyncio
         from pathlib import Path
         from thresher.crawler.agent.agent import Agent
-        from thresher.crawler.settlement.settler import Settler
-        once, settle, left = Path({str(tmp_path / "once")!r}), Settler._fetched, [20]
+        from thresher.crawler.settlement.pages import Pages
+        once, settle, left = Path({str(tmp_path / "once")!r}), Pages._on_fetched, [20]
         def fail(self, made, outcome, now):
             left[0] -= 1
             if left[0] == 0 and not once.exists():
@@ -351,7 +351,7 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
             settle(self, made, outcome, now)
         async def linger(self):
             await asyncio.sleep(0.5)
-        Settler._fetched, Agent.close = fail, linger
+        Pages._on_fetched, Agent.close = fail, linger
         main()
         """
     supervisor = Supervisor(store, Display(), agent=agent(code))

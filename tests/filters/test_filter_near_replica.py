@@ -55,16 +55,16 @@ def test_an_almost_equal_page_on_another_host_is_a_replica_of_the_kept_one() -> 
     original = shown(f"{A}/1", text(1))
     bench.meet(original)
     verdict = bench.judge(shown(f"{B}/other", [*text(1)[:-1], "changed"]))
-    assert (verdict.keep, verdict.follow, verdict.reason) == (False, True, Reason.NEAR_REPLICA)
+    assert (verdict.keep, verdict.new, verdict.follow, verdict.reason) == (True, False, True, Reason.NEAR_REPLICA)
     assert verdict.evidence["replica_of"] == original.url.key.hex()
     assert 0 < float(verdict.evidence["rp"]) < 0.03
 
 
-def test_replicas_are_stored_again_where_that_is_asked_for() -> None:
-    bench = Bench(store_replicas=True)
+def test_replicas_are_dropped_where_that_is_asked_for() -> None:
+    bench = Bench(store_replicas=False)
     bench.meet(shown(f"{A}/1", text(1)))
     verdict = bench.judge(shown(f"{B}/1", text(1)))
-    assert (verdict.keep, verdict.reason) == (True, Reason.NEAR_REPLICA)
+    assert (verdict.keep, verdict.new, verdict.reason) == (False, False, Reason.NEAR_REPLICA)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_page_that_names_itself_canonical_replaces_an_older_replica_that_does_
     assert (verdict.keep, verdict.reason, verdict.evidence["replaces"]) == (True, None, older.url.key.hex())
     [revised] = effects
     assert isinstance(revised, Revise)
-    assert (revised.page, revised.verdict.keep, revised.verdict.reason) == (older.url.key, False, Reason.NEAR_REPLICA)
+    assert (revised.page, revised.verdict.new, revised.verdict.reason) == (older.url.key, False, Reason.NEAR_REPLICA)
     assert bench.judge(shown(f"{A}/other/1", text(1))).evidence["replica_of"] == canonical.url.key.hex()
 
 

@@ -37,7 +37,11 @@ from thresher.storage.store import Store
 from thresher.storage.tables.rules import ROWS_PER_RULE
 from thresher.storage.view import View
 
-LEARNERS_OFF: dict[str, Any] = {"dust": Dust(mode="off"), "depth_cutoff": DepthCutoff(mode="off")}
+LEARNERS_OFF: dict[str, Any] = {
+    "dust": Dust(mode="off"),
+    "depth_cutoff": DepthCutoff(mode="off"),
+    "near_replica": NearReplica(mode="off"),
+}
 OTHERS_OFF = LEARNERS_OFF | {"exact_duplicate": ExactDuplicate(mode="off"), "pattern_yield": PatternYield(mode="off")}
 
 
@@ -67,7 +71,7 @@ def in_mode(mode: Any) -> Filters:
         path_trap=PathTrap(mode=mode, max_segments=2),
         exact_duplicate=ExactDuplicate(mode=mode),
         media=Media(mode=mode),
-        near_replica=NearReplica(mode=mode),
+        near_replica=NearReplica(mode=mode, store_replicas=False),
     )
 
 

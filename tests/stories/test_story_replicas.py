@@ -157,7 +157,8 @@ async def test_a_mirror_s_own_pages_are_found_by_the_tail(tmp_path: Path) -> Non
     assert {crawled.state(web.url(f"b.test/{i}")) for i in range(45, 50)} == {State.DONE}
 
 
-async def test_content_of_replicas_is_not_stored_again_unless_that_is_asked_for(tmp_path: Path) -> None:
+async def test_content_of_replicas_is_kept_unless_it_is_to_be_dropped(tmp_path: Path) -> None:
+    """Mutation: `store_replicas` is not asked."""
     for store, name in ((False, "once"), (True, "again")):
         outcome = await crawl_replicas(tmp_path / name, part_pages=20, mirrors="keep", store_replicas=store)
         assert outcome.replica_of

@@ -12,7 +12,8 @@ from thresher.config.settings import ExactDuplicate, Filters, Limits, PatternYie
 from thresher.crawler.analysis.tail_replay import notes, replayed
 from thresher.crawler.analysis.tails import classes
 from thresher.crawler.core.model import State
-from thresher.crawler.explain.explain import Explainer, recorded
+from thresher.crawler.explain.explain import Explainer
+from thresher.crawler.explain.wording import recorded
 from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
 from thresher.storage.view import View
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import permutations
 
 import pytest
 import xxhash
@@ -160,6 +161,23 @@ def test_classes_name_what_they_hold_and_know_what_it_came_to() -> None:
     assert korean is None or korean.bound < danish.bound
     assert 0.3 < of_korean.s / of_korean.n < 0.7, "a class that is half new is served before one that is not"
     assert families.recent("dust family of another", site.memory).n == 0
+
+
+def test_the_orders_of_a_list_show_the_same_after_those_of_one_folder() -> None:
+    """As Apache lists folders: four orders of the first are believed for all others. Mutation: `words_of` is the page's fingerprint."""
+    files, site = ("Alpha", "Beta", "Gamma"), DictMemory()
+
+    def fetch(path: str, names: tuple[str, ...]) -> None:
+        met = page(A + path, f"Index {' '.join(names)}")
+        shown = families.Shown.of(families.words_of(met), met.url.key)
+        families.learn(site, SITE, met.url.text, A, shown)
+
+    fetch("/", files)
+    for order, names in zip(("N;O=D", "M;O=A", "S;O=A", "D;O=A"), list(permutations(files))[1:], strict=False):
+        fetch(f"/?C={order}", names)
+    fetch("/x/", ("Delta", "Epsilon"))
+    assert families.alias(site, SITE, f"{A}/x/?C=N;O=D", A) is not None
+    assert families.words_of(page(A, "a b a")) != families.words_of(page(A, "a b")), "how often a word stands there counts"
 
 
 # -- as it is plugged in

@@ -15,8 +15,8 @@ from webs import Bench
 from thresher.config.settings import NearReplica
 from thresher.crawler.core.model import Effect, Page, Reason, Revise
 from thresher.crawler.core.ownership import Ownership
-from thresher.filters.base import FilterSpec
 from thresher.filters.near_replica.filter import spec
+from thresher.filters.spec import FilterSpec
 
 
 def specs(owners: Ownership | None) -> Sequence[FilterSpec]:
@@ -42,7 +42,7 @@ def replicas(team: Team, story: Sequence[Page]) -> dict[str, str]:
         effects: list[Effect] = [Revise(each.url.key, verdict), *team.learn(each)]
         for effect in effects:
             if isinstance(effect, Revise) and effect.verdict.reason is Reason.NEAR_REPLICA:
-                assert not (effect.verdict.keep and effect.verdict.follow)
+                assert not effect.verdict.new
                 found[effect.page] = bytes.fromhex(str(effect.verdict.evidence["replica_of"]))
     return {urls[key]: urls[original] for key, original in found.items()}
 

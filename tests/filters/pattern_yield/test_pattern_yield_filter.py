@@ -214,14 +214,15 @@ def yields(
     judges: tuple[str, ...] = ("near_replica", "soft_error"),
     settings: PatternYield = TIGHT,
     n: int = 80,
+    keep: bool = False,
 ) -> YieldEvidence:
     """Return what a pattern has shown after n pages that these filters dropped, beside as many that were kept."""
     memory = DictMemory()
     part: Any = spec(settings, judges=("exact_duplicate", *judges)).page
-    verdicts = tuple([Verdict(name, keep=False) for name in dropping])
+    verdicts = tuple([Verdict(name, keep=keep, new=not keep) for name in dropping])
     for i in range(n):
         for url, said, judgement in (
-            (f"http://a.example/near/{i}", text(i), Judgement(not dropping, True, verdicts)),
+            (f"http://a.example/near/{i}", text(i), Judgement(keep or not dropping, True, verdicts, new=not (keep and dropping))),
             (f"http://a.example/wiki/{i}", f"kept {own(i)}", Judgement(True, True, ())),
         ):
             part.observe(part.measure(told(url, said)), judgement, memory)
@@ -234,6 +235,11 @@ def test_what_two_filters_dropped_was_not_worth_it_and_what_one_dropped_teaches_
     assert yields("near_replica", text=own) == YieldEvidence()
     assert yields("near_replica", "soft_error", text=own, judges=("near_replica",)) == YieldEvidence()
     assert yields("near_replica", text=lambda i: "the same").barren, "the pattern's own pages agree"
+
+
+def test_near_copies_that_are_kept_are_nothing_new_all_the_same() -> None:
+    """Mutation: they are as doubtful as what one filter drops."""
+    assert yields("near_replica", text=own, keep=True).barren
 
 
 def test_what_a_url_says_already_is_no_news() -> None:
