@@ -53,6 +53,7 @@ from thresher.storage.schema import (
     PAGES,
     QUEUE,
     RESULTS,
+    REVISITS,
     ROBOTS,
     ROBOTS_FILES,
     STATE,
@@ -65,6 +66,7 @@ from thresher.storage.schema import (
 )
 from thresher.storage.store import Store
 from thresher.storage.tables.forgotten import ForgottenRecord
+from thresher.storage.tables.rounds import ASKER
 from thresher.storage.tables.tail import PENDING
 from thresher.storage.view import View
 
@@ -94,6 +96,7 @@ class _Found:
     keys: dict[int, bytes] = field(default_factory=dict)  # number → key, of known URLs
     origins: set[str] = field(default_factory=set)
     visits: set[int] = field(default_factory=set)  # that left a page, or were the last of a URL
+    again: set[int] = field(default_factory=set)  # numbers of requests for further visits
 
 
 def target_of(view: View, text: str) -> Target:
@@ -212,8 +215,11 @@ def _delete(store: Store, key: bytes, record: ForgottenRecord) -> None:
     space = URLSpace(store.secret, url_rules(store.settings))
     found = _find(store, target)
     for queue in {space.queue_key(origin) for origin in found.origins}:
-        _take_from_queue(store, queue, found.keys.keys())
+        _take_from_queue(store, queue, found.keys.keys() | found.again)
+    for number in found.again:
+        store.tables.requests.pop(number)
     for url_key in found.keys.values():
+        _forget_plan(store, space, url_key)
         _forget_url(store, url_key)
     for visit in found.visits:
         record.n_pages += _forget_visit(store, visit)
@@ -230,7 +236,10 @@ def _find(store: Store, target: Target) -> _Found:
     found = _Found()
     for number, value in _all(store, URLS):
         record = URL.decode(value)
-        if target.means(record.text) and not store.tables.requests.asker(unpack_u64(number)):
+        asker = store.tables.requests.asker(unpack_u64(number))
+        if asker == ASKER and target.means(record.text):
+            found.again.add(unpack_u64(number))
+        if not asker and target.means(record.text):
             found.keys[unpack_u64(number)] = record.key
             found.origins.add(origin_of(record.text))
             row = store.tables.seen.row(record.key)
@@ -240,6 +249,17 @@ def _find(store: Store, target: Target) -> _Found:
         if target.means(PAGE.decode(value).url):
             found.visits.add(unpack_u64(visit))
     return found
+
+
+def _forget_plan(store: Store, space: URLSpace, key: bytes) -> None:
+    """Let a URL be no longer among those of its host that are visited when they are due."""
+    plan, row = store.tables.plans.page(key), store.tables.seen.row(key)
+    if plan is not None and row is not None:
+        queue = space.queue_key(origin_of(store.tables.seen.record(row.seq).text))
+        host = store.tables.plans.host(queue)
+        host.count(plan, None)
+        store.tables.plans.save_host(queue, host)
+        store.tables.plans.forget_page(key)
 
 
 def _forget_url(store: Store, key: bytes) -> None:
@@ -252,7 +272,7 @@ def _forget_url(store: Store, key: bytes) -> None:
         store.counters.add(PENDING, -1)
     store.tables.aliases.forget(key)
     store.tables.redirects.forget(key)
-    for table in (CHECKS, FAILURES, VERDICTS, SUSPECTS):
+    for table in (CHECKS, FAILURES, VERDICTS, SUSPECTS, REVISITS):
         store.delete(table, key)
     row = store.tables.seen.row(key)
     if row is not None and row.state is not State.OUTBOX:

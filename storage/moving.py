@@ -30,15 +30,18 @@ from thresher.storage.schema import (
     EDGES,
     EDGES_IN,
     FAILURES,
+    FAMILIES,
     FORGOTTEN,
     HELD,
     HELD_BY,
     HOST,
+    HOST_PLANS,
     HOSTS,
     LETTING_GO,
     MEMORY,
     MEMORY_BYTES,
     PAIRS,
+    PLANS,
     POLICIES,
     QUEUE,
     RELEASING,
@@ -70,7 +73,7 @@ from thresher.storage.tables.rounds import moved_check
 _OF_TAILS = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 _OF_SITEMAPS = (SITEMAPS, ANNOUNCERS, ANNOUNCED, ANNOUNCING)
 _OF_REQUISITES = (REQUISITES, REQUISITE_HOSTS)
-_OF_ROUNDS = (REVISITS, CHECKS, WATCHES)
+_OF_ROUNDS = (REVISITS, CHECKS, WATCHES, PLANS, HOST_PLANS, FAMILIES)
 _OF_ALIASES = (ALIASES, ALIAS_OF, LETTING_GO)
 _BY_SITE = (
     ROBOTS,
@@ -235,6 +238,14 @@ class Move:
                 for key, value in _scan(self._from, QUEUE, record.key[:8], record.key[:8] + _LAST):
                     if key.endswith(number):
                         self._to.put(QUEUE, key[:-8] + seq, value)
+                self._renumber(record.key, unpack_u64(number), unpack_u64(seq))
+
+    def _renumber(self, key: bytes, before: int, seq: int) -> None:
+        """Let the time of a page's next visit know the new number of its request."""
+        plan = self._to.tables.plans.page(key)
+        if plan is not None and plan.seq == before:
+            plan.seq = seq
+            self._to.tables.plans.save_page(key, plan)
 
     def _copy_queues(self) -> None:
         """Let each URL wait where it waited, under its new number; the host comes last, with all that waits there."""

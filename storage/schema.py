@@ -48,6 +48,9 @@ state
     checks        kh 16
     watches       q 16
     outdated      visit 8
+    plans         kh 16                               → these three: see storage/tables/schedule.py
+    host_plans    q 16
+    families      q 16 ‖ pattern 8
     outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): storage/tables/channels.py
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
@@ -131,6 +134,9 @@ REVISITS: Final = "revisits"
 CHECKS: Final = "checks"
 WATCHES: Final = "watches"
 OUTDATED: Final = "outdated"
+PLANS: Final = "plans"
+HOST_PLANS: Final = "host_plans"
+FAMILIES: Final = "families"
 CHANGES: Final = "changes"
 FORGOTTEN: Final = "forgotten"
 
@@ -197,6 +203,9 @@ TABLES: Final[dict[str, Table]] = {
     CHECKS: Table(STATE),
     WATCHES: Table(STATE),
     OUTDATED: Table(STATE, prefix=0),
+    PLANS: Table(STATE),
+    HOST_PLANS: Table(STATE),
+    FAMILIES: Table(STATE),
     CHANGES: Table(RESULTS, append=True),
     FORGOTTEN: Table(STATE, prefix=0),
 }

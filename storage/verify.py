@@ -73,7 +73,7 @@ from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.quarantine import COUNTED
 from thresher.storage.verify_channels import verify_channels
 from thresher.storage.verify_requisites import verify_requisites
-from thresher.storage.verify_rounds import verify_rounds
+from thresher.storage.verify_rounds import verify_rounds, verify_schedule
 from thresher.storage.verify_sitemaps import verify_sitemaps
 from thresher.storage.verify_tail import verify_tail
 from thresher.storage.view import View
@@ -128,7 +128,13 @@ def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
             _aliases(view),
         ),
         *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
-        *(archive_problems(view, unpacks=bodies), verify_sitemaps(view), verify_rounds(view), verify_requisites(view)),
+        *(
+            archive_problems(view, unpacks=bodies),
+            verify_sitemaps(view),
+            verify_rounds(view),
+            verify_schedule(view),
+            verify_requisites(view),
+        ),
     )
     return (where + problem for check in checks for problem in _readable(check))
 

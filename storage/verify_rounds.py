@@ -1,4 +1,4 @@
-"""Do the tables of rounds agree with what waits, and with the versions that are there?"""
+"""Do the tables of rounds and of the schedule agree with what waits, and with the versions that are there?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from thresher.crawler.core.model import State
 from thresher.storage.packing import pack_u64, unpack_seen, unpack_u64
-from thresher.storage.schema import CHECKS, OUTDATED, PAGES, REQUESTS, REVISITS, SEEN, URL, URLS
+from thresher.storage.schema import CHECKS, HOSTS, OUTDATED, PAGES, REQUESTS, REVISITS, SEEN, URL, URLS
 from thresher.storage.tables.rounds import ASKER
 from thresher.storage.view import View
 
@@ -44,3 +44,24 @@ def verify_rounds(view: View) -> Iterator[str]:
             break
         if not any(record.first_visit <= visit for record in rounds):
             yield f"changes {visit}: of no round"
+
+
+def verify_schedule(view: View) -> Iterator[str]:
+    """Yield what is wrong with the times of next visits, in words."""
+    record = view.tables.rounds.last()
+    is_closing = record is None or record.stage == "closing"
+    n_counted = 0
+    for key, plan in view.tables.plans.pages(b"", 1 << 62):
+        n_counted += plan.bin is not None
+        waiting = view.tables.rounds.revisit(key)
+        if waiting is None and not is_closing:
+            yield f"plans {key.hex()}: a page with a time, and no visit of it waits"
+        elif waiting is not None and not waiting.is_audit and not view.tables.requests.asker(plan.seq):
+            yield f"plans {key.hex()}: number {plan.seq} is of no request"
+    n_shared = 0
+    for queue, host in view.tables.plans.hosts():
+        n_shared += host.n_pages
+        if view.get(HOSTS, queue) is None:
+            yield f"host_plans {queue.hex()}: of no host"
+    if n_shared != n_counted:
+        yield f"host_plans: hosts count {n_shared} pages, {n_counted} are counted"

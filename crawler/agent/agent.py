@@ -36,6 +36,7 @@ from thresher.crawler.page.loop_watch import LoopWatch
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.start.rounds import keep_schedule
 from thresher.crawler.status import AgentOrder, Report, Status
 from thresher.crawler.visit import Visit
 from thresher.filters.spec import FilterSpec
@@ -76,6 +77,7 @@ class Agent:
         self._report = report
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
+        keep_schedule(store, self._started_at)  # before anybody reads the newest round
         self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         self._frontier = frontier_of(store, self._context, self._started_at)
         totals = Totals(store.counters)
@@ -100,7 +102,7 @@ class Agent:
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()  # after the end has begun: set when nothing is in flight, or when it is no longer waited for
         self._figures = Figures(totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
-        self._paused, self._prepared = "", False
+        self._low_disk, self._prepared = "", False
         self._wait: Wait = Wait(self._started_at, "starting")
         self._tails_at: bytes | None = b""  # host up to which tails were served; None: none has anything to serve
         self._dry: Wait | None = None  # the last answer of the frontier, while nothing has been settled since
@@ -265,7 +267,10 @@ class Agent:
 
     def _check_end(self) -> None:
         """End the crawl when a limit is reached, even with requests in flight, or when nothing is due within `limits.max_wait`."""
-        if self._member is not None or self._ending is not None:
+        if self._ending is not None:
+            return
+        self._use_pause()
+        if self._member is not None:
             return
         limit = self._limits.reached(in_flight=0)
         if limit and not self._last.are_lacking(limit):
@@ -287,6 +292,13 @@ class Agent:
         asyncio.get_running_loop().call_soon(self._on_tick)
         return True
 
+    def _use_pause(self) -> None:
+        """Go on with what filters hold while no page of a continuous crawl is due."""
+        until = self._wait.until
+        is_pause = self._settings.schedule == "continuous" and until is not None and until > self._clock() and self._tails_at is not None
+        if is_pause and not (self._in_flight or self._lookups.tasks or self._announcer.is_busy or self._why_throttled()):
+            self._serve_tails()
+
     def _draw_from_tails(self) -> None:
         self._tails_at = self._settler.tail_service.serve(self._clock(), self._tails_at or b"")
 
@@ -300,6 +312,8 @@ class Agent:
             return ""
         if wait.until is None:
             return "nothing is left to do"
+        if self._settings.schedule == "continuous":
+            return ""  # it waits for the next page that is due
         return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
 
     def _why_done(self) -> str:

@@ -83,6 +83,18 @@ class Frontier:
             self._bench.waiting.push_due(queue, record, now)
         return refusal
 
+    def push_visit(self, entry: Entry, now: float) -> Reason | None:
+        """Queue the next visit of a page, whatever budget of new pages is used up at its host."""
+        refusal, queue = self.push(entry, now), self._urls.queue_key(entry.url.host)
+        record = self._store.host(queue) if refusal is None and queue not in self._bench.hosts else None
+        if record is not None and record.parked == Reason.HOST_BUDGET:
+            self._bench.unpark(queue, record, now)
+        return refusal
+
+    def bring_forward(self, waiting: Entry, rank: int, now: float) -> None:
+        """Give a page's next visit, which waits in DUE, an earlier time, unless it is under way."""
+        self._waiting.bring_forward(waiting, rank, now)
+
     def close_pages(self, now: float) -> None:
         """Let nothing be fetched any more in this life but what pages need to be shown."""
         if not self._bench.pages_closed:
@@ -132,19 +144,26 @@ class Frontier:
         if record.parked or record.backoff_until > now:
             return False
         host = self._bench.hosts.get(queue)
-        lanes = [lane for lane in Lane if lane is not Lane.RETRY]
+        lanes = [lane for lane in Lane if lane not in (Lane.RETRY, Lane.DUE)]
         if not record.n_queued or (host is not None and any(host.rows[lane] for lane in lanes)):
             return not record.n_queued
-        return not any(self._store.head(queue, lane, 1) for lane in lanes)
+        if any(self._store.head(queue, lane, 1) for lane in lanes):
+            return False
+        return not any(entry.rank <= now * 1e6 for entry in self._store.head(queue, Lane.DUE, 1))
 
     def n_pages(self, queue: bytes) -> int:
         """Return how many pages of a host were fetched."""
         record = self.record(queue)
         return record.n_pages if record is not None else 0
 
-    def withdraw(self, url: CrawlURL, seq: int, worth: int = 0) -> bool:
-        """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
-        return self._waiting.withdraw(url, seq, worth, self._now)
+    def withdraw(self, url: CrawlURL, seq: int, worth: int = 0, *, due: int = 0) -> bool:
+        """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight).
+
+        Args:
+            worth: By which its rank in the lane FRESH was made.
+            due: Its rank in the lane DUE.
+        """
+        return self._waiting.withdraw(url, seq, worth, due, self._now)
 
     # -- out of it
 
@@ -161,6 +180,7 @@ class Frontier:
             outage.try_again(now)
         entry = host.head
         assert entry is not None
+        host.note_turn(entry, now)
         host.remove(entry)
         host.leased, host.head = entry, None
         self._n_in_flight += 1

@@ -45,7 +45,7 @@ class HostQueue:
         self.key = key
         self.record = record
         self.rules = rules
-        self.rows: tuple[list[Entry], list[Entry], list[Entry], list[Entry], list[Entry]] = ([], [], [], [], [])  # by lane
+        self.rows: tuple[list[Entry], ...] = tuple([] for _ in _LANES)  # by lane
         self.whole = [False] * len(_LANES)
         self.hops: list[Entry] = []  # requests of this life only (seq 0); they go before everything and ignore `blocked_until`
         self.leased: Entry | None = None
@@ -64,7 +64,12 @@ class HostQueue:
         """Return whether a lane's rows in memory are used up while the store may have more."""
         rows, whole = self.rows, self.whole
         return not (
-            (rows[0] or whole[0]) and (rows[1] or whole[1]) and (rows[2] or whole[2]) and (rows[3] or whole[3]) and (rows[4] or whole[4])
+            (rows[0] or whole[0])
+            and (rows[1] or whole[1])
+            and (rows[2] or whole[2])
+            and (rows[3] or whole[3])
+            and (rows[4] or whole[4])
+            and (rows[5] or whole[5])
         )
 
     def load(self, store: QueueStore, limit: int) -> None:
@@ -77,7 +82,7 @@ class HostQueue:
 
     def choose(self, now: float) -> float | None:
         """Choose `head` and return when it may go as far as the queue is concerned; None if the queue is empty."""
-        ahead, retry, fresh, announced, tail = self.rows
+        ahead, retry, fresh, announced, tail, due = self.rows
         if self.hops:
             self.head = self.hops[0]
             return 0.0
@@ -85,33 +90,54 @@ class HostQueue:
             self.head = ahead[0]
         elif retry and retry[0].rank <= now * 1e6:
             self.head = retry[0]
+        elif due and due[0].rank <= now * 1e6 and (not (fresh or announced) or self.record.refresh_credit >= 0.0):
+            self.head = due[0]
         elif announced and (not fresh or self.is_announced_turn()):
             self.head = announced[0]
         elif fresh:
             self.head = fresh[0]
         elif tail:
             self.head = tail[0]
-        elif retry:
-            self.head = retry[0]
-            return max(retry[0].rank / 1e6, self.blocked_until)
+        elif retry or due:
+            self.head = min((rows[0] for rows in (retry, due) if rows), key=_time_of)
+            return max(_time_of(self.head), self.blocked_until)
         else:
             self.head = None
             return None
         return self.blocked_until
 
-    def choose_requisite(self, now: float) -> float | None:
-        """Choose `head` among what pages need to be shown, no page; return when it may go, None if there is none of it in memory."""
-        self.head = self.hops[0] if self.hops else next((entry for entry in (*self.rows[0], *self.rows[1]) if _is_requisite(entry)), None)
+    def note_turn(self, entry: Entry, now: float) -> None:
+        """Count a request against the share of revisits, or of what is new, if both wait."""
+        _, _, fresh, announced, _, due = self.rows
+        share = self.rules.refresh_share
+        self.record.n_refreshed += entry.lane is Lane.DUE
+        if entry.lane is Lane.DUE and (fresh or announced):
+            self.record.refresh_credit -= 1.0 - share
+        elif entry.lane in (Lane.FRESH, Lane.ANNOUNCED) and due and due[0].rank <= now * 1e6:
+            self.record.refresh_credit += share
+        else:
+            return
+        if abs(self.record.refresh_credit) < 1e-9:  # of thirds and tenths
+            self.record.refresh_credit = 0.0
+
+    def choose_beside(self, now: float, *, visits_again: bool) -> float | None:
+        """Choose `head` among what is no new page; return when it may go, None if there is none of it in memory.
+
+        That is what pages need to be shown and, with `visits_again`, next visits of pages.
+        """
+        purposes = (Purpose.REQUISITE, Purpose.REVISIT) if visits_again else (Purpose.REQUISITE,)
+        others = [entry for entry in (*self.rows[0], *self.rows[1]) if entry.url.purpose in purposes]
+        if visits_again:
+            others += self.rows[Lane.DUE][:1]
+        self.head = self.hops[0] if self.hops else min(others, key=lambda entry: _ready_at(entry, now), default=None)
         if self.head is None:
             return None
-        if self.head.lane is Lane.RETRY and self.head.rank > now * 1e6:
-            return max(self.head.rank / 1e6, self.blocked_until)
-        return 0.0 if self.hops else self.blocked_until
+        return 0.0 if self.hops else max(_ready_at(self.head, now), self.blocked_until)
 
     def is_announced_turn(self) -> bool:
         """Return whether what sitemaps named goes before what links named: at every n-th request of the host."""
         every = self.rules.announced_every
-        return every > 0 and self.record.n_requests % every == every - 1
+        return every > 0 and (self.record.n_requests - self.record.n_refreshed) % every == every - 1
 
     def insert(self, entry: Entry, limit: int) -> None:
         """Hold a row that is new in the store if it belongs to the first."""
@@ -166,9 +192,16 @@ class HostQueue:
 
     def in_memory(self, now: float) -> list[Entry]:
         """Return all entries in memory but the retries that are not due."""
-        ahead, retry, fresh, announced, tail = self.rows
-        return [*self.hops, *ahead, *(entry for entry in retry if entry.rank <= now * 1e6), *fresh, *announced, *tail]
+        ahead, retry, fresh, announced, tail, due = self.rows
+        timed = (entry for rows in (retry, due) for entry in rows if entry.rank <= now * 1e6)
+        return [*self.hops, *ahead, *timed, *fresh, *announced, *tail]
 
 
-def _is_requisite(entry: Entry) -> bool:
-    return entry.url.purpose is Purpose.REQUISITE
+def _time_of(entry: Entry) -> float:
+    """Return when a row of RETRY or DUE may go, in seconds since the epoch."""
+    return entry.rank / 1e6
+
+
+def _ready_at(entry: Entry, now: float) -> float:
+    """Return when a row may go as far as its lane is concerned, 0 if at once."""
+    return entry.rank / 1e6 if entry.lane in (Lane.RETRY, Lane.DUE) and entry.rank > now * 1e6 else 0.0

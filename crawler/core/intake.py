@@ -13,7 +13,7 @@ from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.order.base import Order
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SiteRecord
 from thresher.crawler.core.url import URLSpace, queue_name
-from thresher.crawler.core.workbench import Workbench
+from thresher.crawler.core.workbench import FAR_S, Workbench
 
 
 class Intake:
@@ -105,13 +105,25 @@ class Intake:
 
     def _add_row(self, queue: bytes, record: HostRecord, entry: Entry, now: float) -> None:
         self._store.put(queue, entry)
-        self._count_rows(queue, record, 1, now)
+        self._count_rows(queue, record, 1, now, entry.rank / 1e6 if entry.lane is Lane.DUE else 0.0)
 
-    def _count_rows(self, queue: bytes, record: HostRecord, n: int, now: float) -> None:
-        """Count rows that are new in the store."""
+    def _count_rows(self, queue: bytes, record: HostRecord, n: int, now: float, at: float = 0.0) -> None:
+        """Count rows that are new in the store.    at: when the first of them may go, if that is not now
+
+        A host that waits in the store for a time far behind that, as one does whose pages are all visited, is to have its turn sooner.
+        """
         record.n_queued += n
-        if record.due:
+        ready = max(now, at, record.next_at)
+        if not record.due:
+            self._file(queue, record, at, now)
+        elif record.due > ready + FAR_S and not record.parked and queue not in self._bench.hosts:
+            self._file(queue, record, ready, now)
+        else:
             self._store.save_host(queue, record)
+
+    def _file(self, queue: bytes, record: HostRecord, at: float, now: float) -> None:
+        if at > now:
+            self._bench.waiting.push(queue, record, at)
         else:
             self._bench.waiting.push_due(queue, record, now)
 

@@ -59,6 +59,7 @@ class HostRules:
     max_bytes: int | None
     politeness: Politeness  # the rest of it
     announced_every: int = 0  # requests, of which one goes to what sitemaps named while links' URLs wait; 0: none does
+    refresh_share: float = 0.5  # of the host's requests, for revisits that are due while new URLs wait
     own_delay: float | None = None  # at one's own site: in place of `min_delay` while the host answers well
 
     @property
@@ -149,6 +150,7 @@ class Rulebook:
             max_bytes=limits.max_bytes_per_host,
             politeness=politeness,
             announced_every=round(1 / settings.frontier.announced_share) if settings.frontier.announced_share else 0,
+            refresh_share=settings.recrawl.refresh_share,
         )
         ordered = sorted(settings.overrides, key=lambda override: len(override.rule))
         self._own_delay = settings.own_site.delay

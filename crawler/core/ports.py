@@ -23,6 +23,7 @@ class Lane(IntEnum):
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
     ANNOUNCED = 3  # what sitemaps named and no link: rank by directory depth; a small share is served before FRESH is empty
     TAIL = 4  # drawn from what filters held, when the host had nothing else: rank 0
+    DUE = 5  # next visits of pages: rank = their time in microseconds; once it has come they share the host with FRESH and ANNOUNCED
 
 
 class SeenRow(NamedTuple):
@@ -71,6 +72,8 @@ class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
     rule: str = ""  # of politeness, that set `next_at`
     n_pages_before: int = 0  # of earlier rounds: its budget is that of one
     n_bytes_before: int = 0
+    n_refreshed: int = 0  # of its requests, taken from the lane DUE
+    refresh_credit: float = 0.0  # requests that revisits are ahead (below 0) or behind of their share, where both wait
 
     @property
     def has_answered(self) -> bool:

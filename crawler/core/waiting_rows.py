@@ -48,13 +48,35 @@ class WaitingRows:
             self._intake.insert(host, entry, now)
         return True
 
-    def withdraw(self, url: CrawlURL, seq: int, worth: int, now: float) -> bool:
-        """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
+    def bring_forward(self, waiting: Entry, rank: int, now: float) -> None:
+        """Give a page's next visit, which waits in DUE, an earlier time, unless it is under way."""
+        queue = self._urls.queue_key(waiting.url.host)
+        host = self._bench.hosts.get(queue)
+        if not self._store.has(queue, waiting) or (host is not None and host.leased is not None and host.leased.seq == waiting.seq):
+            return
+        entry = waiting._replace(rank=rank)
+        self._store.delete(queue, waiting)
+        self._store.put(queue, entry)
+        if host is not None:
+            host.remove(waiting)
+            self._intake.insert(host, entry, now)
+            return
+        record = self._store.host(queue)
+        if record is not None and not record.parked and record.due > rank / 1e6:
+            self._bench.waiting.push(queue, record, max(now, record.next_at, rank / 1e6))
+
+    def withdraw(self, url: CrawlURL, seq: int, worth: int, due: int, now: float) -> bool:
+        """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight).
+
+        Args:
+            worth: By which its rank in FRESH was made.
+            due: Its rank in DUE.
+        """
         queue = self._urls.queue_key(url.host)
         host = self._bench.hosts.get(queue)
         if host is not None and host.leased is not None and host.leased.seq == seq:
             return False
-        entry = self._find(queue, url, seq, worth)
+        entry = self._find(queue, url, seq, worth, due)
         if entry is None:
             return False
         self._store.delete(queue, entry)
@@ -68,12 +90,13 @@ class WaitingRows:
                 self._bench.place(host, now)
         return True
 
-    def _find(self, queue: bytes, url: CrawlURL, seq: int, worth: int) -> Entry | None:
+    def _find(self, queue: bytes, url: CrawlURL, seq: int, worth: int, due: int) -> Entry | None:
         for lane, rank in (
             (Lane.FRESH, self._order.rank(url.site_depth, worth)),
             (Lane.AHEAD, 0),
             (Lane.ANNOUNCED, url.site_depth),
             (Lane.TAIL, 0),
+            (Lane.DUE, due),
         ):
             entry = Entry(lane, rank, seq, 0, url)
             if self._store.has(queue, entry):

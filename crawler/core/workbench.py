@@ -203,7 +203,7 @@ class Workbench:
             return
         why = self._pace.why_parked(host.record, host.rules, now) or (Reason.SITE_BUDGET if self._is_spent(host) else "")
         if self._has_its_pages(host, why):
-            needed = host.choose_requisite(now)
+            needed = host.choose_beside(now, visits_again=bool(why))
             if needed is not None:
                 at, why = needed, ""
             elif not why:  # its row in the store stays, for another life
@@ -366,9 +366,9 @@ class Workbench:
         """Return the rule for which a host waits that is in none but its own delay."""
         if host.blocked_until > max(now, host.record.next_at):
             return host.why
-        retry = host.rows[1][0].rank / 1e6 if host.rows[1] else 0.0
-        if host.head is not None and host.head.lane is Lane.RETRY and retry > max(now, host.record.next_at):
-            return "retry of what failed"
+        head = host.head
+        if head is not None and head.lane in (Lane.RETRY, Lane.DUE) and head.rank / 1e6 > max(now, host.record.next_at):
+            return "retry of what failed" if head.lane is Lane.RETRY else "next visit of a page"
         return rule_of(host.record, host.rules)
 
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
+from thresher.crawler.core.revisit_schedule import PagePlan
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
+
+_SHOWN = {
+    "failed": "its last visit got no answer that counts",
+    "refused": "it may not be asked for now",
+    "missing": "its last answer was a 404, and another one on another day makes it gone",
+    "gone": "it is gone",
+}
 
 
 class VisitedAgain(msgspec.Struct, kw_only=True):
@@ -26,6 +34,8 @@ class VisitedAgain(msgspec.Struct, kw_only=True):
     last_modified: str | None
     waits_in_round: int | None  # the round in which a revisit waits
     is_conditional: bool  # asked so: its host's answers "not modified" have not been false
+    due_at: str | None  # `schedule: continuous`: when it is visited next
+    why_then: str | None
 
 
 def visited_again(view: View, key: bytes, queue: bytes) -> VisitedAgain | None:
@@ -33,6 +43,7 @@ def visited_again(view: View, key: bytes, queue: bytes) -> VisitedAgain | None:
     check, waiting = view.tables.rounds.check(key), view.tables.rounds.revisit(key)
     if check is None or not (check.n_visits or waiting):
         return None
+    plan = view.tables.plans.page(key)
     return VisitedAgain(
         visits=check.n_visits,
         last_at=iso(check.at),
@@ -49,7 +60,27 @@ def visited_again(view: View, key: bytes, queue: bytes) -> VisitedAgain | None:
         last_modified=check.last_modified or None,
         waits_in_round=waiting.round if waiting is not None else None,
         is_conditional=not view.tables.rounds.watch(queue).lied_at,
+        due_at=iso(plan.due) if plan is not None else None,
+        why_then=_why(plan) if plan is not None else None,
     )
+
+
+def _why(plan: PagePlan) -> str:
+    """Return for what reason a page is visited when it is."""
+    if (words := _SHOWN.get(plan.why)) is not None:
+        return f"{words}, so after {_time(plan.interval_s)}"
+    source = "by its siblings and what it says of its last change" if plan.why == "first" else "as its visits and its siblings' let expect"
+    news = f", and it leads to new pages ({plan.news:.1f} a visit)" if plan.news >= 0.1 else ""
+    said = "; a sitemap says that it has changed" if plan.why == "announced" else ""
+    return f"it changes about every {_time(1.0 / plan.rate)} {source}{news}, so after {_time(plan.interval_s)}{said}"
+
+
+def _time(seconds: float) -> str:
+    """Return a time in its largest unit."""
+    for unit, name in ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:,.0f} {name}"
+    return f"{seconds:.0f} s"
 
 
 def words_of(visited: VisitedAgain) -> str:
@@ -64,6 +95,8 @@ def words_of(visited: VisitedAgain) -> str:
         words += f" It is gone since {visited.gone_at}."
     elif visited.missing_since:
         words += f" It has been missing since {visited.missing_since}; another 404 on another day makes it gone."
-    if visited.waits_in_round is not None:
+    if visited.due_at is not None:
+        words += f" It is visited next at {visited.due_at}: {visited.why_then}."
+    elif visited.waits_in_round is not None:
         words += f" A revisit of round {visited.waits_in_round} waits."
     return words

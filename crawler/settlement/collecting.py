@@ -3,6 +3,9 @@
 It goes through the tables of hosts and of known URLs, in groups that are committed with the place up to which they are done; so a kill
 costs a group, which is done again, and no URL is queued twice. A revisit that still waits from an earlier round counts to the new one.
 
+`schedule: continuous` is a round without an end: each URL that a round would ask for is given a time (coming_visits.py). When the
+configuration has no such schedule any more, the visits that wait for their time are taken back.
+
 A round asks for what has answered: pages, redirects, requests that failed for good. What was missing or forbidden when it was visited first
 (4xx), what is gone, and bodies that were refused are asked for only where `--where` names `status` or `gone`.
 
@@ -19,11 +22,12 @@ from thresher.crawler.core.placing import place
 from thresher.crawler.core.ports import Entry, SeenRow
 from thresher.crawler.core.selection import Selection
 from thresher.crawler.core.url import hostname_of
+from thresher.crawler.settlement.coming_visits import ComingVisits, first_look, is_worth_a_visit
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import HOSTS
 from thresher.storage.store import Store
-from thresher.storage.tables.rounds import ASKER, CheckRecord, RevisitRecord, RoundRecord, first_check
+from thresher.storage.tables.rounds import ASKER, CheckRecord, RevisitRecord, RoundRecord
 
 _GROUP = 256
 
@@ -35,11 +39,12 @@ class Collection:
         self._store = store
         self._frontier = frontier
         self._context = context
+        self._coming = ComingVisits(store, frontier, context)
 
     async def run(self, committer: Committer, clock: Callable[[], float], *, stopping: Callable[[], bool]) -> None:
         """Go on with the round's beginning, if it has one to go on with; once `stopping`, the rest is left to the next life."""
         record = self._store.tables.rounds.last()
-        steps = {"hosts": self._hosts, "urls": self._urls}
+        steps = {"hosts": self._hosts, "urls": self._urls, "closing": self._close}
         while record is not None and (step := steps.get(record.stage)) is not None:
             committer.whole(self._take, step, record, clock())
             await committer.drain()
@@ -75,15 +80,22 @@ class Collection:
             if host is not None and host.parked == Reason.SUDDEN_LOSS:
                 self._frontier.unpark(queue, now)
 
+    def _close(self, record: RoundRecord, now: float) -> None:
+        """Take some visits back that wait for a time that they have no more."""
+        if not self._coming.close_some(_GROUP, now):
+            record.stage, record.ended_at = "done", now
+
     def _urls(self, record: RoundRecord, now: float) -> None:
         """Queue what some of the known URLs are due for."""
         selection = Selection(record.where)
         rows = self._store.tables.seen.scan(record.cursor, _GROUP)
         for key, row in rows:
-            if row.state is State.DONE:
+            if row.state is State.DONE and record.is_continuous:
+                self._coming.begin(key, row, now)
+            elif row.state is State.DONE:
                 self._consider(key, row, record, selection, now)
         _advance(record, rows[-1][0] if len(rows) == _GROUP else b"", "asking")
-        if record.stage == "asking" and record.n_settled >= record.n_queued:
+        if record.stage == "asking" and record.n_settled >= record.n_queued and not record.is_continuous:
             record.stage, record.ended_at = "done", now
 
     def _consider(self, key: bytes, row: SeenRow, record: RoundRecord, selection: Selection, now: float) -> None:
@@ -94,7 +106,7 @@ class Collection:
                 record.n_queued += not waiting.is_audit
                 self._store.tables.rounds.save_revisit(key, waiting)
             return
-        check = self._store.tables.rounds.check(key) or self._first(key, row)
+        check = self._store.tables.rounds.check(key) or first_look(self._store, key, row)
         if check is None or check.at >= record.cutoff:
             return
         known = self._store.tables.seen.record(row.seq)
@@ -108,16 +120,6 @@ class Collection:
         )
         if _is_wanted(check, row, selection) and selection.has(self._values(url, row, check)):
             self._queue(url, check, record, now)
-
-    def _first(self, key: bytes, row: SeenRow) -> CheckRecord | None:
-        """Return what the first visit of a URL has shown; None if it was never answered by a page, a redirect or a failure."""
-        page = self._store.tables.pages.read(row.visit)
-        if page is not None:
-            return first_check(page, row.visit)
-        if (edge := self._store.tables.redirects.edge(key)) is not None:
-            return CheckRecord(edge.found_at, 1, edge.status, "redirect")
-        failure = self._store.tables.failures.get(key)
-        return None if failure is None else CheckRecord(failure.at, 1, failure.status, "none", failed=failure.reason)
 
     def _values(self, url: CrawlURL, row: SeenRow, check: CheckRecord) -> dict[str, str]:
         """Return what `--where` asks about."""
@@ -160,6 +162,4 @@ def _is_wanted(check: CheckRecord, row: SeenRow, selection: Selection) -> bool:
     """Return whether a round asks for a URL without being told to."""
     if check.standing == "gone":
         return "gone" in selection.names
-    if check.standing != "none":
-        return True
-    return "status" in selection.names or (row.reason is None and not 400 <= check.status < 500)
+    return "status" in selection.names or is_worth_a_visit(check, row)

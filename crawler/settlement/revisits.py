@@ -30,6 +30,7 @@ from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.revisit import GONE, MOST_LOST, WINDOW, Validators, has_lied, is_drawn, is_gone, is_sudden
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.page_record import page_record
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
@@ -53,6 +54,7 @@ class Revisits:
         context: VisitContext,
         totals: Totals,
         admission: Admission,
+        coming: ComingVisits,
         *,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
     ) -> None:
@@ -62,6 +64,7 @@ class Revisits:
         self._context = context
         self._totals = totals
         self._admission = admission
+        self.coming = coming
         self._learn = learn
         self._settings = context.settings
         self._round: RoundRecord | None = None
@@ -73,7 +76,8 @@ class Revisits:
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         is_page = isinstance(outcome, Fetched) and outcome.refused is None
-        retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
+        is_counted = is_page and not self.coming.is_on  # a host's budget of pages is a round's, and a schedule has no rounds
+        retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_counted)
         if isinstance(outcome, Failed):
             self._totals.count_failure(outcome.cause, terminal=retry is None)
         if retry is None:
@@ -87,6 +91,7 @@ class Revisits:
         check.failed, check.at, check.round = why[:300], now, revisit.round
         self._store.tables.rounds.save_check(entry.url.key, check)
         self.count(revisit, "refused", 0, now)
+        self.coming.visited(entry.url, check, "refused", 0, now)
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """The last try of a revisit found no address."""
@@ -125,7 +130,7 @@ class Revisits:
         record.bytes_spared += spared
         if revisit.round == record.number and not revisit.is_audit:
             record.n_settled += 1
-        if record.stage == "asking" and record.n_settled >= record.n_queued:
+        if record.stage == "asking" and record.n_settled >= record.n_queued and not record.is_continuous:
             record.stage, record.ended_at = "done", now
         self._store.tables.rounds.save(record)
 
@@ -159,6 +164,7 @@ class _Answer:
         self._url = outcome.url
         self._check = revisits.check(outcome.url, now)
         self._was_bytes = self._check.wire_bytes
+        self._n_new = 0  # URLs that the page is the first to name
         self._queue = self._context.urls.queue_key(self._url.host)
         record = self._frontier.record(self._queue)
         self._watch = self._store.tables.rounds.watch(self._queue, record.name if record is not None else "")
@@ -189,13 +195,15 @@ class _Answer:
         spared = self._was_bytes - self._outcome.wire_bytes if what == "not_modified" else 0
         self._revisits.count(self._revisit, what, self._outcome.wire_bytes, self._now, max(0, spared))
         self._look_after_host(is_lost=is_lost)
+        self._revisits.coming.visited(self._url, check, what, self._n_new, self._now)
 
     # -- what it shows: how it is counted, and whether the page is lost
 
     def _not_modified(self) -> tuple[str, bool]:
         self._totals.page(304)
         self._watch.n_not_modified += 1
-        if is_drawn(self._url.key, self._revisit.round, self._context.settings.recrawl.audit_share):
+        drawing = self._revisit.round + (self._check.n_visits << 32 if self._revisits.coming.is_on else 0)
+        if is_drawn(self._url.key, drawing, self._context.settings.recrawl.audit_share):
             self._watch.n_audited += 1
             self._revisits.ask_again(self._url, self._revisit, self._now)
         return "not_modified", False
@@ -255,6 +263,8 @@ class _Answer:
         if visit.sifted is None:
             return []
         targets = self._admission.admit(self._url, visit.sifted, self._now)
+        if visit.sifted.deliberation is not None:
+            self._n_new = int(visit.sifted.deliberation.judgement.admitted.sum())
         self._revisits.learn(visit.sifted.deliberation, self._now)
         return targets
 
@@ -339,6 +349,8 @@ class _Answer:
             n_lost = watch.history.bit_count()
             if watch.n_answers >= MOST_LOST and 2 * n_lost < min(watch.n_answers, WINDOW):
                 watch.is_doubted = False
+                if self._revisits.coming.is_on:
+                    watch.trusted = 0  # a schedule has no next round in which the operator could be asked again
         elif self._context.settings.recrawl.park and watch.trusted != watch.round and not watch.parked:
             n = min(watch.n_answers, WINDOW)
             watch.parked = f"{watch.history.bit_count()} of its last {n} answers were losses, the last one: {self._words()}"

@@ -15,6 +15,7 @@ from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.archiving import Archiver
+from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.filter_requests import FilterRequests
 from thresher.crawler.settlement.journey import Journey
@@ -52,7 +53,9 @@ class Settler:
         self._effects = Effector(store.tables, frontier, context, totals, outbox)
         self.learning = Learning(store.tables, context, self._effects, pairs)
         self.admission = Admission(store.tables, frontier, context, totals, self._effects, outbox)
-        self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, outbox=outbox, learn=self.learning.learn_links)
+        self.coming = ComingVisits(store, frontier, context)
+        learn = self.learning.learn_links
+        self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, self.coming, outbox=outbox, learn=learn)
         self.requisites = Requisites(store, frontier, context, totals, outbox=outbox)
         self.tail_service = TailService(store, context, self._effects, close=self.learning.write)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, outbox)
@@ -80,7 +83,7 @@ class Settler:
             Purpose.VALIDATION: of_filters,
             Purpose.SITEMAP: self.sitemaps,
             Purpose.REQUISITE: self.requisites,
-            Purpose.REVISIT: Revisits(store, frontier, context, totals, self.admission, learn=self.learning.learn_links),
+            Purpose.REVISIT: Revisits(store, frontier, context, totals, self.admission, self.coming, learn=learn),
         }
         self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
 
@@ -91,6 +94,7 @@ class Settler:
             self._archiver.add(visit, now)
         self.admission.on_unleased(visit.lease.entry.seq)
         self.tail_service.on_settled(visit, now)
+        self.coming.on_settled(visit, now)
         self._effects.release_aliases(visit.lease.entry.url.key)
         if self._store.tables.held.is_releasing or self._store.tables.aliases.is_releasing:
             self.learning.apply((), now)
@@ -139,6 +143,7 @@ class Settler:
         for entry in terminal:
             self._journeys[entry.url.purpose].on_unreachable(entry, Failed(entry.url, cause, detail), now)
             self._effects.on_end(entry.url.key, was_asked=True, is_good=False)
+            self.coming.on_first(entry.url, now)
             self._effects.release_aliases(entry.url.key)
             self.learning.write(now)
             self._store.end_visit()

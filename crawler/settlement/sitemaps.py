@@ -30,6 +30,7 @@ from thresher.crawler.core.url import BadURL, directory_depth, is_home, origin_o
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import sitemap_fault
 from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
@@ -56,6 +57,7 @@ class Sitemaps:
         context: VisitContext,
         totals: Totals,
         admission: Admission,
+        coming: ComingVisits,
         *,
         outbox: Outbox | None,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
@@ -72,6 +74,7 @@ class Sitemaps:
         self._context = context
         self._totals = totals
         self._admission = admission
+        self._coming = coming
         self._outbox = outbox
         self._learn = learn
         self._limits = context.settings.limits
@@ -359,6 +362,7 @@ class Sitemaps:
             said.sitemap, said.at = known.sitemap, known.at
         if known != said:
             self._tables.save_announced(key, said)
+            self._coming.announced(key, said.lastmod, now)
 
     def on_page(self, url: CrawlURL, head: Head, now: float) -> None:
         """A page was fetched: compare what its sitemap says of its last change with what the page says."""

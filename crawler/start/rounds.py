@@ -14,12 +14,37 @@ from thresher.crawler.core.model import Reason
 from thresher.crawler.core.selection import Selection
 from thresher.storage.partitions import n_agents_of, shard_paths
 from thresher.storage.schema import HOST, HOSTS
-from thresher.storage.shards import open_view
+from thresher.storage.shards import ShardsView, open_view
 from thresher.storage.store import Store
 from thresher.storage.tables.rounds import RoundRecord
 
 FIRST = 1  # the crawl before the first round of revisits
 _OPEN = ("hosts", "urls", "asking")
+
+
+def keep_schedule(store: Store, now: float) -> None:
+    """Begin the round without an end that `schedule: continuous` asks for, or have the one end that it asked for before.
+
+    Limits go on counting from where they did: a schedule is no round of its own for them.
+    """
+    last, is_on = store.tables.rounds.last(), store.settings.schedule == "continuous"
+    is_open = last is not None and last.is_continuous and last.stage in _OPEN
+    if is_on == is_open:
+        return
+    if is_open:
+        assert last is not None
+        last.stage, last.cursor = "closing", b""
+        store.tables.rounds.save(last)
+    else:
+        if last is not None and last.stage in (*_OPEN, "closing"):
+            last.stage, last.ended_at = "broken off", now
+            store.tables.rounds.save(last)
+        number = FIRST + 1 if last is None else last.number + 1
+        record = RoundRecord(number, now, now, [], store.visit, stage="urls", is_continuous=True)
+        if last is not None:
+            record.pages_before, record.bytes_before = last.pages_before, last.bytes_before
+        store.tables.rounds.save(record)
+    store.end_visit()
 
 
 def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str:
@@ -31,6 +56,7 @@ def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str
         older_than_s: Asks for what was visited longer ago.
     """
     Selection(where)
+    _require_rounds(path)
     whole = _used(path)
     notes = ""
     stores = shard_paths(path)
@@ -40,6 +66,19 @@ def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str
         if before < number:
             notes = _begin(shard, number, older_than_s, list(where), whole) or notes
     return notes or f"round {number} begins"
+
+
+def _require_rounds(path: Path) -> None:
+    """Raise UsageError for a crawl that visits its pages again by itself."""
+    with open_view(path) as view:
+        shards = view.shards if isinstance(view, ShardsView) else [view]
+        lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
+        is_on = any(last.is_continuous and last.stage in (*_OPEN, "closing") for last in lasts)
+        if is_on or view.settings.schedule == "continuous":
+            raise UsageError(
+                f"{path}: expected a crawl with schedule: once, found continuous: each of its pages has a time already. Go on with "
+                f"`thresher resume {path}`, or end the schedule with `thresher resume {path} --set schedule=once`"
+            )
 
 
 def _used(path: Path) -> tuple[int, int] | None:

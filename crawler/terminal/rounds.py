@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from thresher.crawler.core.revisit_schedule import Schedule
+from thresher.crawler.core.revisit_schedule import options as options_of
 from thresher.crawler.terminal.printable import printable
 from thresher.crawler.terminal.progress import size
 from thresher.storage.shards import ShardsView
@@ -44,6 +46,11 @@ def words_of(record: RoundRecord) -> str:
     """Return a round in a sentence."""
     counts = ", ".join(f"{name.replace('_', ' ')} {record.counts[name]:,}" for name in _ORDER if record.counts.get(name))
     spared = f"; {size(record.bytes_received)} received, {size(record.bytes_spared)} spared" if record.bytes_received else ""
+    if record.is_continuous:
+        state = {"asking": "", "urls": ": pages are given their times", "closing": ": waiting visits are taken back"}
+        is_over = "" if record.stage in state else " (ended)"
+        name = f"round {record.number}, continuous{is_over}{state.get(record.stage, '')}"
+        return f"{name}: {record.n_settled:,} visits; {counts or 'no answers yet'}{spared}"
     if record.stage in ("hosts", "urls"):
         return f"round {record.number}: its revisits are being queued, {record.n_queued:,} so far"
     left = f", {record.n_queued - record.n_settled:,} wait" if record.n_settled < record.n_queued else ""
@@ -62,4 +69,18 @@ def round_rows(view: View, directory: Path) -> list[str]:
         for watch in parked[:_SHOWN]
     ]
     more = [f"{len(parked) - _SHOWN:,} more hosts are parked"] if len(parked) > _SHOWN else []
-    return [words_of(record), *asks, *more]
+    return [words_of(record), *_schedule_rows(view, record), *asks, *more]
+
+
+def _schedule_rows(view: View, record: RoundRecord) -> list[str]:
+    """Return how many pages have a time, and how fresh their copies are thought to be."""
+    if not record.is_continuous or view.settings.schedule != "continuous":
+        return []
+    shards = view.shards if isinstance(view, ShardsView) else [view]
+    schedule = Schedule(view.tables.plans, options_of(view.settings.recrawl))
+    hosts = [host for shard in shards for _, host in shard.tables.plans.hosts()]
+    n_pages = sum(host.n_pages for host in hosts)
+    if not n_pages:
+        return []
+    fresh = sum(host.n_pages * schedule.expected_freshness(host) for host in hosts) / n_pages
+    return [f"{n_pages:,} pages have a time for their next visit; {fresh:.0%} of the copies are thought to be as the pages are"]

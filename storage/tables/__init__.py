@@ -27,6 +27,7 @@ from thresher.storage.tables.requisites import RequisiteTables
 from thresher.storage.tables.robots import RobotsTable
 from thresher.storage.tables.rounds import Rounds
 from thresher.storage.tables.rules import Rules
+from thresher.storage.tables.schedule import SchedulePlans
 from thresher.storage.tables.seen import SeenSet
 from thresher.storage.tables.site_links import SiteLinks
 from thresher.storage.tables.sitemaps import SitemapTables
@@ -56,6 +57,7 @@ class Tables:
         self._memories: dict[str, Memory] = {}
         self.rules = Rules(rows)
         self.rounds = Rounds(rows)
+        self.plans = SchedulePlans(rows)
         self.held = Held(rows)
         self.tail = TailTables(rows)
         self.requests = Requests(rows)

@@ -50,7 +50,7 @@ class RoundRecord(msgspec.Struct, array_like=True):
     cutoff: float  # asks for what was visited before this time
     where: list[str]
     first_visit: int  # number of its first visit
-    stage: str = "hosts"  # then "urls", while revisits are queued; then "asking", then "done"
+    stage: str = "hosts"  # then "urls", while revisits are queued; then "asking", then "done"; "closing": while they are taken back
     cursor: bytes = b""  # up to where the table of its stage is done
     ended_at: float = 0.0
     pages_before: int = 0  # what earlier rounds have used of limits that count for a round
@@ -60,6 +60,7 @@ class RoundRecord(msgspec.Struct, array_like=True):
     counts: dict[str, int] = {}  # of answers by what they have shown
     bytes_received: int = 0  # of revisits
     bytes_spared: int = 0  # of pages that were not sent again, as they came last time
+    is_continuous: bool = False  # of `schedule: continuous`: it has no end, and asks for each page when it is due
 
 
 class RevisitRecord(msgspec.Struct, array_like=True):

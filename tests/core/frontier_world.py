@@ -120,10 +120,12 @@ class World:
         self.store = self.store.reborn()
         self.begin()
 
-    def push(self, text: str, *, depth: int = 0, lane: Lane = Lane.FRESH, purpose: Purpose = Purpose.PAGE) -> Entry | None:
-        """Queue a URL; None if it was refused."""
+    def push(
+        self, text: str, *, depth: int = 0, lane: Lane = Lane.FRESH, purpose: Purpose = Purpose.PAGE, due: float = 0.0
+    ) -> Entry | None:
+        """Queue a URL; None if it was refused.    due: when, in the lane DUE"""
         url = URLS.url(text, site_depth=depth, purpose=purpose)
-        rank = self.frontier.order.rank(depth, 0) if lane is Lane.FRESH else 0
+        rank = self.frontier.order.rank(depth, 0) if lane is Lane.FRESH else int(due * 1e6)
         entry = Entry(lane, rank, next(self.seqs), 0, url)
         if self.frontier.push(entry, self.now) is not None:
             return None

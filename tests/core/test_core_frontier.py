@@ -261,3 +261,55 @@ def test_the_overview_counts_every_host_once() -> None:
     finished(world, lease, failure(lease.entry.url, Cause.CONN_RESET))
     assert world.frontier.snapshot(world.now).backing_off == 1
     assert {view.state for view in world.frontier.hosts(world.now)} == {"waiting for its address or site", "in delay"}
+
+
+def test_visits_that_are_due_and_new_urls_share_a_host_and_none_goes_before_its_time() -> None:
+    """A quarter to visits while both wait, and sitemaps keep their share of the rest. Broken once (visits first): fails."""
+    world = World(configured(recrawl={"refresh_share": 0.25}, frontier={"announced_share": 0.2}, politeness=CALM))
+    for n in range(40):
+        world.push(f"http://a.example/new/{n}")
+        world.push(f"http://a.example/announced/{n}", lane=Lane.ANNOUNCED)
+        world.push(f"http://a.example/again/{n}", lane=Lane.DUE, due=world.now - n)
+    world.push("http://a.example/later", lane=Lane.DUE, due=world.now + 3_600)
+    served = []
+    for _ in range(40):
+        lease = leased(world)
+        served.append(lease.entry.url.text.split("/")[3])
+        finished(world, lease)
+        world.now += 10.0
+    assert (served.count("again"), served.count("announced")) == (10, 6)
+    assert all(served[at : at + 8].count("again") == 2 for at in range(32))
+
+
+def test_a_host_whose_visits_are_all_in_the_future_waits_for_the_first_and_no_longer() -> None:
+    """It comes sooner once a sitemap says so, and at once when a new URL is found. Broken once (its old place in `due` kept): fails."""
+    world = World(configured(politeness=CALM))
+    one = world.push("http://a.example/1", lane=Lane.DUE, due=world.now + 500)
+    two = world.push("http://a.example/2", lane=Lane.DUE, due=world.now + 900)
+    assert one is not None
+    assert two is not None
+    assert waited(world).until == pytest.approx(world.now + 500)
+    assert world.frontier.is_drained(queue_of("http://a.example/"), world.now)
+    world.frontier.bring_forward(two, int((world.now + 100) * 1e6), world.now)
+    assert waited(world).until == pytest.approx(world.now + 100)
+    world.push("http://a.example/new")
+    assert leased(world).entry.url.text == "http://a.example/new"
+    assert world.frontier.withdraw(one.url, one.seq, due=one.rank)
+    world.crash()
+    world.now += 50.0
+    assert [leased(world).entry.url.text] == ["http://a.example/new"]
+
+
+def test_a_used_up_budget_of_new_pages_keeps_no_page_from_being_visited_again() -> None:
+    world = World(configured(limits={"max_pages_per_host": 1}, politeness=CALM))
+    world.push("http://a.example/1")
+    world.push("http://a.example/2")
+    finished(world, leased(world))
+    waited(world)
+    url = URLS.url("http://a.example/1", purpose=Purpose.REVISIT)
+    entry = world.push("http://a.example/0", lane=Lane.AHEAD)
+    assert entry is not None
+    world.frontier.push_visit(entry._replace(lane=Lane.DUE, rank=int((world.now + 50) * 1e6), seq=next(world.seqs), url=url), world.now)
+    assert waited(world).until == pytest.approx(world.now + 50)
+    world.now += 51.0
+    assert leased(world).entry.lane is Lane.DUE

@@ -119,14 +119,14 @@ SIGNALS_ITSELF = """
 import os, signal
 from pathlib import Path
 from thresher.crawler.settlement.settler import Settler
-settle, left = Settler._fetched, [{n}]
+settle, left = Settler._on_fetched, [{n}]
 def counted(self, made, outcome, now):
     settle(self, made, outcome, now)
     left[0] -= 1
     if left[0] == 0 and not Path(once).exists():
         Path(once).touch()
         os.kill(os.getpid(), signal.{number})
-Settler._fetched = counted
+Settler._on_fetched = counted
 """
 
 

@@ -1,0 +1,151 @@
+"""Histories of pages for `python -m benchmarks.quality.freshness`: when each page began, changed and ended. Times in seconds.
+
+Planted: five processes of change, none of which but the first is what the estimator assumes.
+Real: commits of a git repository to its files, and the files of an npm package over its released versions, at their times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import shutil
+import subprocess
+import tarfile
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+HOUR_S, DAY_S = 3_600.0, 86_400.0
+
+
+class History(NamedTuple):
+    """What became of one page."""
+
+    url: str
+    begins: float
+    changes: list[float]  # in order, after `begins`
+    ends: float  # inf: it is still there
+
+
+class Web(NamedTuple):
+    """The pages of one host, over a span of time that begins at 0."""
+
+    name: str
+    span_s: float
+    pages: list[History]
+
+
+def _poisson(rng: random.Random, mean_s: float, span_s: float, start: float = 0.0) -> list[float]:
+    times, at = [], start
+    while (at := at + rng.expovariate(1 / mean_s)) < span_s:
+        times.append(at)
+    return times
+
+
+def planted(seed: int, n: int = 400, span_s: float = 120 * DAY_S) -> Web:
+    """Return a web of which 35 % never changes, 30 % by Poisson processes, 15 % in bursts, 10 % on workdays, 10 % with every request."""
+    rng = random.Random(seed)
+    pages = []
+    for i in range(n):
+        lot, changes = rng.random(), list[float]()
+        if lot < 0.35:
+            kind = "never"
+        elif lot < 0.65:
+            kind, changes = "poisson", _poisson(rng, math.exp(rng.uniform(math.log(6 * HOUR_S), math.log(60 * DAY_S))), span_s)
+        elif lot < 0.8:
+            kind = "bursts"
+            for start in _poisson(rng, 14 * DAY_S, span_s):
+                changes += _poisson(rng, 2 * HOUR_S, min(span_s, start + rng.uniform(0.5, 2) * DAY_S), start)
+        elif lot < 0.9:
+            kind, hour = "workdays", rng.uniform(0, DAY_S)
+            changes = [day * DAY_S + hour + rng.gauss(0, HOUR_S / 2) for day in range(int(span_s / DAY_S)) if day % 7 < 5]
+        else:
+            kind, changes = "always", [at * 600.0 for at in range(1, int(span_s / 600))]
+        pages.append(History(f"http://a.test/{kind}/{i}", 0.0, sorted(at for at in changes if 0 < at < span_s), math.inf))
+    return Web(f"planted {seed}", span_s, pages)
+
+
+def of_git(repository: Path) -> Web | None:
+    """Return the files of a repository's history, None if there is none. Renamed files are new ones."""
+    command = ["git", "-C", str(repository), "log", "--reverse", "--no-renames", "--name-status", "--format=@%ct", "--no-merges"]
+    try:
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    at, events = 0.0, list[tuple[float, str, bool]]()
+    for line in lines:
+        if line.startswith("@"):
+            at = max(at, float(line[1:]))
+        elif "\t" in line:
+            status, path = line.split("\t", 1)
+            events.append((at, path, status == "D"))
+    return _web(f"git: {repository.resolve().name}", events) if events else None
+
+
+def of_npm(package: str, folder: str, n_versions: int, cache: Path) -> Web | None:
+    """Return the files below a folder of a package over its last stable versions, None if they cannot be had.
+
+    What the cache lacks is downloaded by npm.
+    """
+    if shutil.which("npm") is None:
+        return None
+    cache.mkdir(parents=True, exist_ok=True)
+    try:
+        times = _released(package, cache)
+        versions = sorted((version for version in times if version.replace(".", "").isdecimal()), key=times.__getitem__)[-n_versions:]
+        states = [(times[version], _digests(_packed(package, version, cache), folder)) for version in versions]
+    except (OSError, subprocess.SubprocessError, ValueError, tarfile.TarError):
+        return None
+    events: list[tuple[float, str, bool]] = []
+    before: dict[str, str] = {}
+    for at, state in states:
+        events += [(at, path, False) for path, known in state.items() if before.get(path) != known]
+        events += [(at, path, True) for path in before.keys() - state.keys()]
+        before = state
+    return _web(f"npm: {package}, {len(versions)} versions", events) if events else None
+
+
+def _released(package: str, cache: Path) -> dict[str, float]:
+    """Return when each version was released."""
+    kept = cache / f"{package}.times.json"
+    if not kept.exists():
+        kept.write_text(_npm("view", package, "time", "--json", cwd=cache))
+    found = json.loads(kept.read_text())
+    return {version: datetime.fromisoformat(at).timestamp() for version, at in found.items()}
+
+
+def _packed(package: str, version: str, cache: Path) -> Path:
+    path = cache / f"{package}-{version}.tgz"
+    if not path.exists():
+        _npm("pack", f"{package}@{version}", "--silent", cwd=cache)
+    return path
+
+
+def _npm(*arguments: str, cwd: Path) -> str:
+    return subprocess.run(["npm", *arguments], check=True, capture_output=True, text=True, cwd=cwd, timeout=120).stdout
+
+
+def _digests(archive: Path, folder: str) -> dict[str, str]:
+    with tarfile.open(archive) as tar:
+        files = [member for member in tar.getmembers() if member.isfile() and member.name.startswith(folder)]
+        return {member.name: hashlib.sha256(body.read()).hexdigest() for member in files if (body := tar.extractfile(member)) is not None}
+
+
+def _web(name: str, events: list[tuple[float, str, bool]]) -> Web:
+    """Make pages of what happened to files: (time, path, whether it was deleted), in order."""
+    start, pages, lives, n_lives = events[0][0], list[History](), dict[str, History](), Counter[str]()
+    for at, path, is_deleted in events:
+        life = lives.get(path)
+        if is_deleted:
+            if life is not None:
+                pages.append(lives.pop(path)._replace(ends=at - start))
+        elif life is None:
+            n_lives[path] += 1  # one that comes again is another page
+            again = f"?{n_lives[path]}" if n_lives[path] > 1 else ""
+            lives[path] = History(f"http://a.test/{path}{again}", at - start, [], math.inf)
+        else:
+            life.changes.append(at - start)
+    return Web(name, events[-1][0] - start, [*pages, *lives.values()])

@@ -1,0 +1,105 @@
+"""How the visits that a host gives are shared among its pages: by how often each changes and how much it matters.
+
+    uniform       every page alike
+    harmonic      least sum of weight · H(changes missed), H the harmonic numbers [KPLH19]: r = (sqrt(c² + 4 w c / m) - c) / 2
+    age_optimal   least age of the copies [CG03, 4.3]
+
+r is a page's visits a second, c its rate of change, w its weight, and m the multiplier by which a host's visits add up to what politeness
+leaves of it: one bisection for each host, since no visit of one host can be made at another. Under harmonic a page that changes with
+every request gets w / m and no more, and one that hardly ever changes sqrt(w c / m): nothing starves, unlike under the policy that is
+best for freshness alone. All of them stay between the shortest and the longest interval. Harmonic and age_optimal visit no page more than
+about 100 times for each change that it is thought to make (`NEEDLESS`): beyond that a host that has time to spare is left in peace.
+
+Time: 1 ms for a host's multiplier, 20 µs for a page's interval (age_optimal: 50 ms, 0.5 ms).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Policy = Literal["harmonic", "uniform", "age_optimal"]
+Reals = NDArray[np.float64]
+
+NEEDLESS: Final = 0.01  # chance of a change below which a visit is not worth its request
+_STEPS: Final = 50
+_STEPS_OF_AGE: Final = 24  # of two intervals a millionth apart nobody cares
+_LONGEST: Final = 60.0  # exp(-x) is nothing from here on
+
+
+class Share(NamedTuple):
+    """Pages of a host that are alike: how many, how often each changes, what each is worth."""
+
+    n: int
+    rate: float  # changes a second
+    weight: float
+
+
+class Bounds(NamedTuple):
+    """The shortest and the longest interval between two visits of a page, in seconds."""
+
+    least_s: float
+    most_s: float
+
+
+def interval_s(policy: Policy, rate: float, weight: float, multiplier: float, bounds: Bounds) -> float:
+    """Return the time between two visits of a page.    multiplier: of its host"""
+    return float(_intervals(policy, np.array([rate]), np.array([weight]), multiplier, bounds)[0])
+
+
+def multiplier(policy: Policy, shares: Sequence[Share], visits_per_s: float, bounds: Bounds) -> float:
+    """Return the multiplier with which a host's pages need just the visits that it gives; 0 if it gives more than they can use."""
+    n, rates, weights = (np.array(column, dtype=np.float64) for column in zip(*shares, strict=True))
+
+    def needed(value: float) -> float:
+        return float((n / _intervals(policy, rates, weights, value, bounds)).sum())
+
+    if needed(0.0) <= visits_per_s:
+        return 0.0
+    low, high = math.log(1e-30), math.log(1e30)
+    if needed(math.exp(high)) >= visits_per_s:  # more pages than can be visited within the longest interval
+        return math.exp(high)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if needed(math.exp(middle)) > visits_per_s:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def _intervals(policy: Policy, rates: Reals, weights: Reals, value: float, bounds: Bounds) -> Reals:
+    """Return the intervals of pages, within bounds.    value: the multiplier"""
+    least: Reals | float = bounds.least_s
+    if policy != "uniform":
+        least = np.clip(-math.log1p(-NEEDLESS) / rates, bounds.least_s, bounds.most_s)
+    if value <= 0.0:
+        return np.clip(np.full_like(rates, bounds.least_s), least, bounds.most_s)
+    if policy == "uniform":
+        wanted = np.full_like(rates, value)
+    elif policy == "harmonic":
+        wanted = 2.0 / (rates * np.expm1(0.5 * np.log1p(4.0 * weights / (value * rates))))
+    else:
+        wanted = _by_age(rates, weights, value, bounds)
+    return np.clip(wanted, least, bounds.most_s)
+
+
+def _by_age(rates: Reals, weights: Reals, value: float, bounds: Bounds) -> Reals:
+    """Return the intervals at which one more visit lessens each page's age by the same [CG03, 4.3]."""
+    low, high = np.full_like(rates, math.log(bounds.least_s)), np.full_like(rates, math.log(bounds.most_s))
+    for _ in range(_STEPS_OF_AGE):
+        middle = (low + high) / 2
+        is_short = weights * _gain(rates, np.exp(middle)) < value
+        low, high = np.where(is_short, middle, low), np.where(is_short, high, middle)
+    return np.exp(high)
+
+
+def _gain(rates: Reals, intervals: Reals) -> Reals:
+    """Return by how much the age of a page falls with one more visit a second: grows with its interval."""
+    x = np.minimum(rates * intervals, _LONGEST)
+    exact = 0.5 + (np.exp(-x) * (1.0 + x) - 1.0) / np.maximum(x, 1e-12) ** 2
+    return intervals**2 * np.where(x < 1e-3, x / 3.0, exact)

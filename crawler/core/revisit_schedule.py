@@ -1,0 +1,280 @@
+"""When is a page to be visited again? `schedule: continuous`: its next visit is a time.
+
+    a visit ─► evidence of the page and of its patterns ─► rate of change ─► interval, by the host's multiplier ─► due
+               (change_rate.py)                                             (revisit_policy.py)
+
+A page's rate has its patterns' rates as its prior, so one that was seen once inherits its siblings'. What a host gives is measured: where
+visits are due, the time between two of them; else what politeness would make it. The multiplier that shares this out among the host's
+pages is worked out from their number by rate, in half octaves, again when these have changed by an eighth.
+
+A visit is due at nine tenths of the longest interval at the latest, so that a queue of up to a tenth of it makes none late. Times are
+spread a little by a hash, or a page that changes at noon would always be visited at noon.
+
+    no answer                         after the shortest interval, then twice as long each time
+    missing                           on the next day (another 404 makes it gone)
+    gone; refused by robots or scope  after the longest interval; gone: twice as long each time
+    a sitemap says that it changed    sooner, by as far as its host's dates have held
+
+Pages that lead to new pages weigh more: 1 and the new pages that its last visits found, 10 at most.
+
+Pure: records are read and written through `Plans`. Memory: 200 bytes a page, 100 a pattern, 1 KB a host, on disk. Time: 0.3 ms a visit,
+most of it the estimates of its patterns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+import xxhash
+
+from thresher.config.settings import Recrawl
+from thresher.crawler.core.change_rate import Evidence, Prior, estimate, freshness, inherited
+from thresher.crawler.core.revisit_policy import Bounds, Policy, Share, interval_s, multiplier
+from thresher.crawler.core.url_tree import branch
+
+DAY_S: Final = 86_400.0
+MOST_FAMILIES: Final = 500  # patterns of a host whose visits are counted
+_KEPT: Final = 0.92  # weight that a page's older visits keep with each further one
+_HALF_LIVES: Final = 3.0  # longest intervals after which what a pattern has shown weighs a third
+_LATEST: Final = 0.9  # of the longest interval
+_SPREAD: Final = 0.1  # of an interval, within which a visit comes
+_USED: Final = 0.98  # of the visits that a host gives: a full line never shortens
+_MOST_NEWS: Final = 9.0
+_GAP_KEPT: Final = 0.9
+_SOONER: Final = 0.9  # a sitemap moves a visit if it comes so much sooner
+_MOST_DOUBLINGS: Final = 12
+
+
+class PagePlan(msgspec.Struct, array_like=True):
+    """When a page is visited next, and why. Times in seconds since the epoch."""
+
+    visited_at: float  # last answer that showed whether it has changed
+    due: float = 0.0
+    interval_s: float = 0.0
+    rate: float = 0.0  # changes a second, as estimated
+    why: str = "first"  # what the last visit showed
+    news: float = 0.0  # new pages that a visit of late found
+    n_failed: int = 0  # visits in a row without an answer that counts, or since it is gone
+    seq: int = 0  # of its request
+    bin: int | None = None  # where its host counts it, with `weight`
+    weight: float = 1.0
+    evidence: Evidence = msgspec.field(default_factory=Evidence)
+
+
+class HostPlan(msgspec.Struct, array_like=True):
+    """What all pages of a host queue need, and what it gives."""
+
+    shares: dict[int, tuple[int, float]] = {}  # half octave of the rate → pages, sum of their weights
+    gap_s: float = 0.0  # from one revisit to the next
+    last_at: float = 0.0
+    multiplier: float = 0.0
+    n_stale: int = 0  # visits since it was worked out
+    worked_out_at: float = 0.0  # gap_s then
+    n_families: int = 0
+
+    @property
+    def n_pages(self) -> int:
+        """How many pages have a time."""
+        return sum(n for n, _ in self.shares.values())
+
+    def count(self, plan: PagePlan, to: int | None, weight: float = 1.0) -> None:
+        """Move a page among those that are counted.    to: half octave of its rate, None: it is not counted any more"""
+        if plan.bin is not None:
+            n, total = self.shares[plan.bin]
+            self.shares[plan.bin] = (n - 1, total - plan.weight)
+            if n == 1:
+                del self.shares[plan.bin]
+        plan.bin, plan.weight = to, weight
+        if to is not None:
+            n, total = self.shares.get(to, (0, 0.0))
+            self.shares[to] = (n + 1, total + weight)
+        self.n_stale += 1
+
+
+class FamilyPlan(msgspec.Struct, array_like=True):
+    """What visits of all pages of a pattern have shown."""
+
+    at: float = 0.0  # when they were noted last
+    evidence: Evidence = msgspec.field(default_factory=Evidence)
+
+
+class Plans(Protocol):
+    """Where records are kept. Reads see every write made before."""
+
+    def page(self, key: bytes) -> PagePlan | None: ...
+    def save_page(self, key: bytes, plan: PagePlan) -> None: ...
+    def host(self, queue: bytes) -> HostPlan: ...
+    def save_host(self, queue: bytes, plan: HostPlan) -> None: ...
+    def family(self, queue: bytes, pattern: str) -> FamilyPlan | None: ...
+    def save_family(self, queue: bytes, pattern: str, plan: FamilyPlan) -> None: ...
+
+
+class Page(NamedTuple):
+    """A page as the schedule knows it."""
+
+    key: bytes
+    queue: bytes
+    text: str
+
+
+class Options(NamedTuple):
+    """How pages are visited again."""
+
+    policy: Policy
+    bounds: Bounds
+
+
+def options(recrawl: Recrawl) -> Options:
+    """Return what the configuration says of it."""
+    return Options(recrawl.policy, Bounds(min(recrawl.min_interval, recrawl.max_interval), recrawl.max_interval))
+
+
+class Schedule:
+    """Learns from visits, and gives each page a time."""
+
+    def __init__(self, plans: Plans, options: Options) -> None:
+        self._plans = plans
+        self._options = options
+        self._bounds = options.bounds
+        self._within = options.bounds._replace(most_s=max(options.bounds.least_s, _LATEST * options.bounds.most_s))
+        self._first_rate = 1.0 / math.sqrt(self._bounds.least_s * self._bounds.most_s)
+
+    def begin(self, page: Page, visited_at: float, *, pace_s: float, dated_at: float = 0.0, belief: float = 1.0) -> PagePlan:
+        """Give a page its first time after its first visit.
+
+        Args:
+            pace_s: seconds from one request of its host to the next, as politeness makes it.
+            dated_at: when it changed last, as it or a sitemap says; 0: nothing is said.
+            belief: how far that is believed, 0 to 1.
+        """
+        plan = PagePlan(visited_at)
+        if 0.0 < dated_at < visited_at and belief > 0.0:
+            plan.evidence.dated(min(visited_at - dated_at, self._bounds.most_s), belief)
+        host = self._plans.host(page.queue)
+        host.gap_s = host.gap_s or pace_s
+        self._place(page, plan, host, visited_at)
+        return plan
+
+    def visited(self, page: Page, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float) -> None:
+        """Learn from a visit that has shown whether a page has changed, and give it its next time.    n_new: pages it led to first"""
+        interval = max(1.0, now - plan.visited_at)
+        host = self._plans.host(page.queue)
+        self._note_gap(host, plan, now, pace_s)
+        self._teach_families(page, host, interval, now, is_changed=is_changed)
+        plan.evidence.fade(_KEPT)
+        plan.evidence.visited(interval, is_changed=is_changed)
+        plan.news += (n_new - plan.news) * (1.0 - _KEPT) * 2.0
+        plan.visited_at, plan.n_failed = now, 0
+        plan.why = "changed" if is_changed else "unchanged"
+        self._place(page, plan, host, now)
+
+    def defer(self, page: Page, plan: PagePlan, now: float, *, why: str) -> None:
+        """Give a page a time after a visit that showed nothing of it.    why: failed, refused, missing or gone"""
+        least, most = self._bounds
+        host = self._plans.host(page.queue)
+        host.last_at = now
+        plan.n_failed = min(plan.n_failed + 1, _MOST_DOUBLINGS) if why == plan.why else 1
+        if why == "missing":
+            wait = max(least, (now // DAY_S + 1) * DAY_S - now)
+        elif why == "failed":
+            wait = min(most, least * 2.0 ** (plan.n_failed - 1))
+        elif why == "gone":
+            wait = most * 2.0 ** (plan.n_failed - 1)
+        else:
+            wait = most
+        plan.why, plan.interval_s, plan.due = why, wait, now + wait
+        host.count(plan, None)
+        self._plans.save_host(page.queue, host)
+        self._plans.save_page(page.key, plan)
+
+    def announced(self, page: Page, plan: PagePlan, changed_at: float, belief: float, now: float) -> bool:
+        """A sitemap says when a page has changed last; return whether its visit comes sooner for that."""
+        if not belief or not plan.visited_at < changed_at <= now or plan.why not in ("first", "changed", "unchanged"):
+            return False
+        due = max(now, plan.visited_at + max(self._bounds.least_s, (1.0 - belief) * plan.interval_s))
+        if due - plan.visited_at > _SOONER * (plan.due - plan.visited_at):
+            return False
+        plan.due, plan.why = due, "announced"
+        self._plans.save_page(page.key, plan)
+        return True
+
+    def drop(self, page: Page, plan: PagePlan) -> None:
+        """Let a page have no time any more; the caller deletes its plan."""
+        host = self._plans.host(page.queue)
+        host.count(plan, None)
+        self._plans.save_host(page.queue, host)
+
+    # -- how
+
+    def _place(self, page: Page, plan: PagePlan, host: HostPlan, now: float) -> None:
+        """Estimate a page's rate, and give it its time."""
+        plan.rate = estimate(plan.evidence, Prior(self._inherited(page, now)))
+        host.count(plan, _bin(plan.rate), 1.0 + min(_MOST_NEWS, plan.news))
+        self._work_out(host)
+        wanted = interval_s(self._options.policy, plan.rate, plan.weight, host.multiplier, self._within)
+        plan.interval_s = max(self._bounds.least_s, wanted * (1.0 + _SPREAD * (_lot(page.key, now) - 0.5)))
+        plan.due = now + plan.interval_s
+        self._plans.save_host(page.queue, host)
+        self._plans.save_page(page.key, plan)
+
+    def _inherited(self, page: Page, now: float) -> float:
+        """Return the rate of a page of which nothing is known but its URL."""
+        known = (self._plans.family(page.queue, pattern) for pattern in branch(page.text))
+        return inherited((self._faded(family, now).evidence for family in known if family is not None), self._first_rate)
+
+    def _teach_families(self, page: Page, host: HostPlan, interval: float, now: float, *, is_changed: bool) -> None:
+        for pattern in branch(page.text):
+            family = self._plans.family(page.queue, pattern)
+            if family is None:
+                if host.n_families >= MOST_FAMILIES:
+                    return
+                host.n_families += 1
+                family = FamilyPlan(now)
+            self._faded(family, now).evidence.visited(interval, is_changed=is_changed)
+            self._plans.save_family(page.queue, pattern, family)
+
+    def _faded(self, family: FamilyPlan, now: float) -> FamilyPlan:
+        """Let what a pattern has shown weigh less as time goes by: not by visits, or pages that change often would drown the others."""
+        family.evidence.fade(math.exp(-max(0.0, now - family.at) / (_HALF_LIVES * self._bounds.most_s)))
+        family.at = max(now, family.at)
+        return family
+
+    def _note_gap(self, host: HostPlan, plan: PagePlan, now: float, pace_s: float) -> None:
+        """Learn how often the host can be asked: as it was, where this visit had to wait for its turn; else as politeness has it."""
+        is_late = now - plan.due > host.gap_s and host.last_at >= plan.due - host.gap_s
+        gap = now - host.last_at if is_late else pace_s
+        host.gap_s = _GAP_KEPT * host.gap_s + (1.0 - _GAP_KEPT) * gap if host.gap_s else gap
+        host.last_at = now
+
+    def _work_out(self, host: HostPlan) -> None:
+        """Work the multiplier out anew if the pages or the time for them have changed by an eighth."""
+        is_fresh = 8 * host.n_stale <= host.n_pages and abs(host.gap_s - host.worked_out_at) <= host.gap_s / 8
+        if is_fresh and host.worked_out_at:
+            return
+        shares = [Share(n, _rate_of(at), weight / n) for at, (n, weight) in host.shares.items()]
+        host.multiplier = multiplier(self._options.policy, shares, _USED / max(host.gap_s, 1e-3), self._within)
+        host.n_stale, host.worked_out_at = 0, host.gap_s
+
+    def expected_freshness(self, host: HostPlan) -> float:
+        """Return the share of a host's pages, 0 to 1, that are thought to be as they were at their last visit."""
+        total = sum(
+            n * freshness(_rate_of(at), interval_s(self._options.policy, _rate_of(at), 1.0, host.multiplier, self._within))
+            for at, (n, _) in host.shares.items()
+        )
+        return float(total / host.n_pages) if host.shares else 1.0
+
+
+def _bin(rate: float) -> int:
+    return round(2 * math.log2(rate * DAY_S))
+
+
+def _rate_of(at: int) -> float:
+    return math.pow(2.0, at / 2) / DAY_S
+
+
+def _lot(key: bytes, now: float) -> float:
+    """Return a number from 0 to 1 that differs from page to page and from visit to visit."""
+    lot: int = xxhash.xxh3_64_intdigest(key + int(now).to_bytes(8, "big"))
+    return lot / (1 << 64)

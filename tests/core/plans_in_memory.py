@@ -1,0 +1,32 @@
+"""The records of a schedule, kept in dicts."""
+
+from __future__ import annotations
+
+from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, PagePlan
+
+
+class PlansInMemory:
+    """Implements `thresher.crawler.core.revisit_schedule.Plans`."""
+
+    def __init__(self) -> None:
+        self.pages: dict[bytes, PagePlan] = {}
+        self.hosts: dict[bytes, HostPlan] = {}
+        self.families: dict[tuple[bytes, str], FamilyPlan] = {}
+
+    def page(self, key: bytes) -> PagePlan | None:
+        return self.pages.get(key)
+
+    def save_page(self, key: bytes, plan: PagePlan) -> None:
+        self.pages[key] = plan
+
+    def host(self, queue: bytes) -> HostPlan:
+        return self.hosts.setdefault(queue, HostPlan())
+
+    def save_host(self, queue: bytes, plan: HostPlan) -> None:
+        self.hosts[queue] = plan
+
+    def family(self, queue: bytes, pattern: str) -> FamilyPlan | None:
+        return self.families.get((queue, pattern))
+
+    def save_family(self, queue: bytes, pattern: str, plan: FamilyPlan) -> None:
+        self.families[queue, pattern] = plan

@@ -1,0 +1,139 @@
+"""`schedule: continuous`: when pages are visited again, and why."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from plans_in_memory import PlansInMemory
+
+from thresher.crawler.core.revisit_policy import Bounds
+from thresher.crawler.core.revisit_schedule import Options, Page, PagePlan, Schedule
+from thresher.crawler.core.url_tree import branch
+
+DAY_S = 86_400.0
+NOW = 1_700_000_000.0
+BOUNDS = Bounds(3_600.0, 30 * DAY_S)
+
+
+def world(bounds: Bounds = BOUNDS) -> tuple[PlansInMemory, Schedule]:
+    plans = PlansInMemory()
+    return plans, Schedule(plans, Options("harmonic", bounds))
+
+
+def page(path: str) -> Page:
+    return Page(path.encode(), b"q", f"http://a.test{path}")
+
+
+def visit_often(schedule: Schedule, at: Page, plan: PagePlan, *, times: int, is_changed: bool) -> None:
+    for i in range(1, times + 1):
+        schedule.visited(at, plan, plan.visited_at + DAY_S * (0.9 + 0.01 * (i % 20)), is_changed=is_changed, n_new=0, pace_s=1.0)
+
+
+def test_a_page_seen_once_inherits_its_siblings_interval() -> None:
+    """Broken once (patterns not taught): fails."""
+    _, schedule = world()
+    for i in range(10):
+        for folder, is_changed in (("news", True), ("old", False)):
+            at = page(f"/{folder}/{i}.html")
+            plan = schedule.begin(at, NOW, pace_s=10_000.0)
+            visit_often(schedule, at, plan, times=5, is_changed=is_changed)
+    later = NOW + 10 * DAY_S
+    news, old = (schedule.begin(page(f"/{folder}/new.html"), later, pace_s=10_000.0) for folder in ("news", "old"))
+    assert news.why == old.why == "first"
+    assert news.rate > 10 * old.rate
+    assert news.interval_s < old.interval_s / 2
+
+
+def test_the_date_of_its_last_change_tells_an_old_page_from_a_new_one() -> None:
+    _, schedule = world()
+    old = schedule.begin(page("/a"), NOW, pace_s=60.0, dated_at=NOW - 300 * DAY_S)
+    new = schedule.begin(page("/b"), NOW, pace_s=60.0, dated_at=NOW - 3_600.0)
+    lied = schedule.begin(page("/c"), NOW, pace_s=60.0, dated_at=NOW - 3_600.0, belief=0.0)
+    assert new.rate > lied.rate > old.rate
+
+
+def test_a_page_that_leads_to_new_pages_is_visited_more_often() -> None:
+    _, schedule = world()
+    plans = []
+    for name, n_new in (("/hub", 5), ("/leaf", 0)):
+        plan = schedule.begin(page(name), NOW, pace_s=DAY_S)
+        for i in range(20):
+            schedule.visited(page(name), plan, NOW + (i + 1) * DAY_S, is_changed=i % 2 == 0, n_new=n_new, pace_s=DAY_S)
+        plans.append(plan)
+    hub, leaf = plans
+    assert hub.interval_s < leaf.interval_s / 1.5
+
+
+def test_what_shows_nothing_comes_again_by_a_rule_of_its_own() -> None:
+    """Missing: on the next day, since another 404 then makes it gone. Gone: ever more seldom, never not at all."""
+    _, schedule = world()
+    at = page("/a")
+    plan = schedule.begin(at, NOW, pace_s=60.0)
+    waits = []
+    for why in ("failed", "failed", "failed", "missing", "gone", "gone", "refused"):
+        schedule.defer(at, plan, NOW, why=why)
+        waits.append(plan.due - NOW)
+    least, most = BOUNDS
+    assert waits[:3] == [least, 2 * least, 4 * least]
+    assert (NOW + waits[3]) // DAY_S > NOW // DAY_S
+    assert least <= waits[3] <= DAY_S + least
+    assert waits[4:] == [most, 2 * most, most]
+
+
+def test_a_sitemap_brings_a_visit_forward_as_far_as_it_is_believed() -> None:
+    """Broken once (belief left out): fails."""
+    _, schedule = world(Bounds(60.0, 30 * DAY_S))
+    due = {}
+    for belief in (0.0, 0.5, 1.0):
+        at = page(f"/{belief}")
+        plan = schedule.begin(at, NOW, pace_s=DAY_S)
+        before, changed_at = plan.due, NOW + 0.1 * plan.interval_s
+        assert schedule.announced(at, plan, changed_at, belief, changed_at + 1) == (belief > 0)
+        due[belief] = (plan.due - NOW) / (before - NOW)
+        assert not schedule.announced(at, plan, NOW - 1, belief, changed_at + 1), "said of a change that the visit has seen"
+    assert due[0.0] == 1.0
+    assert due[0.5] == pytest.approx(0.5)
+    assert due[1.0] == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hosts_count_their_pages_rightly_and_no_page_waits_beyond_the_longest_interval(seed: int) -> None:
+    """Broken once (the old weight left in its half octave): fails."""
+    plans, schedule = world()
+    rng, now = random.Random(seed), NOW
+    for _ in range(60):
+        number, what, pause = rng.randrange(6), rng.choice(["changed", "unchanged", "failed", "gone", "drop"]), rng.uniform(0.1, 2)
+        at = page(f"/{number}")
+        plan = plans.page(at.key) or schedule.begin(at, now, pace_s=5.0)
+        now += pause * DAY_S
+        if what == "drop":
+            schedule.drop(at, plan)
+            plans.pages.pop(at.key)
+        elif what in ("failed", "gone"):
+            schedule.defer(at, plan, now, why=what)
+        else:
+            schedule.visited(at, plan, now, is_changed=what == "changed", n_new=number, pace_s=5.0)
+            assert plan.due - now == pytest.approx(plan.interval_s, abs=1e-3)
+            assert BOUNDS.least_s <= plan.interval_s <= BOUNDS.most_s
+    counted = [plan for plan in plans.pages.values() if plan.bin is not None]
+    host = plans.host(b"q")
+    assert host.n_pages == len(counted)
+    assert math.isclose(sum(weight for _, weight in host.shares.values()), sum(plan.weight for plan in counted), abs_tol=1e-6)
+    assert 0 < schedule.expected_freshness(host) <= 1
+
+
+@pytest.mark.parametrize(
+    ("url", "last", "n"),
+    [
+        ("http://a.test/", "/", 2),
+        ("https://a.test/blog/2024/05/some-title.html?p=1&a=2", "/blog/#/#/*.html?a&p", 5),
+        ("https://a.test/x/0123456789abcdef/", "/x/*/", 4),
+        ("https://a.test/1/2/3/4/5/6/7", "/#/#/#/#/#", 6),
+        ("https://a.test/42", "/#", 2),
+    ],
+)
+def test_a_url_has_a_branch_of_patterns(url: str, last: str, n: int) -> None:
+    found = branch(url)
+    assert (found[0], found[-1], len(found)) == ("", last, n)

@@ -1,0 +1,168 @@
+"""`schedule: continuous` from outside: a web that changes while it is crawled, kills, a schedule that ends; judged by the server's log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from changing_web import HOST, ChangingWeb, changes, kinds, settings
+from click.testing import CliRunner
+from harness import crawl, resume, until, wait_until, write_config
+from little_web import SECRET
+
+from thresher.config.settings import Frontier, Limits, Recrawl, Settings
+from thresher.crawler.cli import thresher
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import State
+from thresher.crawler.start.rounds import begin_round
+from thresher.running import Crawl
+from thresher.storage.export.changes import Row
+from thresher.storage.schema import PLANS, REVISITS
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
+from thresher.storage.view import View
+
+WORDS = " ".join(f"word{i}" for i in range(300))
+N = 6
+OFTEN = Recrawl(audit_share=0.0, min_interval=1.0, max_interval=2.0)
+
+
+def plant(web: ChangingWeb) -> None:
+    web.put("/", WORDS, *(f"/{i}" for i in range(N)))
+    for i in range(N):
+        web.put(f"/{i}", f"page {i} " + WORDS[i:])
+
+
+def asked(web: ChangingWeb) -> Counter[str]:
+    return Counter(request.path for request in web.requests)
+
+
+def said(*arguments: str) -> str:
+    """Return what a command prints, in one line."""
+    result = CliRunner().invoke(thresher, arguments)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+async def run(path: Path, configuration: Settings, web: ChangingWeb, times: dict[str, int]) -> None:
+    """Crawl until paths have been asked for so often."""
+    life = Crawl(path, settings=configuration)
+    running = asyncio.create_task(life.run())
+    await until(lambda: running.done() or all(asked(web)[name] >= n for name, n in times.items()))
+    life.stop()
+    assert (await running).code == 3
+    assert verify(path) == []
+
+
+async def test_each_page_is_visited_again_when_its_time_has_come_and_what_changes_meanwhile_is_told(tmp_path: Path) -> None:
+    """A new page is found, one goes, one is missing; the time of each is explained. Broken once (no visit planned): fails."""
+    with ChangingWeb() as web:
+        plant(web)
+        conf, store = settings(web, schedule="continuous", recrawl=OFTEN), tmp_path / "c"
+        Store.create(store, conf, 0.0, secret=SECRET).close()
+        await run(store, conf, web, {f"/{i}": 2 for i in range(N)})
+        web.put("/2", "something else altogether " + WORDS[1000:], "/new")
+        web.put("/new", "a page that only the second one names " + WORDS[50:])
+        web.take("/3")
+        web.say("/4", "410 Gone")
+        await run(store, conf, web, {"/2": asked(web)["/2"] + 2, "/new": 2, "/4": asked(web)["/4"] + 1, "/0": asked(web)["/0"] + 3})
+        assert {path: kind for path, kind in kinds(store).items() if kind != "new"} == {"/2": "changed", "/4": "gone"}
+        assert kinds(store)["/new"] == "new"
+        assert all(web.last(f"/{i}").header("if-none-match") for i in (0, 1, 2, 5))
+        times = [request.start for request in web.requests if request.path == "/0"]
+        assert all(after - before >= OFTEN.min_interval for before, after in pairwise(times))
+        again = json.loads(said("explain", str(store), web.url(HOST, "/0"), "--json"))["visited_again"]
+        assert again["due_at"] is not None
+        assert "changes about every" in again["why_then"]
+        assert "another one on another day makes it gone" in said("explain", str(store), web.url(HOST, "/3"))
+        assert "6 pages have a time for their next visit" in said("status", str(store))  # two of eight are missing and gone
+        bounded = settings(web, schedule="continuous", recrawl=OFTEN, limits=Limits(min_free_disk=0, max_time=0.3))
+        assert (await Crawl(store, settings=bounded).run()).why == "limits.max_time reached"
+        with pytest.raises(UsageError, match="schedule=once"):
+            begin_round(store, older_than_s=0.0, where=())
+        said("forget", str(store), web.url(HOST, "/0"))
+        assert verify(store) == []
+        await _once(store, settings(web))
+
+
+async def _once(store: Path, configuration: Settings) -> None:
+    """Without the schedule the crawl has an end, and nothing waits for a time."""
+    assert (await Crawl(store, settings=configuration).run()).code == 0
+    assert verify(store) == []
+    with View(store) as view:
+        assert [*view.rows(PLANS)] == [*view.rows(REVISITS)] == []
+        last = view.tables.rounds.last()
+        assert last is not None
+        assert (last.is_continuous, last.stage) == (True, "done")
+        assert view.counters.get(f"state:{State.QUEUED.name.lower()}") == 0
+    begin_round(store, older_than_s=0.0, where=())
+
+
+async def test_a_crawl_that_was_done_goes_on_by_a_schedule_and_new_urls_share_the_host_with_due_visits(tmp_path: Path) -> None:
+    """Forty new pages at once, and the old ones are due: both are served."""
+    with ChangingWeb() as web:
+        plant(web)
+        store = tmp_path / "c"
+        Store.create(store, settings(web), 0.0, secret=SECRET).close()
+        assert (await Crawl(store, settings=settings(web)).run()).code == 0
+        with View(store) as view:
+            rounds = view.tables.rounds.all()
+        assert rounds == []
+        web.put("/", "now with many links " + WORDS[500:], *(f"/n{i}" for i in range(20)))
+        for i in range(20):
+            web.put(f"/n{i}", f"new {i} " + WORDS[i:])
+        due_at_once = msgspec.structs.replace(OFTEN, min_interval=1.0, max_interval=1.0)
+        conf = settings(web, schedule="continuous", recrawl=due_at_once, frontier=Frontier(heads=4))
+        mark = len(web.requests)
+        await run(store, conf, web, {f"/n{i}": 1 for i in range(20)})
+        served = [request.path for request in web.requests[mark:] if request.path != "/robots.txt"]
+        assert {"/", *(f"/n{i}" for i in range(20))} <= {*served}
+        assert [row.kind for row in changes(store, "2")].count("new") == 20
+
+
+def test_kills_cost_no_page_its_next_visit(tmp_path: Path) -> None:
+    """The agent is killed, then the supervisor with it; pages change meanwhile, and `thresher changes` tells each."""
+    with ChangingWeb() as web:
+        plant(web)
+        store = tmp_path / "c"
+        config = write_config(tmp_path, options_of(web), [web.url(HOST)])
+        with crawl(store, config) as life:
+            wait_until(lambda: not life.running or all(asked(web)[f"/{i}"] >= 2 for i in range(N)))
+            agent = life.agent()
+            life.signal_agent(signal.SIGKILL)
+            web.put("/1", "another text " + WORDS[700:])
+            assert life.wait_for_agent(other_than=agent)
+            before = asked(web)
+            wait_until(lambda: not life.running or all(asked(web)[f"/{i}"] > before[f"/{i}"] + 1 for i in range(N)))
+            life.signal(signal.SIGKILL)
+        web.put("/5", "quite another text " + WORDS[900:])
+        before = asked(web)
+        with resume(store, "--set", "agents=2") as life:
+            wait_until(lambda: not life.running or all(asked(web)[f"/{i}"] > before[f"/{i}"] for i in range(N)))
+            life.signal(signal.SIGINT)
+            assert life.end() == 3, life.said
+        assert verify(store) == []
+        told: list[Row] = [row for row in changes(store, "0") if row.kind != "new"]
+        assert sorted(row.url.rpartition("/")[2] for row in told) == ["1", "5"]
+        assert {row.kind for row in told} == {"changed"}
+
+
+def options_of(web: ChangingWeb) -> dict[str, Any]:
+    return {
+        "schedule": "continuous",
+        "identity": {"agent": "thresher-test", "contact": "https://example.org/bot"},
+        "limits": msgspec.to_builtins(Limits(min_free_disk=0, max_wait=5.0)),
+        "recrawl": {"min_interval": 1, "max_interval": 2, "audit_share": 0},
+        "politeness": {"min_delay": 0, "delay_factor": 0, "jitter": 0, "address_delay": 0, "address_connections": 100},
+        "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [web.port]},
+        "dns": {"static": {".test": "127.0.0.1"}},
+        "filters": {"soft_error": {"mode": "off"}},
+        "sitemaps": "off",
+    }
